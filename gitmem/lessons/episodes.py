@@ -28,7 +28,7 @@ from gitmem.lessons.episode import (
     render_episode,
     title_of,
 )
-from gitmem.lessons.error import MATCH, ErrorSignature, likeness
+from gitmem.lessons.error import ErrorSignature, is_again
 from gitmem.lessons.error_occurrence import ErrorOccurrence, find_occurrences
 from gitmem.sessions.entries import headline
 from gitmem.sessions.events import PLACE
@@ -294,7 +294,7 @@ def _tips(sights: Iterable[ErrorOccurrence], notes: Iterable[Notes]) -> tuple[st
 def _errors(sights: Iterable[ErrorOccurrence]) -> tuple[ErrorSignature, ...]:
     signatures: list[ErrorSignature] = []
     for sight in sights:
-        if all(likeness(signature, sight.error) <= MATCH for signature in signatures):
+        if not any(is_again(signature, sight.error) for signature in signatures):
             signatures.append(sight.error)
     return tuple(signatures[:_MAX_ERRORS])
 

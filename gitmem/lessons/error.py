@@ -56,6 +56,10 @@ _BEGINS = re.compile(
     rf"(?<![\w.])[{_MARK}(]?(?=(?:[A-Za-z_]\w{{0,60}}\.){{0,6}}[A-Z]\w{{0,60}}(?:Error|Exception): \S|error TS[0-9])"
 )
 _GENERIC = frozenset({"assert", "AssertionError", "runtime error"})  # their messages say little
+_UNNAMED = _GENERIC | {"", "Error", "Exception"}  # types that tell no error from another
+_COMPARING = frozenset(
+    {"got", "want", "wanted", "expect", "expected", "actual", "received", "equal", "deeply", "assert"}
+)
 _NO_NAMES = frozenset({"", "named", "provides"})
 
 
@@ -88,19 +92,30 @@ def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
     """Return how alike two signatures are, 0 to 1; over `MATCH` they count as one error.
 
     Errors of different types are different. Then the message's words count, quoted names doubly; for a vague message
-    (`assert`, none) the frames decide. That both come from one program, or have a number, says nothing.
+    (`assert`, none, "got 1, want 2") the frames decide. That both come from one program, or have a number, says
+    nothing.
     """
     if known.type != seen.type:
         return 0.0
     if known.names and seen.names and known.names[0] not in seen.names and seen.names[0] not in known.names:
         return 0.0  # the same sentence about another thing
     overlap = _overlap(_words(known), _words(seen), _shared(known, seen))
-    if known.frames and seen.frames:
-        same = bool(set(known.frames) & set(seen.frames))
-        if known.type in _GENERIC or not known.message:
-            return (overlap + 2 * same) / 3
-        overlap += (1 - overlap) * 0.2 if same else 0.0
-    return overlap
+    same = bool(set(known.frames) & set(seen.frames))
+    framed = bool(known.frames and seen.frames)
+    if _only_compares(known) or (framed and (known.type in _GENERIC or not known.message)):
+        return (overlap + 2 * same) / 3
+    return overlap + ((1 - overlap) * 0.2 if same else 0.0)
+
+
+def is_again(known: ErrorSignature, seen: ErrorSignature) -> bool:
+    """Return whether an error of one turn or output came there before; its time and place count for a vague one."""
+    return known == seen or likeness(known, seen) > MATCH
+
+
+def _only_compares(error: ErrorSignature) -> bool:
+    """Return whether an error says nothing but that a value is not the one expected."""
+    told = {word for word in _words(error) if not _MASKED.fullmatch(word)}
+    return error.type in _UNNAMED and bool(error.message) and told <= _COMPARING
 
 
 def mask(message: str) -> str:
@@ -134,7 +149,7 @@ def _errors(lines: list[str], most: int) -> list[ErrorSignature]:
     for kind, message, line in _telling(lines):
         frames = _frames([line] if signatures else lines)
         error = ErrorSignature(kind.rpartition(".")[2], mask(message), names_in(message), frames)
-        if all(likeness(signature, error) <= MATCH for signature in signatures):
+        if not any(is_again(signature, error) for signature in signatures):
             signatures.append(error)
         if len(signatures) == most:
             break

@@ -10,10 +10,10 @@ import re
 
 from gitmem.document.message import one_line
 from gitmem.facts.compare import stems_of
-from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_errors
+from gitmem.lessons.error import ErrorSignature, is_again, mask, read_errors
 from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
-from gitmem.sessions.outcome import bare, environment, only_reads, told_error, works_now
+from gitmem.sessions.outcome import bare, effects_before, environment, only_reads, told_error, works_now
 from gitmem.sessions.turns import effect_of, human_text, program
 from gitmem.text.data import matcher
 from gitmem.text.sentences import split
@@ -33,6 +33,7 @@ _MAX_TRIED, _MAX_FILES = 5, 6
 _NEXT = 3  # turns after one, in which its errors may be mended
 _FEWEST = 2  # words that a sentence shares with an error, unless it has its name
 _READ = 8_000  # characters of a text
+_AT = re.compile(r"(?:--> )?([^\s:]{1,300}):[0-9]{1,7}:[0-9]{1,7}\b")  # file, line, column
 _CALLED = re.compile(r"\b[A-Za-z_]\w{3,}(?=\(\))")
 
 
@@ -86,7 +87,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         last, later = failures[-1], None
         if not last.fixed_by and not last.explained:
             last, later = _mended_later(last, turn, following)
-        mend = mend_of(last, turn.files, roots)
+        mend = mend_of(last, turn.files, roots, _diagnosed(last, error))
         if last.fixed_by and (not mend or is_place(mend)):
             mend = _in_words(later or turn, error, "mend")
         tried = dict.fromkeys(
@@ -114,9 +115,9 @@ def _grouped(failures: Iterable[Failure]) -> list[tuple[ErrorSignature, list[Fai
     for failure in filter(is_bug, failures):
         errors = read_errors(failure.error)
         for known, group in found:
-            if any(likeness(known, signature) > MATCH for signature in errors):
+            if any(is_again(known, signature) for signature in errors):
                 group.append(failure)
-        if errors and all(likeness(signature, errors[0]) <= MATCH for signature, _ in found):
+        if errors and not any(is_again(signature, errors[0]) for signature, _ in found):
             found.append((errors[0], [failure]))
     return found
 
@@ -144,20 +145,34 @@ def is_bug(failure: Failure) -> bool:
     return bool(failure.command) and not only_reads(failure.command) and bool(told_error(failure.error))
 
 
-def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = ()) -> str:
-    """Return the mend of a failure: the answer's words, a command, or an edit with its lines; "" if it is not sure."""
+def _diagnosed(failure: Failure, error: ErrorSignature) -> str:
+    """Return the file that a compiler or linter names, with line and column, before this error; "" for none."""
+    lines = (line.strip() for line in failure.error.split("\n"))
+    places = (match for line in lines if (match := _AT.match(line)) and error.message in mask(line))
+    return next((_base(match[1]) for match in places), "")
+
+
+def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = (), diagnosed: str = "") -> str:
+    """Return the mend of a failure: the answer's words, a command, or an edit with its lines; "" if it is not sure.
+
+    Of edits to several files, those to the file that a compiler or linter named count.
+    """
     if failure.explained:
         logged = next((words for words in _LOGGED if failure.explained.startswith(words)), "")
         return one_line(failure.explained.removeprefix(logged), _LONGEST)
     if not failure.fixed_by:
         return ""
-    changes = list(dict.fromkeys(filter(None, failure.meanwhile.split("\n"))))
+    before = "" if failure.again else effects_before(failure.command, failure.fixed_by)
+    changes = list(dict.fromkeys(filter(None, (*failure.meanwhile.split("\n"), before))))
     changes = [f"{PLACE}{one}`" if one in files else one for one in changes]
     around = environment(failure.fixed_by)
     if not changes:
         moved = around and around != environment(failure.command)
         return f"`{one_line(bare(failure.fixed_by), _LONGEST)}`" if moved else ""
     edits = [one for one in changes if one.startswith(PLACE)]
+    named = [edit for edit in edits if diagnosed and _base(_file(edit)[len(PLACE) : -1]) == diagnosed]
+    if named and len(edits) == len(changes):
+        changes = edits = named
     if len(changes) > 1 and (len(edits) < len(changes) or len({_file(one) for one in edits}) > 1):
         return ""
     if not edits:

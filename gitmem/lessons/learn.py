@@ -135,9 +135,8 @@ def _known(
 ) -> BugPattern | None:
     """Return the pattern that matches an error best; None if none does, or its file cannot be parsed."""
     own = pattern_id(error)
-    likely = sorted(
-        ((likeness(signature, error), id_in(path) == own, path) for path, signature in known.items()), reverse=True
-    )
+    scored = ((path, id_in(path) == own, likeness(signature, error)) for path, signature in known.items())
+    likely = sorted(((1.0 if is_own else score, is_own, path) for path, is_own, score in scored), reverse=True)
     for score, _, path in likely:
         if score <= MATCH:
             break

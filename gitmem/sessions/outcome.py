@@ -64,7 +64,7 @@ def _form(kind: str) -> re.Pattern[str]:
 
 
 _PARTS = r"\s*(?:&&|\|\||;|\n)\s*"
-_OUTPUT = r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)"
+_OUTPUT = r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|[^\s;&|]{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)"
 _SCRIPT = r"\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"  # a quoted text of several lines
 _WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
 _SET = r"[A-Za-z_]\w*=\S*$"  # an assignment before a command
@@ -81,12 +81,12 @@ def bare(command: str) -> str:
 
 def only_reads(command: str) -> bool:
     """Return whether a command line consists of programs that only read."""
-    return all(_form("looks").match(part) for part in re.split(_PARTS, bare(command)) if part)
+    return all(_form("looks").match(part) for part in _parts(command))
 
 
 def has_effect(command: str) -> bool:
     """Return whether a part of a command line installs, fetches, regenerates, or changes the environment."""
-    return any(_acts(part) for part in re.split(_PARTS, bare(re.sub(_SCRIPT, "''", command))))
+    return any(_acts(part) for part in _parts(re.sub(_SCRIPT, "''", command)))
 
 
 def is_commit(command: str) -> bool:
@@ -103,19 +103,45 @@ def written(command: str) -> str:
 def works_now(failed: str, worked: str) -> bool:
     """Return whether a command that worked shows that a failed one works now, behind whatever wrapper.
 
-    Of a pipe only the end is known, and of commands in a row only the last, unless `&&` is between them.
+    Of a pipe only the end is known, and of commands in a row only the last, unless `&&` is between them. What installs,
+    commits or the like before the end of the failed row need not be done again.
     """
     if failed.strip() == worked.strip():
         return bool(failed.strip())
+    parts = _parts(failed)
+    lasting = {_core(part) for part in parts[:-1] if not _is_done_once(part)} | {_core(part) for part in parts[-1:]}
+    return bool(lasting) and lasting <= _known(worked)
+
+
+def runs_again(failed: str, later: str) -> bool:
+    """Return whether a command line runs the end of a failed one once more."""
+    return any(_core(part) in _known(later) for part in _parts(failed)[-1:])
+
+
+def effects_before(failed: str, later: str) -> str:
+    """Return the parts with an effect that a command line runs before what it repeats of a failed one; "" for none."""
+    repeated = {_core(part) for part in _parts(failed)}
+    new = takewhile(lambda part: _core(part) not in repeated, _parts(later))
+    return " && ".join(part for part in new if _acts(part))
+
+
+def _parts(command: str) -> list[str]:
+    return [part for part in re.split(_PARTS, bare(command)) if part]
+
+
+def _known(worked: str) -> set[tuple[str, ...]]:
+    """Return the commands of a line that worked, as far as its end shows it."""
     last = re.split(r"\s*(?:\|\||;|\n)\s*", worked.strip())[-1]
-    known = {_core(part) for part in last.split("&&") if "|" not in part}
-    wanted = {_core(part) for part in re.split(_PARTS, bare(failed)) if part}
-    return bool(wanted) and wanted <= known
+    return {_core(part) for part in last.split("&&") if "|" not in part}
+
+
+def _is_done_once(part: str) -> bool:
+    return _acts(part) or is_commit(part) or part.startswith("git add ")
 
 
 def environment(command: str) -> tuple[str, ...]:
     """Return the wrappers of a command line that choose an environment, and its assignments."""
-    return tuple(word for part in re.split(_PARTS, bare(command)) if part for word in _unwrapped(part)[1])
+    return tuple(word for part in _parts(command) for word in _unwrapped(part)[1])
 
 
 def _core(part: str) -> tuple[str, ...]:

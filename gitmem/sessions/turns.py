@@ -14,7 +14,7 @@ from functools import cache
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.sessions.events import PLACE, HookEvent, HookKind
-from gitmem.sessions.outcome import has_effect, works_now, written
+from gitmem.sessions.outcome import bare, effects_before, has_effect, runs_again, works_now, written
 from gitmem.text.data import matcher, table
 from gitmem.text.terminal import FENCE
 from gitmem.values import Value
@@ -263,7 +263,7 @@ def _changed(turn: Turn, event: HookEvent) -> Turn:
         failures = tuple(_after(failure, event) for failure in turn.failures)
     else:
         failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
-        known = (one._replace(again=True) if _is_retry(one, event) else one for one in turn.failures)
+        known = (_failed_again(one, event) for one in turn.failures)
         failures = (*known, failure)[:_MAX_FAILURES]
     called = turn._replace(files=files, failures=failures, tools=turn.tools + 1, used=(*turn.used, event.tool))
     if not event.command:
@@ -282,10 +282,19 @@ def _after(failure: Failure, event: HookEvent) -> Failure:
     return failure._replace(meanwhile="\n".join(filter(None, (failure.meanwhile, *changes)))) if changes else failure
 
 
+def _failed_again(failure: Failure, event: HookEvent) -> Failure:
+    """Return a failure updated by a later one."""
+    ran = failure.tool == event.tool and bool(event.command) and runs_again(failure.command, event.command)
+    if failure.again or not (ran or _is_retry(failure, event)):
+        return failure
+    before = effects_before(failure.command, event.command) if ran else ""
+    return failure._replace(again=True, meanwhile="\n".join(filter(None, (failure.meanwhile, before))))
+
+
 def effect_of(command: str) -> tuple[str, ...]:
     """Return a command on one line if it has an effect on others, or the file that it writes."""
     if command and has_effect(command):
-        return (" ".join(command.split()),)
+        return (" ".join(bare(command).split()),)
     return (f"{PLACE}{path}`",) if (path := written(command)) else ()
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gitmem.lessons.error import (
     MATCH,
     MAX_ERRORS,
+    is_again,
     likeness,
     mask,
     names_in,
@@ -79,10 +80,22 @@ def test_a_message_that_says_little_is_told_apart_by_its_frames() -> None:
     assert score(first, again) > MATCH > score(first, other)
 
 
+@pytest.mark.parametrize(
+    "said", ["AssertionError: expected 3 to be 4", "    a_test.go:24: got 11.008, want 11.01", "E   assert 1 == 2"]
+)
+def test_a_value_that_was_not_expected_is_no_known_error_elsewhere(said: str) -> None:
+    error = read_error(f"Exit code 1\n{said}\n")
+    assert error is not None
+    assert is_again(error, error)
+    assert likeness(error._replace(frames=()), error._replace(frames=())) <= MATCH
+    assert likeness(error._replace(frames=("a_test.go",)), error._replace(frames=("b_test.go",))) <= MATCH
+    assert likeness(error._replace(frames=("a_test.go",)), error._replace(frames=("a_test.go",))) > MATCH
+
+
 @given(st.text(max_size=400))
 def test_any_output_can_be_read_and_is_like_itself(output: str) -> None:
     error = read_error(output)
-    assert error is None or likeness(error, error) > MATCH
+    assert error is None or is_again(error, error)
 
 
 def test_lines_of_a_task_runner_and_of_golangci_lint_are_read():

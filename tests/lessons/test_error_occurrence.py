@@ -39,6 +39,12 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
         (failure("pytest -q", fixed_by="uv run pytest -q"), "`uv run pytest -q`"),
         (failure("uv run pytest", fixed_by="timeout 60 uv run pytest"), ""),
         (failure("pytest", fixed_by="CI=1 pytest", meanwhile="uv sync\nnpm ci"), ""),
+        (failure("uv init && pytest", fixed_by="uv add httpx && uv lock && pytest -q"), "`uv add httpx && uv lock`"),
+        (
+            failure("pytest", fixed_by="sudo apt-get install -y jq >/dev/null; make x; pytest"),
+            "`sudo apt-get install -y jq`",
+        ),
+        (failure("pytest", fixed_by="export TZ=UTC && pytest", meanwhile=EDIT), ""),
         (failure("pytest", explained="The cause was a missing lock file; `pytest` passes now."), None),
         (failure("pytest", explained="then worked: `uv run pytest`"), "`uv run pytest`"),
         (failure("pytest", meanwhile="uv sync"), ""),
@@ -46,6 +52,16 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
 )
 def test_what_mended_a_failure(failed, mend):
     assert mend_of(failed, (), ("/app",)) == (failed.explained if mend is None else mend)
+
+
+def test_of_edits_to_several_files_the_one_that_the_linter_names_counts():
+    said = "Exit code 1\nsrc/b.py:3:5: F821 Undefined name `spam`\n"
+    other = "change `/app/b.py/c.py`: `+ y`\nchange `/app/src/b.py`: `- spam` `+ ham`"
+    places = failure("ruff check .", said, "ruff check .", f"{EDIT}\n{other}")
+    turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/src/b.py",), (places,), cwd="/app")
+    assert find_occurrences([turn])[0].mend == "change `src/b.py`: `- spam` `+ ham`"
+    places = places._replace(error="Exit code 1\nF821 Undefined name `spam`\n")
+    assert find_occurrences([turn._replace(failures=(places,))])[0].mend == ""
 
 
 @pytest.mark.parametrize(

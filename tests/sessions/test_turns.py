@@ -249,6 +249,39 @@ def test_what_changed_between_a_failure_and_the_same_command():
     assert [run.after for run in turn.runs] == [(), (), (), (), (), ("change `a.py`: `- x` `+ y`",), ()]
 
 
+def test_what_brought_another_error_mended_the_first():
+    turn = one(
+        prompt(0),
+        failed(1, "make && jq . a.json", tool_id="1"),
+        failed(2, "brew install jq && jq . a.json", tool_id="2"),
+        tool(3, name="Edit", files=("a.json",), changes=("change `a.json`: `- x` `+ y`",), tool_id="3"),
+        tool(4, "make && jq . a.json", tool_id="4"),
+    )
+    first, second = turn.failures
+    assert (first.meanwhile, first.fixed_by) == ("brew install jq", "make && jq . a.json")
+    assert (second.meanwhile, second.fixed_by) == ("change `a.json`: `- x` `+ y`", "make && jq . a.json")
+
+
+@pytest.mark.parametrize(
+    "row, later",
+    [
+        ("npm ci && npm test", "npm test"),
+        ("git add -A && git commit -m x && git push && gh run watch", "git commit -m y && git push && gh run watch"),
+        ("go mod init example.org/x && go vet ./...", "go get example.org/y && go vet ./..."),
+    ],
+)
+def test_what_is_done_once_need_not_be_repeated(row, later):
+    assert one(failed(1, row), tool(2, later)).failures[0].fixed_by == later
+
+
+@pytest.mark.parametrize(
+    "row, later",
+    [("make && git push", "make"), ("npm ci && npm test && npm run lint", "npm run lint"), ("npm ci", "npm ls")],
+)
+def test_the_end_of_a_row_and_what_may_fail_again_must_be_seen_to_work(row, later):
+    assert one(failed(1, row), tool(2, later)).failures[0].fixed_by == ""
+
+
 def test_what_was_never_tried_again_is_open():
     assert one(failed(1, "make"), tool(2, "ls")).failures[0].fixed_by == ""
 
