@@ -106,13 +106,6 @@ def test_odd_names_are_read_written_and_removed(store, tree, name):
     assert tree.read(name) is None
 
 
-def test_content_is_kept_byte_for_byte(store, tree):
-    for content in (b"", b"\r\n\r\n", b"no end", bytes(range(256)), b"\xef\xbb\xbfbom\n", b"x" * 3_000_000):
-        put(tree, {"memory.md": content})
-        assert (store / "memory.md").read_bytes() == content
-        assert tree.read("memory.md") == content
-
-
 @posix
 def test_what_is_no_regular_file_is_refused(store, tree):
     os.mkfifo(store / "fifo")
@@ -284,13 +277,17 @@ def test_a_file_takes_the_place_of_a_folder(store, tree, order):
 
 
 def test_an_edit_between_read_and_publish_is_left_alone(store, tree):
+    (store / "gone.md").write_bytes(b"to be removed")
     for path in ("memory.md", "daily/day.md", "new.md", "gone.md"):
         tree.read(path)
-    staged = [tree.stage(path, b"ours") for path in ("memory.md", "new.md")] + [tree.stage("daily/day.md", None)]
+    staged = [tree.stage(path, b"ours") for path in ("memory.md", "new.md", "gone.md")]
+    staged.append(tree.stage("daily/day.md", None))
+    (store / "gone.md").unlink()
     (store / "memory.md").write_bytes(b"theirs")
     (store / "new.md").write_bytes(b"theirs, too")
     (store / "daily" / "day.md").write_bytes(b"still needed")
-    assert sorted(tree.publish(staged)) == ["daily/day.md", "memory.md", "new.md"]
+    assert sorted(tree.publish(staged)) == ["daily/day.md", "gone.md", "memory.md", "new.md"]
+    assert not (store / "gone.md").exists()
     assert (store / "memory.md").read_bytes() == b"theirs"
     assert (store / "new.md").read_bytes() == b"theirs, too"
     assert (store / "daily" / "day.md").read_bytes() == b"still needed"
@@ -314,14 +311,6 @@ def test_what_is_written_into_a_file_while_it_is_being_replaced_is_not_lost(stor
     assert (store / "memory.md").read_bytes() == b"one\nby hand\n"
     assert (store / "new.md").read_bytes() == b"new\n"
     assert list((store / ".tmp").iterdir()) == []
-
-
-def test_a_file_that_was_removed_between_read_and_publish_stays_removed(store, tree):
-    tree.read("memory.md")
-    staged = [tree.stage("memory.md", b"ours")]
-    (store / "memory.md").unlink()
-    assert tree.publish(staged) == ["memory.md"]
-    assert not (store / "memory.md").exists()
 
 
 @posix
@@ -355,14 +344,6 @@ def test_a_reader_sees_the_old_file_or_the_new_one(store, tree):
 
 
 # Modes
-
-
-@posix
-@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664, 0o666])
-def test_permissions_are_kept(store, tree, mode):
-    (store / "memory.md").chmod(mode)
-    put(tree, {"memory.md": b"two\n"})
-    assert stat.S_IMODE((store / "memory.md").stat().st_mode) == mode
 
 
 @posix

@@ -63,13 +63,6 @@ def parts(remote: Path, bare_git: RunsGit) -> int:
     return len(bare_git(remote, "reflog", "show", "--format=%H", ref).splitlines()) if ref else 0
 
 
-def test_a_git_daemon(apart: list[Machine]):
-    for each in apart:
-        each.save(f"of {each.name}")
-        each.sync()
-    converge(*apart)
-
-
 @pytest.mark.slow
 def test_many_transcripts_get_there_in_parts_though_each_connection_breaks_off_after_some_bytes(
     apart: list[Machine], relay: Relay, remote: Path, bare_git: RunsGit
@@ -105,19 +98,6 @@ def test_a_push_that_breaks_off_goes_on_after_the_last_part(
     assert parts(remote, bare_git) > began
     assert relay.sent - before < 1.5 * size, "what had arrived is not sent again"
     assert laptop.git("for-each-ref", "refs/gitmem/pending") == ""
-
-
-@pytest.mark.slow
-def test_two_machines_with_many_transcripts_each_end_with_all(apart: list[Machine]):
-    for each in apart:
-        talk(each, _SESSIONS // 2)
-    for each in (*apart, *apart):
-        sync_all(each)
-    tips = {each.git("for-each-ref", "--format=%(objectname)", "refs/gitmem/l1") for each in apart}
-    assert len(tips) == 1
-    for each in apart:
-        assert len(sessions(each.store)) == _SESSIONS
-        each.sound()
 
 
 def test_a_transcript_larger_than_a_part_goes_as_one_and_a_backup_is_read_without_parts(

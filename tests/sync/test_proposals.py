@@ -122,13 +122,6 @@ def test_any_name_of_a_proposal_is_a_branch_of_proposals(pair, remote, bare_git,
     assert bare_git(remote, "rev-parse", "gitmem") == before
 
 
-def test_good_facts_pass(pair):
-    laptop, _ = pair
-    base = laptop.tip
-    add(laptop, UV, SPACES)
-    assert checked(laptop, base) == []
-
-
 def test_each_kind_of_bad_content_is_found(pair):
     laptop, _ = pair
     base = laptop.tip
