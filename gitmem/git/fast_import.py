@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.git.objects import blob_id
-from gitmem.git.process import Git, failure
+from gitmem.git.process import Dialogue, Git, failure
 from gitmem.git.repository import lock_in_the_way
 from gitmem.platform.clock import datetime
 from gitmem.platform.spawn import Child
@@ -147,39 +147,6 @@ class NewCommit(Value):
     parents: tuple[str, ...] = ()
 
 
-class Dialogue:
-    """A fast-import that is talked with; `_broke` once it ended too early."""
-
-    def __init__(self, git: Git, *args: str) -> None:
-        self._git = git
-        self._process = git.spawn(*args)
-        self._broke = False
-
-    def _send(self, *parts: bytes) -> None:
-        stdin = self._process.stdin
-        assert stdin is not None
-        try:
-            for part in parts:
-                stdin.write(part)
-            stdin.flush()
-        except OSError:  # a broken pipe, which Windows calls an invalid argument
-            raise self._died() from None
-
-    def _line(self) -> bytes:
-        line = self._process.stdout.readline()
-        if not line.endswith(b"\n"):
-            raise self._died()
-        return line
-
-    def _died(self) -> Exception:
-        self._broke = True
-        _, stderr = self._process.communicate()
-        return self._failure(_FAST_IMPORT, self._process.wait(), stderr)
-
-    def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
-        return failure(command, status, stderr)
-
-
 class Writer(Dialogue):
     """One fast-import process on a branch with a given tip (None: not born yet).
 
@@ -226,12 +193,8 @@ class Writer(Dialogue):
             raise RefusedError(f"{path} is not a file in the store, but a folder, a link or a submodule (mode {mode}).")
         if held is not None and blob_id(held, oid) == oid:
             return Blob(mode, oid, held)
-        self._send(b"cat-blob %s\n" % oid.encode())
-        size = int(self._line().split(b" ")[2])
-        data = self._process.stdout.read(size + 1)
-        if len(data) <= size:
-            raise self._died()
-        return Blob(mode, oid, data[:-1])
+        self.send(b"cat-blob %s\n" % oid.encode())
+        return Blob(mode, oid, self.data(int(self.line().split(b" ")[2])))
 
     def know(self, files: Mapping[str, tuple[str, str] | None]) -> None:
         """Take mode and id of files of the tip as told, None for a missing one: git reads a whole folder for each."""
@@ -240,8 +203,8 @@ class Writer(Dialogue):
     def _listed(self, path: str) -> tuple[str, str] | None:
         """Return mode and id of what is at `path` in the tip."""
         assert self._base is not None
-        self._send(b"ls %s %s\n" % (self._base.encode(), quote_path(path)))
-        meta = self._line().partition(b"\t")[0].split(b" ")
+        self.send(b"ls %s %s\n" % (self._base.encode(), quote_path(path)))
+        meta = self.line().partition(b"\t")[0].split(b" ")
         return None if meta[0] == b"missing" else (meta[0].decode(), meta[2].decode())
 
     def commit(self, commit: NewCommit) -> None:
@@ -262,7 +225,7 @@ class Writer(Dialogue):
         parts += _file_commands(commit.changes, commit.modes)
         parts += [b"M %s %s %s\n" % (mode.encode(), oid.encode(), quote_path(p)) for p, mode, oid in commit.entries]
         parts.append(b"\nget-mark :1\n")
-        self._send(*parts)
+        self.send(*parts)
         self._awaited += 1
         if self._awaited >= _MAX_AWAITED:
             self._read_ids()
@@ -273,7 +236,7 @@ class Writer(Dialogue):
             self._sealed = True
             # fast-import must not move a branch.
             reset = b"" if self._holds else b"reset %s\n" % self._ref.encode()
-            self._send(b"%scheckpoint\n%s\n" % (reset, _FINISHED))
+            self.send(b"%scheckpoint\n%s\n" % (reset, _FINISHED))
             if moves:  # it starts while the objects are synced
                 self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
 
@@ -308,7 +271,7 @@ class Writer(Dialogue):
         if not self._begun:
             return ()
         self._read_ids()
-        if not self._written and self._line() != _FINISHED + b"\n":
+        if not self._written and self.line() != _FINISHED + b"\n":
             raise self._died()
         self._written = True
         return tuple(self._ids)
@@ -328,7 +291,7 @@ class Writer(Dialogue):
 
     def _read_ids(self) -> None:
         while self._awaited:
-            self._ids.append(self._line().strip().decode())
+            self._ids.append(self.line().strip().decode())
             self._awaited -= 1
 
     def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:

@@ -15,8 +15,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 
 from gitmem.errors import GitFailedError
-from gitmem.git.process import Git, failure
-from gitmem.platform.spawn import Child
+from gitmem.git.process import Dialogue, Git
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -81,7 +80,7 @@ class Objects:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._process: Child | None = None
+        self._talk: Dialogue | None = None
 
     def __enter__(self) -> Objects:
         return self
@@ -89,29 +88,21 @@ class Objects:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def start(self) -> Child:
+    def start(self) -> Dialogue:
         """Start git ahead of the first read."""
-        if self._process is None:
-            self._process = self._git.spawn(*_COMMAND)
-        return self._process
+        self._talk = self._talk or Dialogue(self._git, *_COMMAND)
+        return self._talk
 
     def close(self) -> None:
         """End git; the next read starts it again."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        try:
-            process.communicate(timeout=_GRACE)
-        except BaseException:  # an interrupt, too: nothing is left running
-            process.kill()
-            process.communicate()
-            raise
+        talk, self._talk = self._talk, None
+        if talk is not None:
+            talk.close(_GRACE)
 
     def kill(self) -> None:
         """End git at once, from another thread; what reads from it fails."""
-        process = self._process
-        if process is not None:
-            process.kill()
+        if talk := self._talk:
+            talk.kill()
 
     def infos(self, names: Sequence[str]) -> list[Info | None]:
         """Return id, kind and size of objects. Raises GitFailedError if an object is damaged."""
@@ -148,35 +139,16 @@ class Objects:
     def _ask(self, command: str, names: Sequence[str]) -> list[tuple[Info | None, bytes | None]]:
         if any("\n" in name for name in names):
             raise ValueError("a name of an object is one line")
-        process = self.start()
-        stdin, stdout = process.stdin, process.stdout
-        assert stdin is not None
-        answers: list[tuple[Info | None, bytes | None]] = []
+        talk, answers = self.start(), list[tuple[Info | None, bytes | None]]()
         try:
-            try:
-                stdin.write("".join(f"{command} {name}\n" for name in names).encode() + b"flush\n")
-                stdin.flush()
-            except OSError:  # a broken pipe, which Windows calls an invalid argument
-                raise EOFError from None
+            talk.send("".join(f"{command} {name}\n" for name in names).encode() + b"flush\n")
             for _ in names:
-                line = stdout.readline()
-                if not line.endswith(b"\n"):
-                    raise EOFError  # noqa: TRY301
-                info = _info(line)
-                data = None
-                if info is not None and command == "contents":
-                    data = stdout.read(info.size + 1)[:-1]
-                    if len(data) < info.size:
-                        raise EOFError  # noqa: TRY301
-                answers.append((info, data))
-        except EOFError:
-            self._process = None
-            _, stderr = process.communicate()
-            raise failure(_COMMAND, process.wait(), stderr) from None
-        except BaseException:  # an interrupt: nobody may read the rest of the answer
-            self._process = None
-            process.kill()
-            process.communicate()
+                info = _info(talk.line())
+                answers.append((info, talk.data(info.size) if info and command == "contents" else None))
+        except BaseException:  # an interrupt, too: nobody may read the rest of the answer
+            self._talk = None
+            talk.kill()
+            talk.close(_GRACE)
             raise
         return answers
 

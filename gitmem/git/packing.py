@@ -18,10 +18,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.git.fast_import import CRASH_REPORT
-from gitmem.git.process import Git, git_without_repository
+from gitmem.git.process import Dialogue, Git, git_without_repository
 from gitmem.git.repository import Layout, read_refs
 from gitmem.platform.safe_open import read_regular
-from gitmem.platform.spawn import Child
 from gitmem.values import Value
 
 SECONDS = 3600.0  # for one step, on a store not packed for years
@@ -257,24 +256,16 @@ def remove_unreachable(git: Git, common_dir: str) -> None:
 
 def every_object(git: Git) -> Iterator[tuple[str, bytes]]:
     """Yield id and content of each object, even unreachable, unordered. Raises GitFailedError if one cannot be read."""
-    process = git.spawn("cat-file", "--batch-all-objects", "--batch", "--buffer", "--unordered")
+    talk = Dialogue(git, "cat-file", "--batch-all-objects", "--batch", "--buffer", "--unordered")
     try:
-        while header := process.stdout.readline():
-            yield header[: header.index(b" ")].decode(), _content(process, header)
+        while header := talk.line(last=True):
+            oid, *fields = header.split()
+            if len(fields) != 2:  # noqa: PLR2004  # type and size
+                raise GitFailedError(f"An object cannot be read: {header!a}.", status=0, stderr="")
+            yield oid.decode(), talk.data(int(fields[1]))
     finally:
-        process.kill()
-        process.communicate()
-
-
-def _content(process: Child, header: bytes) -> bytes:
-    fields = header.split()
-    if len(fields) != 3:  # noqa: PLR2004  # id, type, size
-        raise GitFailedError(f"An object cannot be read: {header!a}.", status=0, stderr="")
-    size = int(fields[2])
-    data = process.stdout.read(size + 1)
-    if len(data) <= size:
-        raise GitFailedError(f"The object {fields[0]!a} is cut off.", status=0, stderr="")
-    return data[:-1]
+        talk.kill()
+        talk.close(SECONDS)
 
 
 _LONGEST_LINE = 1 << 16

@@ -204,6 +204,63 @@ class GitOutput:
         return stdout
 
 
+class Dialogue:
+    """A git that is talked with; `_broke` once it ended too early, which is an error."""
+
+    def __init__(self, git: Git, *args: str) -> None:
+        self._git, self._args = git, args
+        self._process = git.spawn(*args)
+        self._broke = False
+
+    def send(self, *parts: bytes) -> None:
+        """Write to git."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        try:
+            for part in parts:
+                stdin.write(part)
+            stdin.flush()
+        except OSError:  # a broken pipe, which Windows calls an invalid argument
+            raise self._died() from None
+
+    def line(self, *, last: bool = False) -> bytes:
+        """Read a line of git's answer, with its end; "" if git has ended, which is an error unless this is the last."""
+        line = self._process.stdout.readline()
+        if not line.endswith(b"\n") and (line or not last):
+            raise self._died()
+        return line
+
+    def data(self, size: int) -> bytes:
+        """Read so many bytes and the end of a line behind them."""
+        data = self._process.stdout.read(size + 1)
+        if len(data) <= size:
+            raise self._died()
+        return data[:-1]
+
+    def close(self, timeout: float) -> None:
+        """Wait up to `timeout` seconds for git to end."""
+        if self._broke:
+            return
+        try:
+            self._process.communicate(timeout=timeout)
+        except BaseException:  # an interrupt, too: nothing is left running
+            self.kill()
+            self._process.communicate()
+            raise
+
+    def kill(self) -> None:
+        """End git at once, also from another thread; what reads from it fails."""
+        self._process.kill()
+
+    def _died(self) -> Exception:
+        self._broke = True
+        _, stderr = self._process.communicate()
+        return self._failure(self._args, self._process.wait(), stderr)
+
+    def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
+        return failure(command, status, stderr)
+
+
 def git_without_repository(environ: Mapping[str, str], *, user_config: bool = False) -> Git:
     """Return a git without a repository, for `init PATH`, `--version` or, with `user_config`, `config --global`.
 

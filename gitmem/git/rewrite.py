@@ -12,9 +12,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol, Self
 
-from gitmem.git.fast_import import Dialogue, quote_path
+from gitmem.git.fast_import import quote_path
 from gitmem.git.objects import read_objects
-from gitmem.git.process import Git, failure
+from gitmem.git.process import Dialogue, Git, failure
 from gitmem.values import Value
 
 _SECONDS = 3600.0
@@ -179,7 +179,7 @@ class _Importer(Dialogue):
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         if kind is None:
-            self._send(b"reset %s\ndone\n" % _REF)  # create no ref
+            self.send(b"reset %s\ndone\n" % _REF)  # create no ref
         stderr = self._process.communicate()[1]
         if kind is None and self._process.returncode:
             raise failure(("fast-import",), self._process.wait(), stderr)
@@ -191,7 +191,7 @@ class _Importer(Dialogue):
     def write(self, contents: dict[str, bytes]) -> None:
         """Write contents, keyed by the ids of the blobs they replace."""
         for oid, data in contents.items():
-            self._send(b"blob\nmark %s\ndata %d\n" % (self._mark(oid), len(data)), data, b"\n")
+            self.send(b"blob\nmark %s\ndata %d\n" % (self._mark(oid), len(data)), data, b"\n")
 
     def commit(self, commit: Written, found: Occurrences, new: dict[str, str], cleaner: Cleaner) -> str:
         """Rewrite a commit on its rewritten parents; return its id."""
@@ -221,5 +221,5 @@ class _Importer(Dialogue):
             else:
                 kept.append(b"M %s %s %s\n" % (change.mode, self._marks.get(change.new, change.new.encode()), name))
         parts += removed + kept
-        self._send(*parts, b"\nget-mark %s\n" % mark)
-        return self._line().strip().decode()
+        self.send(*parts, b"\nget-mark %s\n" % mark)
+        return self.line().strip().decode()

@@ -434,9 +434,9 @@ def _leave_with_an_error(writer: Writer) -> None:
 
 
 def _leave_after_nonsense(writer: Writer) -> None:
-    writer._send(b"nonsense\n")
+    writer.send(b"nonsense\n")
     with pytest.raises(GitFailedError):
-        writer._line()
+        writer.line()
 
 
 def _leave_after_git_was_killed(writer: Writer) -> None:
@@ -451,7 +451,7 @@ LEAVINGS = {
     "when all is said": lambda writer: (writer.commit(new({"a": b"never seen"})), writer.seal(), writer.seal()),
     "after reading": lambda writer: writer.read("a"),
     "after a commit": lambda writer: writer.commit(new({"a": b"never seen"})),
-    "in the middle of a command": lambda writer: writer._send(b"commit refs/heads/gitmem\ndata 1000\nx"),
+    "in the middle of a command": lambda writer: writer.send(b"commit refs/heads/gitmem\ndata 1000\nx"),
     "with an error": _leave_with_an_error,
     "after nonsense": _leave_after_nonsense,
     "after git was killed": _leave_after_git_was_killed,

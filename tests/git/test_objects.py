@@ -60,9 +60,8 @@ def test_it_starts_again_after_it_was_closed_or_killed(git):
         assert list(objects.contents([oid])) == [b"text"]
         objects.close()
         assert list(objects.contents([oid])) == [b"text"]
-        process = objects.start()
-        process.kill()
-        process.wait()
+        objects.kill()
+        objects.start()._process.wait()
         with pytest.raises(GitFailedError):
             objects.infos([oid])
         assert list(objects.contents([oid])) == [b"text"]
