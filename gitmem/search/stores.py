@@ -27,7 +27,7 @@ from gitmem.search.scan import PythonScanner
 from gitmem.search.sources import Pool
 from gitmem.search.units import Units
 from gitmem.store.known_facts import marks_for
-from gitmem.store.locate import HOME_PROJECTS, STORE_FOLDER, is_store, recorded_stores, user_store
+from gitmem.store.locate import STORE_FOLDER, is_store, known_stores
 from gitmem.store.store import Store
 from gitmem.values import Value
 
@@ -74,13 +74,7 @@ def find_stores(where: str, home: str) -> list[str]:
     """Return the stores below a folder, or, for `all`, those that were made, cloned or accepted on this machine."""
     if where != ALL:
         return sorted(_below(os.path.abspath(where), 0))[:_MOST_STORES]
-    found = set(_below(os.path.join(user_store(home), HOME_PROJECTS), _DEEPEST - 1))
-    found |= {user_store(home)} if is_store(user_store(home)) else set()
-    for path, folders in recorded_stores(home):
-        private = os.sep + os.path.relpath(os.path.dirname(path), folders[3] if len(folders) > 3 else folders[-1])  # noqa: PLR2004
-        top = os.path.dirname(os.path.dirname(private))  # of the folder `.git`
-        found |= {one for one in (top, os.path.join(top, STORE_FOLDER)) if _is_memory(one)}
-    return sorted(found)[:_MOST_STORES]
+    return list(filter(_is_memory, known_stores(home)))[:_MOST_STORES]
 
 
 def _is_memory(folder: str) -> bool:

@@ -37,7 +37,7 @@ from gitmem.store.locate import (
     HOME_PROJECTS,
     PRIVATE_FOLDER,
     STORE_FOLDER,
-    Making,
+    Acceptance,
     Project,
     find_project,
     find_store,
@@ -147,7 +147,6 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
     existing = target if place in {Place.USER, Place.PRIVATE} else find_store(start, context.home)
     disconnected = place in {Place.PROJECT, Place.BRANCH} and is_disconnected(target)
     new = not disconnected and (existing is None or not is_store(existing))
-    making = Making(context.home, target)
     if existing is not None and is_store(existing):
         _check_same(existing, target, place)
     try:
@@ -156,7 +155,9 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
         if new and place is Place.HOME:
             _check_not_moved(project, target)
         if new and place in {Place.PROJECT, Place.BRANCH}:
-            making.begin()
+            common_dir = (place is Place.BRANCH and project.common_dir) or os.path.join(target, ".git")
+            layout = Layout(common_dir, common_dir, target)
+            Acceptance(layout, os.path.join(common_dir, PRIVATE_FOLDER), context.home).begin()
         if new or disconnected:
             _make_once(target, project, context, Place.BRANCH if disconnected else place)
         if place is Place.HOME:
@@ -170,7 +171,6 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
     store = Store(target, context)
     if new:
         store.acceptance.give(())
-        making.end()
     return NewStore(store, new=new)
 
 

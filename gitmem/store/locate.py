@@ -198,7 +198,7 @@ PRIVATE_FOLDER = "gitmem"
 _ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
 _FOLDER = (".local", "share", "gitmem", "stores")  # as in hooks/hook.sh
 _NAME = "accepted"  # likewise
-_MAKING = "making"
+_MAKING = "making"  # in place of the token, while an `init` makes the store
 _TOKEN = "machine"  # noqa: S105  # in the private folder
 _TOKEN_LENGTH = 32
 _REMOTES = "remotes"  # likewise, of a store on a branch
@@ -208,33 +208,17 @@ class NotAcceptedError(RefusedError):
     """The person has not said yes to this store."""
 
 
-class Making:
-    """The note that a store is being made here, by which the next `init` knows what a killed one left."""
-
-    def __init__(self, home: str, target: str) -> None:
-        self._path = os.path.join(home, *_FOLDER, f"{_MAKING}-{_digest(os.path.realpath(target))}")
-
-    def begin(self) -> None:
-        """Write the note; a home that cannot be written stops nobody."""
-        with contextlib.suppress(OSError):
-            _write(self._path, "")
-
-    def began(self) -> bool:
-        """Return whether the note is there."""
-        return os.path.isfile(self._path)
-
-    def end(self) -> None:
-        """Remove the note."""
-        with contextlib.suppress(OSError):
-            os.unlink(self._path)
-
-
 class Acceptance:
     """What the person accepted of one store."""
 
     def __init__(self, layout: Layout, private: str, home: str) -> None:
         self._layout, self._private, self._home = layout, private, home
         self._folder = os.path.join(home, *_FOLDER)
+
+    def begin(self) -> None:
+        """Record that the store is about to be made here; a home that cannot be written stops nobody."""
+        with contextlib.suppress(OSError):
+            self._write([_MAKING, ""])
 
     def check(self) -> None:
         """Raise NotAcceptedError unless the store was made, cloned or accepted on this machine."""
@@ -254,13 +238,11 @@ class Acceptance:
         if self._is_at_home():
             return True
         record, token = self._record(), self._token()
+        if record[:1] == [_MAKING]:  # that `init` was killed before it could say so
+            self.give(())
+            return True
         if record:  # a number alone says nothing: disks give that of a deleted folder to the next one
             return record[0] == token
-        making = Making(self._home, self._layout.work_tree)
-        if making.began():  # an `init` was killed before it could say so
-            self.give(())
-            making.end()
-            return True
         records = (os.path.join(folder, _NAME) for folder, _, names in os.walk(self._folder) if _NAME in names)
         former = next((path for path in records if token and self._read(path)[:2] == [token, self._number()]), "")
         with contextlib.suppress(OSError):  # of a home that cannot be written
@@ -385,9 +367,9 @@ def recorded_stores(home: str) -> list[tuple[str, tuple[str, ...]]]:
 def known_stores(home: str) -> list[str]:
     """Return the work trees of the stores that were made, cloned or accepted on this machine and are still there."""
     top, own, found = os.path.join(home, *_FOLDER), user_store(home), set[str]()
-    for folder, _, names in os.walk(top):
-        parts = os.path.relpath(folder, top).split(os.sep)
-        if _NAME in names and ".git" in parts:
+    for record, _ in recorded_stores(home):
+        *parts, name = os.path.relpath(record, top).split(os.sep)
+        if name == _NAME and ".git" in parts:
             start = parts[: parts.index(".git")]  # what is left is the work tree, or the repository of a linked one
             path = f"{start[0]}:/{'/'.join(start[1:])}" if os.name == "nt" else f"/{'/'.join(start)}"
             with contextlib.suppress(RefusedError):
