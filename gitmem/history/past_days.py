@@ -178,10 +178,10 @@ def _undone_entries(store: Store, tip: str) -> frozenset[str]:
     from gitmem.document.ids import tail_of
     from gitmem.document.message import Trailer
     from gitmem.git.log import commits
-    from gitmem.history.undo_plan import reversals, undone_commits
+    from gitmem.history.undo_plan import undone_commits
 
     git = store.repository.git
-    undone: Iterable[Commit] = commits(git, undone_commits(reversals(git, tip))).values()
+    undone: Iterable[Commit] = commits(git, undone_commits(git, tip)).values()
     return frozenset(tail_of(identifier) for commit in undone for identifier in commit.values(Trailer.ENTRY))
 
 

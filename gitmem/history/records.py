@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from gitmem.document.entry import FIRST_LINE
 from gitmem.document.ids import ARCHIVE, SUMMARIES, summary_path
-from gitmem.document.message import VALUE_LENGTH, Op, Trailer, one_line
+from gitmem.document.message import VALUE_LENGTH, Trailer, one_line
 from gitmem.errors import NotFoundError
 from gitmem.git.log import (
     Addition,
@@ -326,10 +326,12 @@ def rotations(store: Store, revision: str = HEAD) -> list[RotatedFile]:
 
     Archives deleted by retention (spec R13) are included, not `present`; those of undone rotations are not.
     """
+    from gitmem.history.undo_plan import undone_commits  # brings merges, which a search with a date need not wait for
+
     commit = store.repository.resolve(revision)
     files = {file.path: file for file in store.repository.files(commit, ARCHIVE, SUMMARIES)}
     first = _first_additions(store, commit, {path: file.oid for path, file in files.items()})
-    undone = _undone(store, commit) if any(path not in files for path in first) else ()
+    undone = undone_commits(store.repository.git, commit) if any(path not in files for path in first) else ()
     additions = [addition for addition in first.values() if addition.path in files or addition.commit.oid not in undone]
     additions.sort(key=lambda addition: (addition.commit.authored, addition.path))
     oids = [files[addition.path].oid if addition.path in files else addition.oid for addition in additions]
@@ -352,13 +354,6 @@ def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> d
         if path not in first and _ARCHIVE_NAME.fullmatch(path):  # a merge added it
             first[path] = Addition(log(git, commit, paths=[path])[-1], path, present[path])
     return first
-
-
-def _undone(store: Store, commit: str) -> Collection[str]:
-    from gitmem.history.undo_plan import Reversal, undone_commits
-
-    commits = log(store.repository.git, commit, trailers={Trailer.OP: Op.UNDO})
-    return undone_commits(Reversal(undo.oid, undo.values(Trailer.UNDOES)) for undo in commits)
 
 
 def _rotated(found: Addition, data: bytes, seen: set[str], *, present: bool, summarized: bool) -> RotatedFile:

@@ -45,14 +45,19 @@ def documents_to_review(store: Store) -> list[ToReview]:
 def review_since(store: Store, before: Sequence[ToReview], changes: Sequence[PathChange]) -> list[ToReview]:
     """Return the documents to review after these changes of a commit, of which `before` were those to review."""
     changed = {change.path for change in changes}
+    left = [item for item in before if item.path not in changed]
+    return sorted(_without_facts([*left, *_in_changed(store, changes)]), key=lambda item: item.path)
+
+
+def _in_changed(store: Store, changes: Iterable[PathChange]) -> list[ToReview]:
+    """Return the documents with a field `review`, and second versions, among changed files."""
     new = {change.path: change.new for change in changes if change.new is not None and change.mode.startswith("100")}
-    found = [item for item in before if item.path not in changed]
+    found = [ToReview(path, ()) for path in new if _BESIDE in path and is_beside(path)]
     documents = [path for path in new if path.endswith(".md")]
     for path, data in zip(documents, store.repository.blobs([new[path] for path in documents]), strict=True):
         if _FIELD in data:
             found += _marked(path, data)
-    found += [ToReview(path, ()) for path in new if _BESIDE in path and is_beside(path)]
-    return sorted(_without_facts(found), key=lambda item: item.path)
+    return found
 
 
 def _without_facts(items: Iterable[ToReview]) -> list[ToReview]:
@@ -80,14 +85,10 @@ def _to_review(store: Store) -> list[ToReview]:
         return []
     options = ("--files-with-matches", "-z", "--full-name", "--text", "-e", f"^{REVIEW}:")
     output = repository.git.run("grep", *options, commit, "--", "*.md", ok=(0, 1))
-    tree = {path: oid for path, (mode, oid) in read_tree(repository.git, commit).items() if mode.startswith("100")}
-    names = [name.partition(":")[2] for name in output.decode("utf-8", "surrogateescape").split("\0")[:-1]]
-    marked = [path for path in names if path in tree]
-    waiting: list[ToReview] = []
-    for path, data in zip(marked, repository.blobs([tree[path] for path in marked]), strict=True):
-        waiting += _marked(path, data)
-    waiting += [ToReview(path, ()) for path in tree if _BESIDE in path and is_beside(path)]
-    return sorted(waiting, key=lambda item: item.path)
+    names = {name.partition(":")[2] for name in output.decode("utf-8", "surrogateescape").split("\0")[:-1]}
+    files = read_tree(repository.git, commit).items()
+    wanted = [PathChange(path, None, oid, mode) for path, (mode, oid) in files if path in names or _BESIDE in path]
+    return sorted(_in_changed(store, wanted), key=lambda item: item.path)
 
 
 def _marked(path: str, data: bytes) -> Iterator[ToReview]:
@@ -132,13 +133,13 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
         GitmemError: it is a contradicting fact, or was changed in the same lines since the merge.
 
     """
-    waiting = {item.path for item in _to_review(store)}
+    waiting = {item.path: item.places for item in _to_review(store)}
     if path not in waiting:
         beside = [item for item in waiting if is_beside(item) and _original(item) == path]
         if len(beside) != 1:
             raise NotFoundError(f"{path} holds no two versions.", "'gitmem review' lists the documents that do.")
         path = beside[0]
-    facts = _contradicted(next(item.places for item in _to_review(store) if item.path == path), path)
+    facts = _contradicted(waiting[path], path)
     if facts:
         raise GitmemError(
             f"{path} is a fact that contradicts {', '.join(facts)}.",

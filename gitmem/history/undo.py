@@ -26,7 +26,6 @@ from gitmem.history.undo_plan import (
     ids_in,
     introduced,
     plan_undo,
-    reversals,
     rotated,
     undone_commits,
 )
@@ -160,7 +159,7 @@ def _is_date(store: Store, text: str) -> bool:
 
 
 def _last(git: Git, tip: str) -> CommitRecord:
-    undone = undone_commits(reversals(git, tip))
+    undone = undone_commits(git, tip)
     for limit in (_RECENT, None):
         for commit in log(git, tip, limit=limit):
             if _is_persons(commit) and len(commit.parents) == 1 and commit.oid not in undone:
@@ -204,7 +203,7 @@ class _UndoPlanner:
         # If the branch has moved since the transaction read it, the commit fails and a new attempt begins.
         self._tip = store.repository.resolve(store.repository.branch())
         since = f"{chosen[0].commit}..{self._tip}" if len(chosen) == 1 else self._tip
-        self._undone = undone_commits(reversals(self._git, since))
+        self._undone = undone_commits(self._git, since)
         self._changes = _changes(self._git, [item.commit for item in chosen])
 
     def plan(self, session: str | None) -> Undone:

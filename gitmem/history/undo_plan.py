@@ -47,26 +47,6 @@ class FileChange(Value):
     after: bytes | None
 
 
-class Reversal(Value):
-    """A commit and the commits it undoes."""
-
-    commit: str
-    undoes: tuple[str, ...]
-
-
-def undone_commits(history: Iterable[Reversal]) -> dict[str, str]:
-    """Return the undone commits, each with the commit that undid it; `history` is newest first, topologically.
-
-    An undo that was undone itself does not count.
-    """
-    found: dict[str, str] = {}
-    for item in history:
-        if item.commit not in found:
-            for oid in item.undoes:
-                found.setdefault(oid, item.commit)
-    return found
-
-
 def ids_in(texts: Iterable[bytes | None]) -> set[str]:
     """Return the ids of all entries in these files."""
     return {found for text in texts if text for found in entry_ids(Document.parse(text).body)}
@@ -216,62 +196,50 @@ def _is_fact_gone(change: FileChange, current: bytes | None) -> bool:
 
 
 def _without(data: bytes, ids: Collection[str]) -> bytes:
-    """Return a log without entries and the blank lines around them."""
+    """Return a log without entries, and without one of the blank lines around each."""
     log = Document.parse(data)
     body = log.body
     gone = [found for found in find_entries(body) if found.entry.id in ids] if ids else []
     for found in reversed(gone):
-        body = _joined(body[: found.start], body[found.end :])
+        head, tail = body[: found.start], body[found.end :]
+        last = head.rfind("\n", 0, -1) + 1
+        line = _BLANK_LINE.match(tail)
+        if head[last:].strip(_BLANK):
+            body = head + tail
+        elif not tail:
+            body = head[:last]
+        else:
+            body = head + (tail[line.end() :] if line else tail)
     return log.with_body(body).render() if gone else data
 
 
-def _joined(head: str, tail: str) -> str:
-    """Return two parts of a text joined, with one of the blank lines around the gap removed."""
-    last = head.rfind("\n", 0, -1) + 1
-    if head[last:].strip(_BLANK):
-        return head + tail
-    if not tail:
-        return head[:last]
-    line = _BLANK_LINE.match(tail)
-    return head + (tail[line.end() :] if line else tail)
+def undone_commits(git: Git, revision: str) -> dict[str, str]:
+    """Return the commits that others of a revision or range undid, each with the one that did.
 
-
-def reversals(git: Git, revision: str) -> list[Reversal]:
-    """Return the commits of a revision or range that undo others, children before their parents."""
+    An undo that was undone itself does not count.
+    """
     fields = ("%H", f"%(trailers:key={Trailer.OP},valueonly)", f"%(trailers:key={Trailer.UNDOES},valueonly)", "%b")
-    output = git.run(
-        "log",
-        "-z",
-        "--topo-order",
-        "--fixed-strings",
-        f"--grep={Trailer.UNDOES}: ",
-        "--grep=This reverts commit ",
-        f"--format={'%x00'.join(fields)}",
-        "--end-of-options",
-        revision,
-        "--",
-    )
+    greps = (f"--grep={Trailer.UNDOES}: ", "--grep=This reverts commit ", f"--format={'%x00'.join(fields)}")
+    output = git.run("log", "-z", "--topo-order", "--fixed-strings", *greps, "--end-of-options", revision, "--")
     texts = [field.decode("utf-8", "replace") for field in output.split(b"\0")[:-1]]
     named = {}
     for oid, op, undoes, body in zip(*(texts[start :: len(fields)] for start in range(len(fields))), strict=True):
         named[oid] = undoes.split() if op.strip() else _REVERTED.findall(body)
-    full = _full(git, {name for names in named.values() for name in names})
-    return [Reversal(oid, tuple(full.get(name, name) for name in names)) for oid, names in named.items()]
+    short = sorted({name for names in named.values() for name in names if _SHORT.fullmatch(name)})
+    short = [name for name in short if not is_object_id(name)]  # as of `revert.reference`; asked for by one process
+    with Objects(git) if short else contextlib.nullcontext() as objects:
+        infos = objects.infos([f"{name}^{{commit}}" for name in short]) if objects else []
+    full = {name: info.oid for name, info in zip(short, infos, strict=True) if info is not None}
+    found: dict[str, str] = {}
+    for oid, names in named.items():  # children before their parents
+        for name in names if oid not in found else ():
+            found.setdefault(full.get(name, name), oid)
+    return found
 
 
 def commits_with(repository: Repository, trailers: Mapping[str, str], *, undone: bool) -> list[Commit]:
     """Return the commits of the branch that have all these trailers and were not undone, or were, newest first."""
     tip = repository.resolve(repository.branch())
     commits = log(repository.git, tip, trailers=trailers)
-    oids = undone_commits(reversals(repository.git, tip)) if commits else {}
+    oids = undone_commits(repository.git, tip) if commits else {}
     return [commit for commit in commits if (commit.oid in oids) is undone]
-
-
-def _full(git: Git, names: Collection[str]) -> dict[str, str]:
-    """Return full ids by abbreviated ones (as of `revert.reference`), by one process."""
-    short = sorted(name for name in names if _SHORT.fullmatch(name) and not is_object_id(name))
-    if not short:
-        return {}
-    with Objects(git) as objects:
-        found = objects.infos([f"{name}^{{commit}}" for name in short])
-    return {name: info.oid for name, info in zip(short, found, strict=True) if info is not None}

@@ -11,7 +11,7 @@ from gitmem.document.ids import make_id, summary_path
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.process import Git
 from gitmem.history.undo import undo
-from gitmem.history.undo_plan import reversals
+from gitmem.history.undo_plan import undone_commits
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
@@ -414,6 +414,6 @@ def test_what_a_message_says_it_undoes_starts_no_process_for_each(box, monkeypat
     started = []
     start = Git._start
     monkeypatch.setattr(Git, "_start", lambda git, *args, **more: started.append(args[0]) or start(git, *args, **more))
-    [found] = reversals(box.reopen().repository.git, "HEAD")
+    found = undone_commits(box.reopen().repository.git, "HEAD")
     assert len(started) == 2
-    assert found.undoes[-1] == box.git("rev-parse", "HEAD~1")
+    assert found[box.git("rev-parse", "HEAD~1")] == box.tip()

@@ -8,13 +8,11 @@ from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_
 from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
 from gitmem.history.undo_plan import (
     FileChange,
-    Reversal,
     UndoConflictError,
     carry_over,
     introduced,
     plan_undo,
     rotated,
-    undone_commits,
 )
 
 EMPTY_MEMORY = (
@@ -212,21 +210,3 @@ def test_crlf_stays():
     assert plan_undo([FileChange(DAY, day, one)], {DAY: two})[DAY] == add(day, "Note", entry(2))
     result = carry_over(DAY, day, one, add(day, "Note", entry(2)))
     assert result == two
-
-
-A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
-
-
-@pytest.mark.parametrize(
-    "history,undone",
-    [
-        ([], {}),
-        ([(B, (A,))], {A: B}),
-        ([(C, (B,)), (B, (A,))], {B: C}),
-        ([(D, (C,)), (C, (B,)), (B, (A,))], {C: D, A: B}),
-        ([(D, (A,)), (C, (B,)), (B, (A,))], {A: D, B: C}),
-        ([(C, (A, B))], {A: C, B: C}),
-    ],
-)
-def test_what_is_undone_by_what(history, undone):
-    assert undone_commits(Reversal(*item) for item in history) == undone
