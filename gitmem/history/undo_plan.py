@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gitmem.document.document import Document
-from gitmem.document.entry import entry_ids, find_entries, remove_entries
+from gitmem.document.entry import LINKS, entry_ids, find_entries, find_section, remove_entries
 from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, SUMMARIES, is_fact_id, summary_path
 from gitmem.document.message import Trailer
 from gitmem.facts.fact import PATH, is_fact_path, parse_fact
@@ -162,9 +162,19 @@ def _undone(change: FileChange, current: bytes | None) -> bytes | None:
         return before
     if _is_fact_gone(change, current):
         return None
+    if before is None and after and current and _unlinked(after) == _unlinked(current):
+        return None  # gitmem added links to a file that the commit made
     if after and current and change.path.startswith(f"{BUGS}/") and (learned := _unlearned(before, after, current)):
         return learned[0]
     return carry_over(change.path, after, before, current)
+
+
+def _unlinked(data: bytes) -> bytes:
+    """Return a document without its section of links, and the blank lines at its end."""
+    document = Document.parse(data)
+    body, links = document.body, find_section(document.body, LINKS)
+    rest = body[: links.start] + body[links.end :] if links else body
+    return document.with_body(rest.rstrip(_BLANK)).render()
 
 
 def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[bytes | None] | None:
