@@ -129,7 +129,7 @@ def answer(
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
     are searched instead of the working tree, without `vectors`. `beside` is a folder whose best hits follow the others,
     `limit` of them at most. Facts that no longer hold are left out, unless nothing else is found, or
-    `ended`, `history` or `at` is given. A `hurried` search may miss a text that was edited in place and not committed
+    `ended`, `history` or `at` is given. A `hurried` search may miss what a person wrote and nobody committed
     yet, and names no authors.
 
     Raises:

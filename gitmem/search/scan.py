@@ -10,8 +10,7 @@ never the root, and `PythonScanner` searches the files that they would miss.
 Opening 50,000 files takes half a second, so a large store has its texts in one file: the folder `texts` of the private
 folder, a cache that can be deleted at any time and is brought up to date in the background. It only leads to files.
 `all` has documents in lower case, each behind a line with its key, the newest last; concepts and episodes are left out,
-as no prompt is told them. `state` is replaced last and says how much of `all` counts. Files that came or were replaced
-since are found by the times of their folders.
+as no prompt is told them. `state` is replaced last and says how much of `all` counts, and up to which commit.
 """
 
 from __future__ import annotations
@@ -23,9 +22,10 @@ import os
 import re
 import sys
 
+from gitmem.errors import GitmemError
 from gitmem.platform.safe_open import read_json, read_regular, write_json
 from gitmem.platform.spawn import Child, ExpiredError
-from gitmem.search.files import LINKED, SUFFIXES, FileVersion, read_file, stat_file
+from gitmem.search.files import LINKED, FileVersion, is_searched, read_file, stat_file
 from gitmem.search.query import fold
 from gitmem.values import Value
 
@@ -107,11 +107,12 @@ _SPARE = 2  # times as large as the documents: from then on it is written anew
 
 
 class _State(Value):
-    """How many bytes count, up to which time of the file system files are there, and the folders of documents."""
+    """How many bytes count, the commit and the days that they have, and how many there were when all was written."""
 
     end: int
-    until: int
-    folders: list[str]
+    tip: str
+    days: list[str]
+    whole: int
 
 
 class Texts:
@@ -167,25 +168,25 @@ class Texts:
         return {**found, **PythonScanner().scan(self._root, self._fresh, literals)}
 
 
-def open_texts(root: str, private: str) -> Texts | None:
-    """Return the texts of a store; None if they are not kept, or too many files came since."""
-    folder = os.path.join(private, FOLDER)
+def open_texts(store: Store, days: Sequence[str]) -> Texts | None:
+    """Return the texts of a store; None if they are not kept, have not all of the days, or if too much came since."""
+    folder = os.path.join(store.private, FOLDER)
     state = _read_state(folder)
-    if state is None or not state.end or _changed(private, "days", state.until):
-        return None
-    fresh = list(_came(root, state))
-    if len(fresh) > _MOST_FRESH:
+    if state is None or not state.end or state.days != [*days]:
         return None
     path = os.path.join(folder, "all")
     try:
+        fresh = _came(store, state.tip)
+        if len(fresh) > _MOST_FRESH:
+            return None
         with open(path, "rb") as file:
-            return Texts(root, mmap.mmap(file.fileno(), state.end, access=mmap.ACCESS_READ), path, fresh)
-    except (OSError, ValueError):
+            return Texts(store.root, mmap.mmap(file.fileno(), state.end, access=mmap.ACCESS_READ), path, fresh)
+    except (OSError, ValueError, GitmemError):
         return None
 
 
 def keep_texts(
-    private: str, list_newest_last: Callable[[], Mapping[str, FileVersion]], read: Callable[[str, FileVersion], str]
+    store: Store, days: Sequence[str], list_newest_last: Callable[[], Sequence[str]], read: Callable[[str], str]
 ) -> None:
     """Bring the texts up to date with the documents, given by their keys, the newest last.
 
@@ -193,90 +194,43 @@ def keep_texts(
         OSError: a write failed.
 
     """
-    folder = os.path.join(private, FOLDER)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    state = _read_state(folder) or _State(0, 0, [])
-    until = _time_of(folder)
-    files = list_newest_last()
-    afresh = not state.end or state.end > _SPARE * sum(file.size for file in files.values()) + _SAMPLE
+    folder = os.path.join(store.private, FOLDER)
+    state, tip = _read_state(folder), store.tip or ""
+    keys: Sequence[str] | None = None
+    if state is not None and 0 < state.end <= _SPARE * state.whole + _SAMPLE:
+        with contextlib.suppress(GitmemError):  # a purge took the commit away
+            keys = [*_came(store, state.tip), *(day for day in days if day not in state.days)]
     path = os.path.join(folder, "all")
-    target = f"{path}.{os.getpid()}" if afresh else path
-    with open(target, "wb" if afresh else "r+b") as out:
-        out.truncate(0 if afresh else state.end)
+    kept = state.end if state is not None and keys is not None else 0
+    target = path if kept else f"{path}.{os.getpid()}"
+    with open(target, "r+b" if kept else "wb") as out:
+        out.truncate(kept)
         out.seek(0, os.SEEK_END)
-        for key, file in files.items():
-            if afresh or _last_change(file) >= state.until:
-                text = fold(read(key, file)).encode("utf-8", "replace").replace(_MARK, b" ")
-                out.write(b"".join((_HEAD, key.encode("utf-8", "surrogateescape"), b"\n", text, b"\n")))
+        for key in list_newest_last() if keys is None else keys:
+            text = fold(read(key)).encode("utf-8", "replace").replace(_MARK, b" ")
+            out.write(b"".join((_HEAD, key.encode("utf-8", "surrogateescape"), b"\n", text, b"\n")))
         end = out.tell()
-    if afresh:
+    if not kept:
         os.replace(target, path)
-    folders = {"", *(key.rpartition("/")[0] for key in files if key[0] != "/")}
-    folders |= {above for one in folders for above in _above(one)}
-    _write_state(folder, _State(end, until, sorted(folders)))
+    with contextlib.suppress(PermissionError):  # on Windows, while a prompt reads it
+        write_json(os.path.join(folder, "state"), (end, tip, [*days], state.whole if kept and state else end))
 
 
-def _above(folder: str) -> Iterator[str]:
-    while folder:
-        folder = folder.rpartition("/")[0]
-        yield folder
-
-
-def _came(root: str, state: _State) -> Iterator[str]:
-    """Yield the paths of files that came into the folders, or were replaced, since the texts were kept."""
-    known = set(state.folders)
-    folders = [folder for folder in state.folders if _changed(root, folder, state.until)]
-    while folders:
-        folder = folders.pop()
-        try:
-            names = [entry.name for entry in os.scandir(os.path.join(root, folder)) if entry.name[0] != "."]
-        except OSError:
-            continue
-        for name in names:
-            path = f"{folder}/{name}" if folder else name
-            if f"{path}/" in LINKED:
-                continue
-            if name.endswith(SUFFIXES):
-                file = stat_file(root, path)
-                if file is not None and _last_change(file) >= state.until:
-                    yield path
-            elif path not in known and os.path.isdir(os.path.join(root, path)):
-                known.add(path)
-                folders.append(path)
-
-
-def _changed(root: str, folder: str, until: int) -> bool:
-    try:
-        return os.stat(os.path.join(root, folder)).st_mtime_ns >= until
-    except OSError:
-        return False
-
-
-def _last_change(file: FileVersion) -> int:
-    return max(file.modified, file.changed)
-
-
-def _time_of(folder: str) -> int:
-    """Return the time now, as the file system counts it."""
-    path = os.path.join(folder, f"now.{os.getpid()}")
-    with open(path, "wb"):
-        now = os.stat(path).st_mtime_ns
-    os.unlink(path)
-    return now
+def _came(store: Store, since: str) -> list[str]:
+    """Return the documents that commits brought or changed since one, but for those that no prompt is told."""
+    tip = store.tip
+    changes = store.repository.changes(since, tip) if tip and since != tip else []
+    paths = (change.path for change in changes if change.new)
+    return [path for path in paths if is_searched(path) and not path.startswith(LINKED)]
 
 
 def _read_state(folder: str) -> _State | None:
     try:
-        end, until, folders = read_json(os.path.join(folder, "state"))
-        state = _State(int(end), int(until), [str(one) for one in folders])
+        end, tip, days, whole = read_json(os.path.join(folder, "state"))
+        state = _State(int(end), str(tip), [str(one) for one in days], int(whole))
         return state if os.stat(os.path.join(folder, "all")).st_size >= state.end else None
     except (OSError, ValueError, TypeError):
         return None
-
-
-def _write_state(folder: str, state: _State) -> None:
-    with contextlib.suppress(PermissionError):  # on Windows, while a prompt reads it
-        write_json(os.path.join(folder, "state"), state)
 
 
 _SECONDS = 60

@@ -157,14 +157,19 @@ class Documents:
         day = self._days.get(key)
         return load(self._private if day else self._root, file, day)
 
-    def newest_last(self) -> dict[str, FileVersion]:
-        """Return the documents of all folders but `LINKED` in turn, the newest last."""
-        told = [key for key in self.keys if not key.startswith(LINKED)]
-        return {key: file for key in reversed(mixed(told)) if (file := self.stat(key)) is not None}
+    @property
+    def days(self) -> list[str]:
+        """The keys of the days."""
+        return [*self._days]
 
-    def read(self, key: str, file: FileVersion) -> str:
+    def newest_last(self) -> list[str]:
+        """Return the documents of all folders but `LINKED` in turn, the newest last."""
+        return mixed(key for key in self.keys if not key.startswith(LINKED))[::-1]
+
+    def read(self, key: str) -> str:
         """Return the text of a document."""
-        return read_file(self._private if key in self._days else self._root, file.path).decode("utf-8", "replace")
+        root, path = (self._private, key[1:]) if key in self._days else (self._root, key)
+        return read_file(root, path).decode("utf-8", "replace")
 
     def load_all(self, keys: Iterable[str]) -> list[Units]:
         """Return those of some files that are not gone, cut into units."""
@@ -186,12 +191,12 @@ def _in_texts(
 
     Of a word beyond the budget the newest lines are found.
     """
-    texts = open_texts(store.root, store.private)
-    if texts is None or not terms:
+    documents = Documents(store, listed=False)
+    texts = open_texts(store, documents.days) if terms else None
+    if texts is None:
         return None
     from gitmem.search.scan import make_rg
 
-    documents = Documents(store, listed=False)
     sample = texts.sample()
     rarity = Rarity(sample, texts.size / max(sum(map(len, sample)), 1), terms, literals)
     rare = [literal for literal in rarity.parts[0] if rarity.estimate(literal) <= BUDGET]
@@ -233,7 +238,7 @@ def renew_texts(store: Store) -> None:
     if os.path.isdir(folder):
         documents = Documents(store)
         with store.folder_lock(folder, "texts").acquire(_PATIENCE):
-            keep_texts(store.private, documents.newest_last, documents.read)
+            keep_texts(store, documents.days, documents.newest_last, documents.read)
 
 
 def _times(whole: float, part: float) -> float:

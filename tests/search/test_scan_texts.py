@@ -9,6 +9,7 @@ from gitmem.search import scan as texts
 from gitmem.search import sources
 from gitmem.search.scan import make_rg
 from gitmem.search.sources import renew_texts
+from gitmem.store.transact import transact
 
 SESSION = "sessions/2026/11/20261120_100000-1b4e51f0.md"
 
@@ -25,9 +26,12 @@ def large(shelf, monkeypatch):
     return shelf
 
 
+def commit(shelf):
+    transact(shelf.store, lambda _: None, purpose="test", scan=True)
+
+
 def keep(shelf):
-    for path in shelf.root.rglob("*"):  # as if all had been there for a while
-        os.utime(path, (1, 1))
+    commit(shelf)
     renew_texts(shelf.store)
 
 
@@ -54,8 +58,7 @@ def test_concepts_and_episodes_are_left_out(large):
     for number in range(2):  # the second came since
         large.put(f"episodes/2026/11/old-{number}.md", "# Episode\n\nthe tapir\n")
         large.put(f"concepts/old-{number}.md", "# Concept\n\nthe tapir\n")
-        if not number:
-            keep(large)
+        keep(large) if not number else commit(large)
 
     assert asked(large, "tapir") == []
     assert len(large.search("tapir")) == 4
@@ -68,6 +71,8 @@ def test_what_came_since_is_found_and_what_went_is_not(large):
     other = large.root / "knowledge/0/part-008.md.tmp"
     other.write_text("# Part 8\n\nthe quagga\n")
     other.replace(large.root / "knowledge/0/part-008.md")
+    assert asked(large, "okapi") == []
+    commit(large)
 
     assert asked(large, "okapi") == ["knowledge/new.md"]
     assert asked(large, "gnu") == [SESSION]
@@ -80,7 +85,7 @@ def test_renewing_adds_what_changed_and_at_times_writes_all_anew(large):
     size = os.path.getsize(path)
     for number in range(40):
         large.put("knowledge/0/part-009.md", f"# Part 9\n\nthe okapi {number} {'filler ' * 100}\n")
-        renew_texts(large.store)
+        keep(large)
 
         assert os.path.getsize(path) < 3 * size
     assert asked(large, "okapi") == ["knowledge/0/part-009.md"]
@@ -92,7 +97,7 @@ def test_renewing_adds_what_changed_and_at_times_writes_all_anew(large):
         assert b"killed" not in file.read()
 
 
-@pytest.mark.parametrize("broken", ["", "[]", "[1e9, 0, []]", '["x", 1, 2]'])
+@pytest.mark.parametrize("broken", ["", "[]", '[1e9, "", [], 1]', '["x", 1, 2, 3]', f'[9, "{"0" * 40}", [], 9]'])
 def test_without_usable_texts_the_files_are_searched(large, broken):
     with open(os.path.join(large.store.private, texts.FOLDER, "state"), "w") as file:
         file.write(broken)
