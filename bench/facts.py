@@ -23,7 +23,7 @@ from pathlib import Path
 
 from gitmem.document.ids import make_id
 from gitmem.facts.fact import FactKind, make_fact, render_fact
-from gitmem.lessons.concept import begun, joined, line_of, render_new
+from gitmem.lessons.concepts import begun, joined, line_of, render_new
 from gitmem.sessions.exchange import Exchange
 
 FLAT, STALE = 1.25, 2.0

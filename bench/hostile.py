@@ -62,7 +62,7 @@ READERS: dict[str, dict[str, Callable[[str], object]]] = {
             text, header="", stamp="20260113_112700", taken=(), limits=Limits(1_000, 500)
         )
     },
-    "lessons/test_risk.py": {"risky": is_risky},
+    "lessons/test_known_errors.py": {"risky": is_risky},
     "archives/test_extractive.py": {"summary": lambda text: summarise("archive/memory.md", BODY + text)},
     "redact/test_redact.py": {"redact": redact},
     "text/test_sentences.py": {"split": split, "shorten": lambda text: shorten(text, 200), "keywords": keywords},

@@ -41,7 +41,7 @@ from gitmem.judgement.question import (
     windows_of,
 )
 from gitmem.judgement.reply import Judged, Reader
-from gitmem.lessons.concept import Concept
+from gitmem.lessons.concepts import Concept
 from gitmem.llm.protocol import Question, fenced, parse_reply
 from gitmem.platform.clock import Context
 from gitmem.platform.programs import read_resource

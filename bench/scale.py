@@ -35,7 +35,7 @@ import gitmem
 from gitmem.document.entry import render_entry
 from gitmem.document.ids import exchange_id, session_path
 from gitmem.facts.fact import FactKind, FactStatus, make_fact, render_fact
-from gitmem.lessons.concept import Concept, concept_id, render_new
+from gitmem.lessons.concepts import Concept, concept_id, render_new
 from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.lessons.error import ErrorSignature
 from gitmem.lessons.pattern import BugPattern, pattern_id, render_pattern

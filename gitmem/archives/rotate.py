@@ -24,7 +24,7 @@ from gitmem.facts.fact import Fact, is_fact_path, parse_fact
 from gitmem.facts.lines import SECTIONS, TOLD, marks_of, without_ended
 from gitmem.facts.validity import in_force
 from gitmem.history.past_days import drop_days, keep_days
-from gitmem.lessons.concept import lines_of, link_of, parse_concept, render_changed
+from gitmem.lessons.concepts import lines_of, link_of, parse_concept, render_changed
 from gitmem.store.init import new_memory
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store

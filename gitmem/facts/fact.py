@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts, flow, plain_value
-from gitmem.document.ids import ALPHABET, FACTS, file_name_of, slug
+from gitmem.document.ids import ALPHABET, FACTS, digest, file_name_of, slug
 from gitmem.platform.clock import UTC, datetime
 from gitmem.values import Value
 
@@ -162,13 +162,16 @@ def fact_id(kind: FactKind, text: str) -> str:
 
     Case, blanks and the full stop do not count, so that two machines make the same file of one fact.
     """
-    import hashlib  # not needed by the start of a session
-    import unicodedata
+    import unicodedata  # not needed by the start of a session
 
     words = unicodedata.normalize("NFC", _BLANKS.sub(" ", text).strip().rstrip(_END_MARKS).casefold())
-    digest = hashlib.sha256(f"{kind.value}\0{words}".encode("utf-8", "replace")).digest()
-    number = int.from_bytes(digest[:8], "big")
-    return kind.letter + "".join(ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(_DIGEST)))
+    return hashed_id(kind.letter, kind.value, words.encode("utf-8", "replace").decode())
+
+
+def hashed_id(letter: str, *content: str) -> str:
+    """Return the id of a fact or a concept by its letter and content."""
+    number = int.from_bytes(digest(*content)[:8], "big")
+    return letter + "".join(ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(_DIGEST)))
 
 
 def is_fact_path(path: str) -> bool:

@@ -21,8 +21,7 @@ from gitmem.facts.extract import FoundFact, as_statement, files_named, repeated,
 from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind
 from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES, KnownMemory
 from gitmem.judgement.reply import Claim, Judged, JudgedTask, Mend, Subject
-from gitmem.lessons.concept import has_own_name
-from gitmem.lessons.concepts import known_concepts, merging, naming
+from gitmem.lessons.concepts import has_own_name, known_concepts, merging, naming
 from gitmem.lessons.episode import Episode, episode_id, episode_path, parse_episode, render_episode, title_of
 from gitmem.lessons.episodes import find_episode_file, was_cleared
 from gitmem.lessons.error_occurrence import ErrorOccurrence, find_occurrences

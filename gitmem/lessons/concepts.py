@@ -1,46 +1,259 @@
-"""Group exchanges into concepts (spec V3): each exchange of a finished session joins one or begins a new one.
+"""Concepts (spec V3): subjects that exchanges of many sessions share, one document each, with links to the exchanges.
 
-Concepts are read from a cache (`gitmem.store.headers`), without YAML. Merging and splitting them moves their links to
-exchanges; none is lost.
+Without a model an exchange of a finished session joins the concept it has most files and keywords in common with, else
+it makes a new one. What a concept is known by stays small, so that one that has grown does not draw everything to
+itself. Concepts are read from a cache (`gitmem.store.headers`), without YAML. Merging and splitting them moves their
+links to exchanges; none is lost.
 """
 
 from __future__ import annotations
 
-from gitmem.document.document import Document
-from gitmem.document.ids import tail_of
-from gitmem.document.message import Message, Op, Trailer, session_message
+from collections.abc import Iterable, Mapping, Sequence
+
+from gitmem.document.document import Document, as_texts, flow
+from gitmem.document.ids import file_name_of, is_id, scopes_in, tail_of
+from gitmem.document.message import Message, Op, Trailer, link, one_line, session_message
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.lessons.concept import (
-    FOLDER,
-    Concept,
-    begun,
-    choose,
-    concept_id,
-    concept_path,
-    joined,
-    line_of,
-    lines_of,
-    parse_concept,
-    renamed,
-    render_changed,
-    render_new,
-)
-from gitmem.sessions.exchange import exchanges_in
+from gitmem.facts.compare import overlap, stems_of
+from gitmem.facts.fact import hashed_id
+from gitmem.platform.clock import UTC, datetime
+from gitmem.sessions.exchange import Exchange, exchanges_in
 from gitmem.sessions.exchanges import find_session_file, with_links
+from gitmem.sessions.turns import Turn
 from gitmem.store.headers import read_headers
 from gitmem.store.known_facts import known_facts
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+FOLDER = "concepts"
+KIND = "concept"
+SECTION = "Exchanges"
+OFFLINE = "offline"
+MAX_KEYWORDS, MAX_FILES = 10, 12
+JOINS = 0.4  # affinity from which an exchange joins a concept
+_FEWEST = 2  # files and keywords in common
+_GOES_ON = 0.3  # bonus for the concept of the exchange before in the same session
+_SAYS_LITTLE = 0.25  # affinity below which an exchange without files joins the concept of the one before
+_SOON = 3_600  # seconds between the two, at most
+_NAMED_AFTER = 8  # exchanges from which the name stays
+_WORDS_OF_A_NAME = 3
+_LISTS = ("keywords", "files", "scope", "exchanges", "merged")  # of a header, in order
 
-    from gitmem.sessions.exchange import Exchange
-    from gitmem.sessions.turns import Turn
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
+
+class Concept(Value):
+    """The header of a concept's document; `exchanges` are ids, sorted."""
+
+    path: str
+    id: str
+    name: str
+    created: str
+    updated: str
+    keywords: tuple[str, ...]
+    files: tuple[str, ...]
+    exchanges: tuple[str, ...]
+    merged: tuple[str, ...]
+    scope: tuple[str, ...] = ()  # the parts of the project that its exchanges are of
+
+
+def concept_id(first: str) -> str:
+    """Return the id of the concept that starts with an exchange; the same on every machine."""
+    return hashed_id("k", KIND, first)
+
+
+def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
+    """Return how much an exchange, or another concept, and a concept have in common, from 0 to 1 (spec V3).
+
+    Half of it is the overlap of their files, half that of their keywords, each |A∩B| / min(|A|, |B|) without regard to
+    case and 0 where one is empty; where neither has files, keywords are all there is.
+    """
+    words = overlap(_stems(exchange.keywords), _stems(concept.keywords))
+    if not exchange.files and not concept.files:
+        return words
+    return (overlap(_folded(exchange.files), _folded(concept.files)) + words) / 2
+
+
+def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = "") -> Concept | None:
+    """Return the concept that an exchange joins, None for a new one.
+
+    `before` is the concept of the exchange before it in its session, and most often the right one: an exchange
+    without files and with little in common with any concept ("commit it", "give me the list again") joins it.
+    """
+    last = concepts.get(before)
+    soon = last is not None and _seconds(last.updated, _when(exchange)) < _SOON
+    best, score = None, 0.0
+    for concept in concepts.values():
+        common = affinity(exchange, concept)
+        if concept is last:
+            common += _GOES_ON if soon else _GOES_ON / 2
+        elif _shared(exchange, concept) < _FEWEST:
+            continue
+        if (common, concept.updated) > (score, best.updated if best else ""):
+            best, score = concept, common
+    if score >= JOINS:
+        return best
+    return last if soon and not exchange.files and score < _SAYS_LITTLE + _GOES_ON else None
+
+
+def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str:
+    """Return a name for a concept: a file and the first words that it has not, else the summary of an exchange."""
+    file = files[0].rpartition("/")[2] if files else ""
+    words = [one for one in keywords if len(one) > 1 and one.rpartition("/")[2].casefold() not in file.casefold()]
+    said = ", ".join(words[: _WORDS_OF_A_NAME - bool(file)])
+    if file and said:
+        return f"{file}: {said}"
+    return said if len(words) > 1 else one_line(fallback.partition(" → ")[0], 60)
+
+
+def begun(exchange: Exchange) -> Concept:
+    """Return a new concept with one exchange."""
+    identifier = concept_id(exchange.id)
+    name = name_of(exchange.keywords, exchange.files, exchange.summary)
+    when = _when(exchange)
+    words, files = tuple(exchange.keywords[:MAX_KEYWORDS]), tuple(exchange.files[:MAX_FILES])
+    made = Concept("", identifier, name, when, when, words, files, (exchange.id,), (), scopes_in(exchange.tags))
+    return _filed(made)
+
+
+def _filed(concept: Concept) -> Concept:
+    """Return a new concept with its path."""
+    return concept._replace(path=f"{FOLDER}/{file_name_of(concept.id, concept.name)}")
+
+
+def joined(concept: Concept, exchange: Exchange) -> Concept:
+    """Return a concept with one more exchange; its files and keywords move to the front."""
+    return concept._replace(
+        keywords=_moved(concept.keywords, exchange.keywords, MAX_KEYWORDS),
+        files=_moved(concept.files, exchange.files, MAX_FILES),
+        exchanges=tuple(sorted({*concept.exchanges, exchange.id})),
+        updated=max(concept.updated, _when(exchange)),
+        scope=tuple(sorted({*concept.scope, *scopes_in(exchange.tags)})),
+    )
+
+
+def renamed(before: Concept, after: Concept) -> Concept:
+    """Return a young concept renamed by its present words, unless a person named it."""
+    if has_own_name(before):
+        return after
+    return after._replace(name=name_of(after.keywords, after.files, after.name))
+
+
+def has_own_name(concept: Concept) -> bool:
+    """Return whether a concept's name is fixed: it has grown, or a person or a model named it."""
+    return len(concept.exchanges) >= _NAMED_AFTER or concept.name != name_of(
+        concept.keywords, concept.files, concept.name
+    )
+
+
+def line_of(exchange: Exchange, path: str) -> str:
+    """Return the line of an exchange in a concept's list; `path` is its session's file in the store."""
+    return f"- {exchange.time[:10]} {link(exchange.summary, f'../{path}')} {exchange.id}"
+
+
+def parse_concept(data: bytes, path: str) -> Concept | None:
+    """Return the concept of a document, None if it is none."""
+    given = Document.parse(data).metadata
+    if given.get("kind") != KIND or not given.get("id"):
+        return None
+    return Concept(
+        path,
+        str(given["id"]),
+        str(given.get("name") or given["id"]),
+        _moment(given.get("created")),
+        _moment(given.get("updated")) or _moment(given.get("created")),
+        as_texts(given.get("keywords")),
+        as_texts(given.get("files")),
+        tuple(sorted(as_texts(given.get("exchanges")))),
+        as_texts(given.get("merged")),
+        as_texts(given.get("scope")),
+    )
+
+
+def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
+    """Return the file of a new concept."""
+    head = ["---", f"id: {concept.id}", f"kind: {KIND}", f"name: {flow(concept.name)}", f"created: {concept.created}"]
+    head += [f"updated: {concept.updated}", f"method: {OFFLINE}"]
+    head += [f"{key}: {flow(list(values))}" for key in _LISTS if (values := getattr(concept, key))]
+    return "\n".join([*head, "---", f"# {concept.name}", "", f"## {SECTION}", "", *lines, ""]).encode(
+        "utf-8", "replace"
+    )
+
+
+def render_changed(data: bytes, concept: Concept, lines: Sequence[str], without: Iterable[str] = ()) -> bytes:
+    """Return a concept's file with another header, lines added and some exchanges removed; all else stays."""
+    document = Document.parse(data)
+    before = parse_concept(data, concept.path)
+    for key in ("name", "updated", *_LISTS):
+        value = getattr(concept, key)
+        if before is None or value != getattr(before, key):
+            value = datetime.fromisoformat(value) if key == "updated" else value
+            document = document.set(key, list(value) if isinstance(value, tuple) else value)
+    gone = tuple(f" {one}" for one in without)
+    kept = [line for line in document.body.rstrip().split("\n") if not (gone and line.rstrip().endswith(gone))]
+    known = {line.rstrip().rpartition(" ")[2] for line in kept}
+    kept += [line for line in lines if line.rpartition(" ")[2] not in known]
+    if before is not None and before.name != concept.name:
+        kept = [f"# {concept.name}" if line.rstrip() == f"# {before.name}" else line for line in kept]
+    return document.with_body(document.newline.join([*(line.rstrip("\r") for line in kept), ""])).render()
+
+
+def lines_of(body: str) -> list[tuple[str, str]]:
+    """Return the lines of a concept's exchanges, each with its id."""
+    found = []
+    for line in body.split("\n"):
+        bare = line.rstrip()
+        identifier = bare.rpartition(" ")[2]
+        if bare.startswith("- ") and is_id(identifier):
+            found.append((identifier, bare))
+    return found
+
+
+def link_of(line: str) -> str:
+    """Return the path in the store that the line of an exchange links to, "" if it has no link."""
+    return line.rpartition("](../")[2].rpartition(") ")[0]
+
+
+def _moved(known: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ...]:
+    """Return names without regard to case: first those that came again, then new ones, then the rest."""
+    again = {one.casefold() for one in new}
+    front = {one.casefold(): one for one in known if one.casefold() in again}
+    merged = {**front, **{one.casefold(): front.get(one.casefold(), one) for one in new}}
+    rest = [one for one in known if one.casefold() not in merged]
+    return tuple([*merged.values(), *rest][:most])
+
+
+def _shared(exchange: Exchange, concept: Concept) -> int:
+    files = _folded(exchange.files) & _folded(concept.files)
+    return len(files) + len(_stems(exchange.keywords) & _stems(concept.keywords))
+
+
+def _stems(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(stem for word in words for stem in (stems_of(word) or {word.casefold()}))
+
+
+def _folded(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.casefold() for name in names)
+
+
+def _when(exchange: Exchange) -> str:
+    """Return the time of an exchange in UTC; a time without a zone counts as UTC."""
+    at = exchange.at or datetime.fromisoformat(exchange.time).replace(tzinfo=UTC)
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
+
+
+def _seconds(before: str, after: str) -> float:
+    try:
+        return (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds()
+    except (ValueError, TypeError):  # a person wrote another date into the header
+        return float("inf")
+
+
+def _moment(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if value else ""
 
 
 def known_concepts(store: Store) -> list[Concept]:
@@ -51,13 +264,6 @@ def known_concepts(store: Store) -> list[Concept]:
 def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
     concept = parse_concept(data, path)
     return None if concept is None else (((concept.exchanges or ("",))[-1],), [*concept._asdict().values()])
-
-
-class Grouped(Value):
-    """A changed concept and the lines to add to it."""
-
-    concept: Concept
-    lines: tuple[str, ...]
 
 
 def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
@@ -79,25 +285,31 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         times = {turn.exchange_id: turn.ended for turn in turns}
         exchanges = [exchange._replace(at=times.get(exchange.id)) for exchange in exchanges_in(data)]
         grouped = sort_in(concepts, exchanges, path)
-        changes: dict[str, bytes | None] = {
-            one.concept.path: _rendered(transaction, one) for one in grouped if one.concept.path or one.lines
-        }
+        changes: dict[str, bytes | None] = {}
+        for concept, lines in grouped:
+            there = transaction.read(concept.path)
+            changed = render_new(concept, lines) if there is None else render_changed(there, concept, lines)
+            changes[concept.path] = changed
         if not changes:
             return False
         facts = {one.path: one.description for one in known_facts(store) if one.session == session}
         changes |= with_links(transaction, path, facts)
         for fact in facts:
             changes |= with_links(transaction, fact, {path: turns[0].started.date().isoformat()})
-        new = sum(one.concept.id not in concepts for one in grouped)
-        return transaction.commit(_message(grouped, new, session, host), changes, when=turns[-1].ended)
+        new = sum(concept.id not in concepts for concept, _ in grouped)
+        made = f", {new} new" if new else ""
+        names = "; ".join(concept.name for concept, _ in grouped)
+        subject = f"Group into {count(len(grouped), 'concept')}{made}: {names}"
+        message = _about(subject, [concept.id for concept, _ in grouped], session, host)
+        return transaction.commit(message, changes, when=turns[-1].ended)
 
     outcome = transact(store, plan, purpose="concepts")
     known_concepts(store)
     return outcome.commit
 
 
-def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str) -> list[Grouped]:
-    """Return the concepts that change when the exchanges of a session are sorted into them, in order; pure.
+def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str) -> list[tuple[Concept, list[str]]]:
+    """Return the concepts that change when the exchanges of a session are sorted into them, with lines to add; pure.
 
     `link` is the path of the session's file. Exchanges that are in a concept stay there.
     """
@@ -113,7 +325,7 @@ def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: s
             concept_of[tail_of(exchange.id)] = concept.id
             lines.setdefault(concept.id, []).append(line_of(exchange, link))
         previous = concept_of[tail_of(exchange.id)]
-    return [Grouped(concepts[identifier], tuple(more)) for identifier, more in lines.items()]
+    return [(concepts[identifier], more) for identifier, more in lines.items()]
 
 
 def find_concept(store: Store, identifier: str) -> Concept:
@@ -196,9 +408,7 @@ def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -
             raise NotFoundError("The concept is gone.")
         lines = [line for identifier, line in lines_of(Document.parse(data).body) if identifier in chosen]
         identifier = concept_id(f"{concept.id}\0{chosen[0]}")
-        part = concept._replace(
-            path=concept_path(identifier, name), id=identifier, name=name, exchanges=tuple(chosen), merged=()
-        )
+        part = _filed(concept._replace(id=identifier, name=name, exchanges=tuple(chosen), merged=()))
         rest = concept._replace(exchanges=tuple(one for one in concept.exchanges if one not in chosen))
         changes: dict[str, bytes | None] = {
             concept.path: render_changed(data, rest, (), chosen),
@@ -224,17 +434,6 @@ def naming(transaction: Transaction, concept: Concept, name: str, by: str) -> di
 
 def _stem(concept: Concept) -> str:
     return concept.path.rpartition("/")[2].removesuffix(".md").casefold()
-
-
-def _rendered(transaction: Transaction, one: Grouped) -> bytes:
-    data = transaction.read(one.concept.path)
-    return render_new(one.concept, one.lines) if data is None else render_changed(data, one.concept, one.lines)
-
-
-def _message(grouped: Sequence[Grouped], new: int, session: str, host: str) -> Message:
-    names, made = "; ".join(one.concept.name for one in grouped), f", {new} new" if new else ""
-    subject = f"Group into {count(len(grouped), 'concept')}{made}: {names}"
-    return _about(subject, [one.concept.id for one in grouped], session, host)
 
 
 def _about(subject: str, concepts: Iterable[str], session: str = "", host: str = "") -> Message:

@@ -23,8 +23,7 @@ from gitmem.history.named import named
 from gitmem.history.origin import session_files
 from gitmem.history.records import records
 from gitmem.history.review import ToReview, sides_of, waiting_pairs
-from gitmem.lessons.concept import SECTION, Concept, affinity
-from gitmem.lessons.concepts import find_concept, known_concepts
+from gitmem.lessons.concepts import SECTION, Concept, affinity, find_concept, known_concepts
 from gitmem.lessons.known_errors import known_patterns
 from gitmem.lessons.learn import known_knowledge
 from gitmem.lessons.pattern import BugPattern

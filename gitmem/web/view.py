@@ -22,7 +22,7 @@ from gitmem.history.authors import People
 from gitmem.history.origin import SessionSummary
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
-from gitmem.lessons.concept import Concept
+from gitmem.lessons.concepts import Concept
 from gitmem.platform.clock import local
 from gitmem.store.known_facts import known_facts, known_marks, standing_of
 from gitmem.store.locate import PRIVATE_SUFFIX, STORE_FOLDER

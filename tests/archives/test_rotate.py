@@ -10,7 +10,7 @@ from gitmem.document.entry import entry_ids
 from gitmem.history.past_days import drop_days
 from gitmem.history.records import resolve
 from gitmem.history.undo import undo
-from gitmem.lessons.concept import begun, line_of, render_new
+from gitmem.lessons.concepts import begun, line_of, render_new
 from gitmem.search.engine import answer
 from gitmem.search.recall import recall
 from gitmem.sessions.background import do_upkeep

@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.document.ids import id_in
-from gitmem.history.undo import undo
 from gitmem.lessons.episode import episode_paths, read_episode, render_episode, similar, weigh
 from gitmem.lessons.error import MATCH
 from gitmem.lessons.known_errors import counts
-from gitmem.lessons.learn import RETRIEVALS, UNUSED_DAYS, clean_up
+from gitmem.lessons.learn import RETRIEVALS, UNUSED_DAYS
 from gitmem.lessons.outcome_counts import add_told, judge, machine_path
 from gitmem.lessons.usage_log import ALPHA, BEGINS, USELESS, Count, moving_average, parse_counts, total, with_told
 from gitmem.sessions.end import replay
@@ -86,24 +84,3 @@ def test_of_episodes_with_an_error_those_that_succeeded_come_first(desk, recorde
     assert found[0].episode.outcome is Outcome.SUCCESS
     assert found[0].score < found[1].score
     assert len(found) == 3
-
-
-def test_old_episodes_that_did_not_help_go_and_an_undo_brings_them_back(desk, recorder):
-    replay(desk.store, recorder.write())
-    [path] = episode_paths(desk.store)
-    identifier = id_in(path)
-    for _ in range(2):
-        judge(desk.store, identifier, helped=False)
-        desk.clock.now += timedelta(seconds=1)
-    assert clean_up(desk.store).episodes == ()  # not old yet
-    desk.clock.now += timedelta(days=200)
-    assert clean_up(desk.store, dry_run=True).episodes == (path,)
-    assert episode_paths(desk.store) == [path]
-    done = clean_up(desk.store)
-    assert done.episodes == (path,)
-    assert done.commit is not None
-    assert episode_paths(desk.store) == []
-    undo(desk.store, revision=done.commit)
-    assert episode_paths(desk.store) == [path]
-    add_told(desk.store, {identifier: {"2026-01-01": None, "2026-01-02": None}}, "Count")
-    assert clean_up(desk.store).episodes == ()  # told twice

@@ -213,26 +213,6 @@ def test_what_an_agent_or_a_person_abandons_failed():
     assert episode.outcome is Outcome.FAILED
 
 
-@pytest.mark.parametrize(
-    "said, outcome",
-    [
-        ("그거 아니야, 로그인이야", Outcome.FAILED),
-        ("still broken", Outcome.FAILED),
-        ("are you sure?", Outcome.PARTIAL),
-        ("perfect", Outcome.SUCCESS),
-        ("thanks, works", Outcome.SUCCESS),
-        ("고마워, 잘 되네", Outcome.SUCCESS),
-        ("Write a README for the API", None),
-        ("", None),
-    ],
-)
-def test_the_persons_next_prompt_tells_the_outcome(said, outcome):
-    turns = [turn(1, "Fix the loader of empty files"), turn(2, said, "")]
-    one = Exchange(turns[0].exchange_id, "2026-11-18 09:16:48", (), "Read it in blocks.", files=("a.py",))
-    episode = episodes_of(turns, [one], LINK)[0]
-    assert episode.outcome is outcome
-
-
 def test_thanks_stay_the_outcome_if_only_a_follow_up_came_after_them():
     fixed = turn(1, "Fix the loader", files=("a.py",))
     [episode] = told([fixed, turn(2, "perfect, commit it")])

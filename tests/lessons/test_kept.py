@@ -1,15 +1,12 @@
 """What was learned is undone, purged, backed up and restored like all memory: `episodes/`, `patterns/`, `counts/`."""
 
-import re
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from gitmem.history.undo import undo
 from gitmem.lessons.episode import read_episode
 from gitmem.lessons.known_errors import counts, known_patterns
-from gitmem.lessons.learn import UNUSED_DAYS, clean_up
 from gitmem.lessons.outcome_counts import judge
 from gitmem.platform.clock import Context
 from gitmem.sessions.end import replay
@@ -65,19 +62,3 @@ def test_a_backup_restores_what_was_learned_into_an_empty_place_and_by_a_merge(t
     assert len([path for path in learned(restored) if path.startswith("counts/")]) == 2
     assert counts(restored)[pattern].usefulness == pytest.approx(0.3 + 0.7 * 0.65)
     assert bare_git(Path(restored.root), "status", "--porcelain") == ""
-
-
-def test_a_cleanup_of_patterns_is_one_commit_that_an_undo_takes_back(taught):
-    [pattern] = known_patterns(taught.store)
-    taught.clock.now = pattern.updated + timedelta(days=UNUSED_DAYS, hours=1)
-    before = learned(taught.store)
-    assert clean_up(taught.store, dry_run=True).patterns == ()  # it was seen in two exchanges, or told
-    path = Path(taught.store.root, pattern.path)
-    data = path.read_bytes()
-    path.write_bytes(re.sub(rb"seen: \[.*?\]", b"seen: []", data, flags=re.DOTALL))
-    assert UNUSED_DAYS == 90
-    done = clean_up(taught.store)
-    assert done.patterns == (pattern.path,)
-    assert pattern.path not in learned(taught.store)
-    undo(taught.store, revision=done.commit)
-    assert learned(taught.store).keys() == before.keys()

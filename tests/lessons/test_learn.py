@@ -55,20 +55,6 @@ def test_an_error_is_known_again_with_what_mended_it(desk, bare_git):
     )
 
 
-def test_it_grows_with_each_exchange_and_with_no_second_telling(desk):
-    first = failed(desk, "s-1", FIRST, "pip install pyyaml")
-    second = failed(desk, "s-2", AGAIN, "uv sync", command="uv run pytest")
-    third = failed(desk, "s-3", FIRST, "uv sync")
-    [pattern] = known_patterns(desk.store)
-    assert pattern.seen == (first.exchange_id, second.exchange_id, third.exchange_id)
-    assert pattern.commands == ("pytest", "uv run")
-    best = pattern.best()
-    assert best is not None
-    assert best.text == "`uv sync`"
-    assert (pattern.created, pattern.updated) == (first.started, third.started)
-    assert learn_bugs(desk.store, "s-3", "claude-code", [third]) is None
-
-
 def test_a_pattern_is_named_for_people_and_an_older_name_stays(desk):
     first = failed(desk, "s-1", FIRST, "uv sync")
     [pattern] = known_patterns(desk.store)
@@ -82,12 +68,6 @@ def test_a_pattern_is_named_for_people_and_an_older_name_stays(desk):
     old.write_text("mine now\n", encoding="utf-8")  # a person's: no second file is made beside it
     failed(desk, "s-3", FIRST)
     assert [path.name for path in old.parent.iterdir()] == [old.name]
-
-
-def test_what_is_undone_is_not_known(desk):
-    failed(desk, "s-1", FIRST, "uv sync")
-    undo(desk.store, revision=desk.store.tip)
-    assert match(desk.store, AGAIN) == []
 
 
 @pytest.mark.parametrize("gone", [1, 2, 3])
@@ -127,16 +107,6 @@ def test_secrets_are_not_learned(desk):
     [pattern] = known_patterns(desk.store)
     assert secret not in desk.text(pattern.path)
     assert pattern.best() is not None
-
-
-def test_a_file_that_is_no_pattern_is_passed_over(desk):
-    failed(desk, "s-1", FIRST, "uv sync")
-    [pattern] = known_patterns(desk.store)
-    path = Path(desk.store.root) / pattern.path
-    path.write_text("mine", encoding="utf-8")
-    assert match(desk.store, AGAIN) == []
-    failed(desk, "s-2", FIRST, "uv lock")
-    assert path.read_text("utf-8") == "mine"
 
 
 def test_a_replayed_transcript_leaves_its_errors_once(desk, recorder):

@@ -1,23 +1,27 @@
-"""Figures count what was asked and given, what of it was used, and which errors were mended faster."""
+"""Figures count what was asked and given, what of it was used, and which errors were mended (spec M2, M4, M7)."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from gitmem.cli import recall_hooks
 from gitmem.config import SummaryConfig
 from gitmem.document.ids import id_in
 from gitmem.facts.book import learn
 from gitmem.judgement.ask import Asking, Ledger, Spent
 from gitmem.lessons.episode import Episode, episode_path, render_episode
-from gitmem.lessons.known_errors import counts, pattern_headers, tell_error
+from gitmem.lessons.known_errors import counts, known_patterns, pattern_headers, tell_error
 from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs, mark_stale
 from gitmem.lessons.outcome_counts import MOST, add_told, count_given, judge, measure, note_mends
-from gitmem.lessons.usage_log import Count, GivenText, record
+from gitmem.lessons.usage_log import ALPHA, BEGINS, Count, GivenText, record
 from gitmem.project.state import Past, ProjectCommit
+from gitmem.sessions.background import process_spool
+from gitmem.sessions.end import replay
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import Failure, Run, TaskType, Turn
-from tests.desk import Desk
+from gitmem.store.store import Store
+from tests.desk import BEGAN, Desk, Recorder
 
 
 def test_what_was_told_counts_by_how_its_turn_ended(desk):
@@ -203,3 +207,41 @@ def test_learning_counts_what_was_made_and_contradictions_in_their_week(desk):
     assert learned["patterns"][WEEK] == 1
     assert sum(learned["facts"].values()) == 4
     assert sum(learned["contradictions"].values()) == 2
+
+
+ENDS = {"": 1.0, "still broken, that is not it": 0.0}
+
+
+def fail(desk, error: str) -> str:
+    """Return what the hook answers in the third second of the session."""
+    desk.clock.now = BEGAN + timedelta(seconds=3)
+    return recall_hooks.help_for(desk.store, recall_hooks.ERROR, {"session_id": "s-two", "error": error})
+
+
+def finish(desk, session: Recorder) -> None:
+    """Have the hooks deliver the session, and the work behind them close it."""
+    session.deliver("SessionEnd", (BEGAN + timedelta(seconds=90)).timestamp(), "")
+    session.write()
+    session.live(desk.store)
+    process_spool(Store(desk.store.root, desk.store.context), lambda _: False)
+
+
+@pytest.mark.parametrize("said", ENDS, ids=["it succeeds", "it fails"])
+def test_what_was_told_rises_where_the_task_succeeds_and_falls_where_it_fails(desk, tmp_path, said):
+    first = Recorder(tmp_path / "one.jsonl", "s-one")
+    first.turn(1, "Make the parser of numbers build", "It builds now.", mend="uv sync")
+    replay(desk.store, first.write())
+    [pattern] = known_patterns(desk.store)
+    [episode] = pattern.episodes
+    now, session = desk.clock.now, Recorder(tmp_path / "two.jsonl", "s-two")
+    session.turn(1, "Build the parser of dates for the importer", "The parser reads ISO dates now.")
+    if said:
+        session.turn(2, said, "I will look at it again.")
+    told = fail(desk, "Exit code 2\nerror: it broke")
+    assert f"^{pattern.id}" in told
+    desk.clock.now = now
+    finish(desk, session)
+    found = counts(desk.store)
+    expected = pytest.approx(ALPHA * ENDS[said] + (1 - ALPHA) * BEGINS)
+    for identifier in (pattern.id, episode):
+        assert (found[identifier].retrieved, found[identifier].usefulness) == (1, expected)

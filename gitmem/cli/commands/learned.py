@@ -26,8 +26,7 @@ from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
 from gitmem.history.named import named
-from gitmem.lessons.concept import Concept
-from gitmem.lessons.concepts import find_concept, known_concepts, merge, split
+from gitmem.lessons.concepts import Concept, find_concept, known_concepts, merge, split
 from gitmem.lessons.episode import Episode, ending, newest_episodes, similar
 from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.learn import known_knowledge, learn_project
