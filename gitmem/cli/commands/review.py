@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gitmem.cli.app import OWN, App
 from gitmem.errors import GitmemError, NotFoundError, UsageError
-from gitmem.facts.edit import Holds, confirm, decide, retire
+from gitmem.facts.edit import Holds, confirm, retire
+from gitmem.facts.edit import decide as decide_facts
 from gitmem.facts.fact import Fact
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
@@ -19,144 +20,116 @@ from gitmem.store.known_facts import OthersChange, known_facts, standing_of
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
+from gitmem.values import Value
 
 _SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
 _PLACES = 5  # sections that a line names
 _SESSION = 8  # characters of a session's id
 _Answer = tuple[dict[str, Any], str]  # as JSON, and as text
+_Say = Callable[[tuple[str, ...]], object]
 
 
-class ReviewItem:
-    """What waits for a decision: `value` is it as JSON, `names` are its other names; each kind has its own takes."""
+class ReviewItem(Value):
+    """What waits for a decision: `value` is it as JSON, `names` are its other names; each kind has its own takes.
 
-    takes: tuple[str, ...] = ("ours", "theirs")
-    choices: str
-    value: dict[str, Any]
+    `decide` carries a take out and returns what came of it; `shown` is the item by itself, where its line does not
+    say all.
+    """
+
     names: tuple[str, ...]
+    value: dict[str, Any]
     line: str
-    notices: tuple[str, ...] = ()
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-
-    def shown(self, number: int) -> _Answer:
-        """Return the item by itself, with the command that decides it."""
-        return self.value, f"{self.line}\nTo decide: gitmem review {number} --take {'|'.join(self.takes)}"
-
-    def decided(self, take: str) -> _Answer:
-        """Decide it; return what came of it."""
-        raise NotImplementedError
+    choices: str
+    decide: Callable[[str], _Answer]
+    takes: tuple[str, ...] = ("ours", "theirs")
+    shown: Callable[[], _Answer] | None = None
 
 
-class _Document(ReviewItem):
-    takes = ("ours", "theirs", "both", "edit")
-    choices = "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now."
+def _document(store: Store, item: ToReview, *, sides: bool) -> ReviewItem:
+    path = item.path
+    value: dict[str, Any] = {"path": path, "places": list(item.places), "merge": None, "ours": [], "theirs": []}
+    who = ""
+    try:
+        if sides:
+            found = sides_of(store, path)
+            ours, theirs = list(found.our_machines), list(found.their_machines)
+            value |= {"merge": found.merge, "ours": ours, "theirs": theirs}
+            who = f"  (ours: {', '.join(ours)}; theirs: {', '.join(theirs)})" if found.merge else ""
+    except GitmemError:  # somebody wrote the field by hand
+        pass
+    more = f" and {len(item.places) - _PLACES} more" if len(item.places) > _PLACES else ""
+    where = f"in {', '.join(item.places[:_PLACES])}{more}" if item.places else "two versions, side by side"
 
-    def __init__(self, store: Store, item: ToReview, *, sides: bool) -> None:
-        super().__init__(store)
-        self.names = (item.path,)
-        self.value = {"path": item.path, "places": list(item.places), "merge": None, "ours": [], "theirs": []}
-        who = ""
-        try:
-            if sides:
-                found = sides_of(store, item.path)
-                ours, theirs = list(found.our_machines), list(found.their_machines)
-                self.value |= {"merge": found.merge, "ours": ours, "theirs": theirs}
-                who = f"  (ours: {', '.join(ours)}; theirs: {', '.join(theirs)})" if found.merge else ""
-        except GitmemError:  # somebody wrote the field by hand
-            pass
-        more = f" and {len(item.places) - _PLACES} more" if len(item.places) > _PLACES else ""
-        where = f"in {', '.join(item.places[:_PLACES])}{more}" if item.places else "two versions, side by side"
-        self.line = f"{item.path}  {where}{who}"
-
-    def decided(self, take: str) -> _Answer:
-        path = self.names[0]
-        commit = resolve_review(self.store, path, Take(take))
+    def decide(take: str) -> _Answer:
+        commit = resolve_review(store, path, Take(take))
         text = f"Took {take} in {path} (commit {commit[:10]}).{_undo(commit)}"
         return {"path": path, "take": take, "commit": commit}, text
 
+    choices = "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now."
+    return ReviewItem((path,), value, f"{path}  {where}{who}", choices, decide, ("ours", "theirs", "both", "edit"))
 
-class _Facts(ReviewItem):
-    takes = ("newer", "older", "both")
-    choices = "'--take newer' or 'older' says which fact holds, 'both' that they do not contradict each other."
 
-    def __init__(self, store: Store, pair: Pair, people: People) -> None:
-        super().__init__(store)
-        self.pair = pair
-        self.names = tuple(name for fact in (pair.newer, pair.older) for name in (fact.path, fact.id))
-        newer, older = _fact(pair.newer, people), _fact(pair.older, people)
-        self.value = {"newer": newer, "older": older}
-        self.line = f"two facts that contradict each other\n{_told('newer', newer)}\n{_told('older', older)}"
+def _facts(store: Store, pair: Pair, people: People) -> ReviewItem:
+    newer, older = _fact(pair.newer, people), _fact(pair.older, people)
 
-    def decided(self, take: str) -> _Answer:
-        commits = decide(self.store, self.pair, Holds(take))
-        newer, older = self.pair.newer, self.pair.older
-        stays, goes = (older, newer) if take == "older" else (newer, older)
+    def decide(take: str) -> _Answer:
+        commits = decide_facts(store, pair, Holds(take))
+        stays, goes = (pair.older, pair.newer) if take == "older" else (pair.newer, pair.older)
         words = f"  {stays.id}  {stays.description}\n  {goes.id}  {goes.description}"
         outcome = "Both hold:" if take == "both" else "The first holds, and supersedes the second:"
         value = {"fact": stays.id, "take": take, "commits": list(commits)}
         return value, f"{outcome}\n{words}{_undo(*commits)}"
 
+    names = tuple(name for fact in (pair.newer, pair.older) for name in (fact.path, fact.id))
+    line = f"two facts that contradict each other\n{_told('newer', newer)}\n{_told('older', older)}"
+    choices = "'--take newer' or 'older' says which fact holds, 'both' that they do not contradict each other."
+    return ReviewItem(names, {"newer": newer, "older": older}, line, choices, decide, ("newer", "older", "both"))
 
-class _Purge(ReviewItem):
-    choices = "'--take theirs' does the purge, '--take ours' refuses it."
 
-    def __init__(self, store: Store, purge: WaitingPurge) -> None:
-        super().__init__(store)
-        self.names = (purge.path,)
-        self.value = {"path": purge.path, "purge": purge.why}
-        self.line = f"{purge.path}  a purge that waits, since {purge.why}"
+def _purge(store: Store, purge: WaitingPurge, say: _Say) -> ReviewItem:
+    path = purge.path
 
-    def shown(self, number: int) -> _Answer:  # noqa: ARG002
-        preview = preview_purge(self.store, self.names[0])
+    def show() -> _Answer:
+        preview = preview_purge(store, path)
         return preview._asdict(), _purge_words(preview)
 
-    def decided(self, take: str) -> _Answer:
-        path, yes = self.names[0], take == "theirs"
-        self.notices = tuple(answer_purge(self.store, path, yes=yes))
-        text = f"Purged what {path} names." if yes else f"This machine will not follow {path}."
+    def decide(take: str) -> _Answer:
+        say(tuple(answer_purge(store, path, yes=take == "theirs")))
+        text = f"Purged what {path} names." if take == "theirs" else f"This machine will not follow {path}."
         return {"path": path, "take": take}, text
 
+    line = f"{path}  a purge that waits, since {purge.why}"
+    choices = "'--take theirs' does the purge, '--take ours' refuses it."
+    return ReviewItem((path,), {"path": path, "purge": purge.why}, line, choices, decide, shown=show)
 
-class _Change(ReviewItem):
-    choices = "'--take theirs' accepts the change, '--take ours' brings back what you had."
 
-    def __init__(self, store: Store, change: OthersChange) -> None:
-        super().__init__(store)
-        self.change = change
-        self.names = (change.path, change.id)
-        self.value = {name: one for name, one in change._asdict().items() if name != "blob"} | {"change": str(change)}
-        self.line = f"{change.path}  {change}"
-
-    def decided(self, take: str) -> _Answer:
-        change = self.change
-        commit = answer_change(self.store, change, accept=take == "theirs")
+def _change(store: Store, change: OthersChange) -> ReviewItem:
+    def decide(take: str) -> _Answer:
+        commit = answer_change(store, change, accept=take == "theirs")
         stays = f"is {'retired' if change.act == 'removed' else f'as {change.author} left it'}."
         text = f"{change.id} {stays}" if take == "theirs" else f"Back again: {change.before}"
         return {"fact": change.id, "take": take, "commit": commit}, text + _undo(commit)
 
+    value = {name: one for name, one in change._asdict().items() if name != "blob"} | {"change": str(change)}
+    choices = "'--take theirs' accepts the change, '--take ours' brings back what you had."
+    return ReviewItem((change.path, change.id), value, f"{change.path}  {change}", choices, decide)
 
-class _Gone(ReviewItem):
-    choices = "'--take theirs' takes the fact over to what is checked out, '--take ours' retires it."
 
-    def __init__(self, store: Store, fact: Fact, why: str) -> None:
-        super().__init__(store)
-        self.fact = fact
-        self.names = (fact.path, fact.id)
-        self.value = {"id": fact.id, "path": fact.path, "text": fact.description, "branch": fact.branch, "gone": why}
-        self.line = f"{fact.path}  {fact.description}  ({why})"
-
-    def decided(self, take: str) -> _Answer:
-        fact, takes = self.fact, take == "theirs"
-        why = "its branch is gone and was never merged"
-        commits = confirm(self.store, fact) if takes else retire(self.store, fact, why)
+def _gone(store: Store, fact: Fact, why: str) -> ReviewItem:
+    def decide(take: str) -> _Answer:
+        takes = take == "theirs"
+        commits = confirm(store, fact) if takes else retire(store, fact, "its branch is gone and was never merged")
         text = f"{fact.id} {'holds here' if takes else 'is retired'}: {fact.description}{_undo(*commits)}"
         return {"fact": fact.id, "take": take, "commits": list(commits)}, text
+
+    value = {"id": fact.id, "path": fact.path, "text": fact.description, "branch": fact.branch, "gone": why}
+    choices = "'--take theirs' takes the fact over to what is checked out, '--take ours' retires it."
+    return ReviewItem((fact.path, fact.id), value, f"{fact.path}  {fact.description}  ({why})", choices, decide)
 
 
 def run_review(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
-    items = waiting(store)
+    items = waiting(store, app.notices)
     if args.what is None:
         if args.take:
             raise UsageError("--take needs an item to decide.", "'gitmem review' lists by number what waits.")
@@ -164,27 +137,33 @@ def run_review(args: argparse.Namespace, app: App) -> None:
         values = [{"number": number, **item.value} for number, item in enumerate(items, 1)]
         app.answer(args, values, "\n".join(lines) or "Nothing waits for your review.", None if items else OWN)
         return
-    items += [_Purge(store, one) for one in waiting_purges(store, refused=True)]  # by name alone: nothing waits
+    items += [
+        _purge(store, one, app.notices) for one in waiting_purges(store, refused=True)
+    ]  # by name alone: nothing waits
     number = _find(items, args.what.replace(os.sep, "/").removeprefix("./"))
     item = items[number - 1]
     if args.take and args.take not in item.takes:
         raise UsageError(f"'--take {args.take}' decides nothing here.", item.choices)
-    value, text = item.decided(args.take) if args.take else item.shown(number)
-    app.notices(item.notices)
+    if args.take:
+        value, text = item.decide(args.take)
+    elif item.shown:
+        value, text = item.shown()
+    else:
+        value, text = item.value, f"{item.line}\nTo decide: gitmem review {number} --take {'|'.join(item.takes)}"
     app.answer(args, value if args.take else {"number": number, **value}, plain(text))
 
 
-def waiting(store: Store) -> list[ReviewItem]:
+def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
     """Return what waits, in the order of its numbers: documents, pairs of facts, purges, changes, facts of branches."""
     people, facts = People(store), known_facts(store)
     statuses = standing_of(store, facts)
     documents = enumerate(documents_to_review(store))
     return [
-        *(_Document(store, item, sides=index < _SIDES) for index, item in documents),
-        *(_Facts(store, pair, people) for pair in waiting_pairs(store)),
-        *(_Purge(store, purge) for purge in waiting_purges(store)),
-        *(_Change(store, change) for change in others_changes(store).values()),
-        *(_Gone(store, fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits),
+        *(_document(store, item, sides=index < _SIDES) for index, item in documents),
+        *(_facts(store, pair, people) for pair in waiting_pairs(store)),
+        *(_purge(store, purge, say) for purge in waiting_purges(store)),
+        *(_change(store, change) for change in others_changes(store).values()),
+        *(_gone(store, fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits),
     ]
 
 
