@@ -21,6 +21,7 @@ from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import is_fact_path
 from gitmem.history.undo_plan import commits_with
+from gitmem.importers.layouts import plan_basic_note, plan_jikime_file, plan_keeper_file, plan_rotation_layout
 from gitmem.importers.plan import (
     ArchiveItem,
     FileItem,
@@ -34,14 +35,12 @@ from gitmem.importers.plan import (
     TranscriptItem,
     plan_files,
 )
-from gitmem.importers.read import Read, Source, plan_jikime_file, plan_keeper_file, read_source
-from gitmem.importers.rivals import plan_basic_note, plan_claude_mem
+from gitmem.importers.read import Read, Source, plan_claude_mem, read_source
 from gitmem.importers.split import (
     body_of,
     in_time_order,
     is_plain,
     kept_entries,
-    plan_rotation_layout,
     reverse_days,
     without_said,
 )

@@ -1,45 +1,54 @@
-"""Find and read memories of older tools: gitmem's seeds, jikime, memory-keeper (spec R10). Nothing is written there.
+"""Find and read the memories of other tools (spec R10, V7). Nothing is written there.
 
 The files are not trusted: no link is followed below the folder a person named, and files that are not regular, too
-large or too many are listed and skipped. Jikime (`.jikime/memory/`) writes text as it comes: an item of a log goes on
-until the next one begins, and blank lines and headings in it are its own, but for those the tool itself makes.
-memory-keeper has a rolling memory, `facts.json`, and sessions in tiers: a summary and the raw text, weeks, months.
+large or too many are listed and skipped. claude-mem has a database for all projects, `~/.claude-mem/claude-mem.db`,
+with the tables `observations`, `session_summaries`, `user_prompts` and `sdk_sessions`; columns were renamed between
+versions, so each row is read by the names it has. Source: its repository's schema.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import stat
-from collections.abc import Iterator
-from datetime import UTC, date, datetime, tzinfo
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, tzinfo
 from itertools import islice
 
-from gitmem.archives.consolidation import period_document
-from gitmem.archives.plans import Limits, week_of
-from gitmem.document.document import flow
 from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
-from gitmem.document.ids import make_id, monthly_path, session_path, slug, weekly_path
+from gitmem.document.ids import make_id
 from gitmem.errors import RefusedError
-from gitmem.importers.facts import NAME as FACTS
-from gitmem.importers.facts import plan_facts
 from gitmem.importers.plan import (
-    FileItem,
-    Found,
     Left,
     LogItem,
+    MigrationItem,
+    MigrationPlan,
     SourceFile,
     SourceKind,
     TranscriptItem,
+    instant,
     item_key,
-    moment_in,
-    stamp_of,
+    make_plan,
+    text_of,
+    texts_of,
 )
-from gitmem.importers.rivals import DATABASE, is_basic_memory
-from gitmem.importers.split import note, plan_memory, plan_transcript
-from gitmem.platform.safe_open import enter
+from gitmem.platform.safe_open import enter, read_regular
+from gitmem.text.sentences import count
 from gitmem.values import Value
+
+DATABASE = "claude-mem.db"
+_LABELS = {"decision": MemoryType.DECISION, "bugfix": MemoryType.ERROR_FIX, "discovery": MemoryType.LEARNING}
+_SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+_TABLES = ("observations", "session_summaries", "user_prompts", "sdk_sessions")
+_SECONDS = 100_000_000_000  # below, a number of time is in seconds, else in milliseconds
+_LAST = 253_370_764_800_000  # milliseconds; Python's years end there
+_MOST_VALUE, _MOST_ROWS = 32 * 1024 * 1024, 512 * 1024 * 1024  # bytes of a value, and of all: a column can compute them
+_PERMALINK = re.compile(rb"\A---\r?\n(?:[^\n]*\n)*?permalink:")
+_LOOKED = 50  # notes
+_Row = Mapping[str, object]
+
 
 MAX_FILE = 32 * 1024 * 1024  # bytes; a transcript has some, all else far fewer
 MAX_FILES = 20_000
@@ -168,154 +177,118 @@ def _read(root: str, name: str, zone: tzinfo | None) -> SourceFile | Left:
     return SourceFile(name, data[:MAX_FILE], modified)
 
 
-_DAY = re.compile(r"([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))\.md")
-_SESSION_SUMMARY = "Session Summary"
-_TITLES = (*(kind.label for kind in MemoryType), _SESSION_SUMMARY)
-_HEADING = re.compile(rf"## (?P<title>{'|'.join(_TITLES)})\s*")
-_TIMED = re.compile(
-    r"- \[(?P<time>(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])\] \*\*(?P<label>[^*\n]{1,60})\*\*: ?(?P<text>.*)"
-)
-_ITEM = re.compile(r"- (?P<text>.*)")
+def is_basic_memory(folder: str, names: Iterable[str]) -> bool:
+    """Return whether one of the first notes among some files has the link that basic-memory gives each of them."""
+    for name in islice((name for name in names if name.endswith(".md")), _LOOKED):
+        with contextlib.suppress(OSError):
+            if _PERMALINK.match(read_regular(os.path.join(folder, name), 4096, follow=False) or b""):
+                return True
+    return False
 
 
-def plan_jikime_file(file: SourceFile, limits: Limits) -> Found:
-    """Return the plan for a file of a memory in the layout of Jikime."""
-    if file.path == "track_buffer.jsonl":
-        return [], [Left(file.path, "it is a buffer of a session that is over")]
-    if not file.data.strip():
-        return [], [Left(file.path, "it is empty")]
-    if file.path.casefold() == "memory.md":
-        return plan_memory(SourceKind.JIKIME, file, limits), []
-    if day := _DAY.fullmatch(file.path):
-        log = _log(file, day[1])
-        return ([log], []) if log else ([], [Left(file.path, "its name is no day")])
-    if file.path.endswith(".md") and "/" not in file.path:
-        return [note(SourceKind.JIKIME, file)], []
-    return [], [Left(file.path, "it is nothing gitmem knows")]
+def plan_claude_mem(folder: str, project: str, zone: tzinfo | None) -> MigrationPlan:
+    """Return the plan for the part of a database that is a project's: its days as logs, its prompts as transcripts."""
+    tables = _tables(os.path.join(folder, DATABASE))
+    if tables is None:
+        return MigrationPlan((), (Left(DATABASE, "it cannot be read as a database"),))
+    left = []
+    days: dict[str, list[tuple[datetime, Entry]]] = {}
+    for table, make in (("observations", _observation), ("session_summaries", _summary)):
+        own = [row for row in tables[table] if text_of(row.get("project")) == project]
+        if others := len(tables[table]) - len(own):
+            left.append(Left(f"{DATABASE}: {count(others, 'row')} of {table}", "of other projects"))
+        for row in own:
+            when, (label, text) = _when(row, zone), make(row)
+            if text := clean_text(text):
+                key = bytes.fromhex(item_key(SourceKind.CLAUDE_MEM, table, text_of(row.get("id")), text))
+                entry = Entry(make_id(int(when.timestamp() * 1000), key), f"{when:%H:%M:%S}", label, text)
+                days.setdefault(f"{when:%Y-%m-%d}", []).append((when, entry))
+    items: list[MigrationItem] = []
+    for day, found in days.items():
+        found.sort(key=lambda one: (one[0], one[1].id))
+        entries = tuple((TIMELINE, entry) for _, entry in found)
+        day_key = item_key(SourceKind.CLAUDE_MEM, DATABASE, day, *(entry.id for _, entry in entries))
+        items.append(LogItem(f"{DATABASE}: {len(found)} of {day}", found[-1][0], day_key, day, entries))
+    items += _transcripts(tables, project, zone)
+    return make_plan(items, left)
 
 
-def _log(file: SourceFile, day: str) -> LogItem | None:
-    if moment_in(day, file.modified.tzinfo) is None:
+def _tables(path: str) -> dict[str, list[_Row]] | None:
+    """Return the rows of the tables of a database, which is opened for reading only; None where it is none."""
+    import sqlite3
+    from pathlib import Path
+
+    size = 0
+    found: dict[str, list[_Row]] = {table: [] for table in _TABLES}
+    if os.path.islink(path) or not os.path.isfile(path):
         return None
-    entries: list[tuple[str, Entry]] = []
-    prose: list[str] = []
-    for section, time, label, text in _items(file.data.decode("utf-8-sig", "replace"), prose):
-        said = clean_text(text)
-        if said:
-            at: datetime = moment_in(f"{day}_{time}", file.modified.tzinfo) or file.modified
-            digest = bytes.fromhex(item_key(SourceKind.JIKIME, day, time, label, said))
-            entries.append((section, Entry(make_id(int(at.timestamp() * 1000), digest), time, label, said)))
-    when = moment_in(f"{day}_{max((entry.time for _, entry in entries), default='23:59:59')}", file.modified.tzinfo)
-    rest = "\n".join(prose).strip("\n")
-    key = item_key(SourceKind.JIKIME, file.path, file.data)
-    return LogItem(file.path, when or file.modified, key, day, tuple(entries), f"{rest}\n" if rest.strip() else "")
-
-
-def _items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the items of a log as (section, time, label, text); other text goes to `prose`.
-
-    An item of a section has the time of the last one before it, or the day's beginning.
-    """
-    section, time = "", "00:00:00"
-    held: tuple[str, str, str] | None = None
-    lines: list[str] = []
-    for line in text.replace("\r\n", "\n").split("\n"):
-        heading, timed = _HEADING.fullmatch(line), _TIMED.fullmatch(line)
-        item = _ITEM.fullmatch(line) if section and not timed else None
-        if not (heading or timed or item):
-            if held:
-                lines.append(line)
-            elif line.strip() and not re.fullmatch(r"# [0-9-]{10}\s*", line):
-                prose.append(line)
-            continue
-        if held:
-            yield (*held, "\n".join(lines))
-        held, lines = None, []
-        if heading:
-            section = heading["title"]
-        elif timed:
-            section, time = "", timed["time"]
-            held, lines = (TIMELINE, time, timed["label"].strip()), [timed["text"]]
-        elif item:
-            held, lines = (section, time, section), [item["text"]]
-    if held:
-        yield (*held, "\n".join(lines))
-
-
-_SESSION = re.compile(r"sessions/([0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9]{4,6}[^/]*?)\.md")
-_RAW = re.compile(r"sessions/([^/]+)\.raw\.md")
-_L1 = re.compile(r"sessions/([^/]+?)(?:\.l1)?\.jsonl")
-_WEEK = re.compile(r"sessions/(?:archive/)?week-(?:([0-9]{4})-)?W?([0-9]{1,2})\.md")
-_MONTH = re.compile(r"sessions/archive/([0-9]{4})-([0-9]{2})\.md")
-_WEEKS = 53
-
-
-def plan_keeper_file(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911  # one a kind of file
-    """Return the plan for a file of a project's memory in the layout of memory-keeper."""
-    if file.path == FACTS:
-        return plan_facts(SourceKind.KEEPER, file)
-    if file.path == "index.json":
-        return [], [Left(file.path, "an index of keywords is derived ('gitmem keywords')")]
-    if not file.data.strip():
-        return [], [Left(file.path, "it is empty")]
-    if file.path == "memory.md":
-        return plan_memory(SourceKind.KEEPER, file, limits), []
-    if raw := _RAW.fullmatch(file.path):
-        when = moment_in(raw[1], file.modified.tzinfo) or file.modified
-        text = clean_text(file.data.decode("utf-8-sig", "replace"))  # no JSON: a transcript with one line
-        line = {"at": when.isoformat(timespec="milliseconds"), "role": "summary", "text": text}
-        lines = (json.dumps(line, ensure_ascii=False),)
-        key = item_key(SourceKind.KEEPER, file.path, file.data)
-        return [TranscriptItem(file.path, when, key, f"{raw[1]} raw", lines)], []
-    if l1 := _L1.fullmatch(file.path):
-        return plan_transcript(SourceKind.KEEPER, file, l1[1])
-    if session := _SESSION.fullmatch(file.path):
-        return [_session(file, session[1])], []
-    if period := _period(file):
-        return [period], []
-    return [], [Left(file.path, "it is nothing gitmem knows")]
-
-
-def _session(file: SourceFile, name: str) -> FileItem:
-    """Return the summary of a session as a document."""
-    when = moment_in(name, file.modified.tzinfo) or file.modified
-    session = slug(name) or "session"
-    path = session_path(stamp_of(when), session)
-    head = [
-        "---",
-        f"id: session-{stamp_of(when).replace('_', '-')}-{session}",
-        "kind: session",
-        f"created: {when.isoformat(timespec='seconds')}",
-        f"session: {flow(name)}",
-        f"origin: {{tool: {SourceKind.KEEPER.value}}}",
-        "---",
-    ]
-    data = "\n".join([*head, ""]).encode() + file.data
-    return FileItem(file.path, when, item_key(SourceKind.KEEPER, file.path, file.data), path, data, f"session {name}")
-
-
-def _period(file: SourceFile) -> FileItem | None:
-    """Return a week or a month that an older tool consolidated; a week is taken to be of the year it was written in."""
-    if month := _MONTH.fullmatch(file.path):
-        name = f"{month[1]}-{month[2]}"
-        last = moment_in(f"{name}-28", file.modified.tzinfo)
-        path = monthly_path(name)
-    elif week := _WEEK.fullmatch(file.path):
-        year, number = int(week[1] or 0), int(week[2])
-        written = file.modified.date().isocalendar()
-        year = year or (written.year if number <= written.week else written.year - 1)
-        try:  # week 53 of a year without one counts as 52
-            weeks = date(year, 12, 28).isocalendar().week  # which is in the last
-            sunday = date.fromisocalendar(year, min(number, weeks) if number == _WEEKS else number, 7)
-        except ValueError:
-            return None
-        name = week_of(sunday)
-        last = moment_in(sunday.isoformat(), file.modified.tzinfo)
-        path = weekly_path(name)
-    else:
+    try:
+        database = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
+        with contextlib.closing(database):
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE)
+            database.row_factory = sqlite3.Row
+            # A view of that name may have no end.
+            tables = {row["name"] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            for table in tables.intersection(_TABLES):
+                for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608
+                    size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
+                    if size > _MOST_ROWS:
+                        return None
+                    found[table].append(dict(row))
+    except sqlite3.Error:
         return None
-    if last is None:
-        return None
-    data = period_document(name, file.data.decode("utf-8-sig", "surrogateescape"), SourceKind.KEEPER.value)
-    key = item_key(SourceKind.KEEPER, file.path, file.data)
-    return FileItem(file.path, last, key, path, data, f"{'month' if month else 'week'} {name}")
+    return found
+
+
+def _when(row: _Row, zone: tzinfo | None) -> datetime:
+    epoch = row.get("created_at_epoch")
+    if isinstance(epoch, int | float) and 0 < epoch < _LAST:
+        return datetime.fromtimestamp(epoch if epoch < _SECONDS else epoch / 1000, UTC).astimezone(zone)
+    return instant(text_of(row.get("created_at")), zone) or datetime.fromtimestamp(0, UTC).astimezone(zone)
+
+
+def _listed(row: _Row, name: str) -> tuple[str, ...]:
+    """Return the texts of a column that is a list in JSON."""
+    with contextlib.suppress(ValueError, RecursionError):
+        return texts_of(json.loads(text_of(row.get(name)) or "[]"))
+    return ()
+
+
+def _observation(row: _Row) -> tuple[str, str]:
+    """Return label and text of an observation."""
+    title, more, text = (text_of(row.get(name)) for name in ("title", "subtitle", "narrative"))
+    lines = [": ".join(filter(None, (title, more))), text or text_of(row.get("text"))]
+    lines += [f"- {fact}" for fact in _listed(row, "facts")]
+    files = dict.fromkeys((*_listed(row, "files_modified"), *_listed(row, "files_read")))
+    lines += [f"Files: {', '.join(files)}"] if files else []
+    return _LABELS.get(text_of(row.get("type")), MemoryType.NOTE).label, "\n".join(filter(None, lines))
+
+
+def _summary(row: _Row) -> tuple[str, str]:
+    """Return label and text of the summary of a session."""
+    said = {name.replace("_", " ").capitalize(): text_of(row.get(name)) for name in _SUMMARY}
+    return "Session Summary", "\n".join(f"{name}: {text}" for name, text in said.items() if text)
+
+
+def _session(row: _Row) -> str:
+    return text_of(row.get("content_session_id") or row.get("claude_session_id"))
+
+
+def _transcripts(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | None) -> list[TranscriptItem]:
+    """Return the prompts of a project's sessions."""
+    own = {_session(row) for row in tables["sdk_sessions"] if text_of(row.get("project")) == project}
+    asked: dict[str, list[tuple[datetime, str]]] = {}
+    for row in tables["user_prompts"]:
+        if (session := _session(row)) in own and session:
+            asked.setdefault(session, []).append((_when(row, zone), text_of(row.get("prompt_text"))))
+    items = []
+    for session, prompts in asked.items():
+        prompts.sort()
+        lines = [
+            {"at": when.isoformat(timespec="milliseconds"), "role": "user", "text": text} for when, text in prompts
+        ]
+        key = item_key(SourceKind.CLAUDE_MEM, "user_prompts", session)
+        name = f"{DATABASE}: {count(len(prompts), 'prompt')} of {session}"
+        told = tuple(json.dumps(line, ensure_ascii=False) for line in lines)
+        items.append(TranscriptItem(name, prompts[0][0], key, session, told))
+    return items

@@ -8,13 +8,13 @@ person's notes on the project, and normalised transcripts.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import UTC, date, datetime
+from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, date
 
 from gitmem.archives.plans import Limits, needs_rotation
-from gitmem.archives.summary import Summary, from_json, render_document
 from gitmem.document.document import Document
 from gitmem.document.entry import (
     CORE_DECISIONS,
@@ -27,9 +27,7 @@ from gitmem.document.entry import (
     find_section,
     without_ids,
 )
-from gitmem.document.ids import SUMMARIES, archive_path, make_id, slug
-from gitmem.importers.facts import NAME as FACTS
-from gitmem.importers.facts import plan_facts
+from gitmem.document.ids import make_id, slug
 from gitmem.importers.plan import (
     ArchiveItem,
     FileItem,
@@ -37,7 +35,6 @@ from gitmem.importers.plan import (
     Left,
     MemoryItem,
     MigrationItem,
-    MigrationPlan,
     SourceFile,
     SourceKind,
     TranscriptItem,
@@ -45,8 +42,6 @@ from gitmem.importers.plan import (
     instant,
     item_key,
     moment_in,
-    plan_files,
-    read_json,
     stamp_of,
     text_of,
 )
@@ -71,30 +66,48 @@ def split_memory(data: bytes, limits: Limits, day: str) -> tuple[DatedPart, ...]
     if not needs_rotation(len(data), limits):
         return (DatedPart(day, data),) if data else ()
     room = max((limits.threshold - 1) * BYTES_PER_TOKEN, 1)
-    pieces = (piece for section in _sections(data, day) for piece in _fitting(section, room))
-    return tuple(_grouped(pieces, room))
+    parts, start, end, last = [], 0, 0, ""
+    for named, section in _sections(data, day):
+        for number, size in enumerate(_sizes(section, room)):
+            if end > start and (end + size - start > room or (len(section) > room and not number)):
+                parts.append(DatedPart(last, data[start:end]))
+                start, last = end, ""
+            last, end = max(last, named), end + size  # a part has the last day of what is in it
+    return (*parts, DatedPart(last, data[start:]))
 
 
-def _sections(data: bytes, day: str) -> list[DatedPart]:
-    """Return the sections, each with its heading; text before the first heading belongs to the first."""
-    found = [(match.start(), match[1].decode()) for match in _DATED.finditer(data) if _is_day(match[1])]
-    found = found or [(match.start(), day) for match in _HEADING.finditer(data)]
-    if not found:
-        return [DatedPart(day, data)]
+def _sections(data: bytes, day: str) -> list[tuple[str, bytes]]:
+    """Return the sections, each with its day and heading; text before the first heading belongs to the first."""
+    found = _days(data) or [(match.start(), day) for match in _HEADING.finditer(data)] or [(0, day)]
     starts = [0, *(start for start, _ in found[1:]), len(data)]
-    return [
-        DatedPart(named, data[start:end]) for (_, named), start, end in zip(found, starts, starts[1:], strict=False)
-    ]
+    return [(named, data[start:end]) for (_, named), start, end in zip(found, starts, starts[1:], strict=False)]
 
 
-def last_day(data: bytes) -> str:
-    """Return the latest day in a memory's headings, "" if none."""
-    return max((match[1].decode() for match in _DATED.finditer(data) if _is_day(match[1])), default="")
+def _sizes(section: bytes, room: int) -> Iterator[int]:
+    """Yield the sizes of a section's pieces: all of it, or where it is too large its lines, cut between characters."""
+    for line in [section] if len(section) <= room else section.splitlines(keepends=True):
+        start = 0
+        while len(line) - start > room:
+            end = start + room
+            while end > max(start + room - _MOST_CONTINUED, start + 1) and line[end] & 0xC0 == 0x80:  # noqa: PLR2004
+                end -= 1
+            yield end - start
+            start = end
+        yield len(line) - start
+
+
+def _days(data: bytes) -> list[tuple[int, str]]:
+    """Return the places of headings that are days, and the days."""
+    found = []
+    for match in _DATED.finditer(data):
+        with contextlib.suppress(ValueError):
+            found.append((match.start(), date.fromisoformat(match[1].decode()).isoformat()))
+    return found
 
 
 def in_time_order(body: str) -> str:
     """Return a body with its newest day last; as it is unless its first day is its newest."""
-    days = [match[1] for match in _DATED.finditer(body.encode("utf-8", "surrogateescape")) if _is_day(match[1])]
+    days = [day for _, day in _days(body.encode("utf-8", "surrogateescape"))]
     return reverse_days(body) if days and days[0] > days[-1] else body
 
 
@@ -104,51 +117,6 @@ def reverse_days(body: str) -> str:
     places = [number for number, part in enumerate(parts) if _DATED.match(part.encode("utf-8", "surrogateescape"))]
     turned = {place: parts[other] for place, other in zip(places, reversed(places), strict=True)}
     return "".join(turned.get(number, part) for number, part in enumerate(parts))
-
-
-def _is_day(text: bytes) -> bool:
-    try:
-        date.fromisoformat(text.decode())
-    except ValueError:
-        return False
-    return True
-
-
-def _fitting(section: DatedPart, room: int) -> Iterator[DatedPart]:
-    """Yield a section, split by lines into pieces that fit if too large."""
-    if len(section.data) <= room:
-        yield section
-        return
-    lines = (
-        DatedPart(section.day, piece) for line in section.data.splitlines(keepends=True) for piece in _cut(line, room)
-    )
-    yield from _grouped(lines, room)
-
-
-def _cut(line: bytes, room: int) -> Iterator[bytes]:
-    """Yield a line in pieces that fit, split between characters."""
-    start = 0
-    while len(line) - start > room:
-        end = start + room
-        while end > max(start + room - _MOST_CONTINUED, start + 1) and line[end] & 0xC0 == 0x80:  # noqa: PLR2004
-            end -= 1
-        yield line[start:end]
-        start = end
-    yield line[start:]
-
-
-def _grouped(pieces: Iterable[DatedPart], room: int) -> Iterator[DatedPart]:
-    """Yield pieces joined as long as they fit; a part has the last day of its pieces."""
-    held: list[bytes] = []
-    day, size = "", 0
-    for piece in pieces:
-        if held and size + len(piece.data) > room:
-            yield DatedPart(day, b"".join(held))
-            day, held, size = "", [], 0
-        day, size = max(day, piece.day), size + len(piece.data)
-        held.append(piece.data)
-    if held:
-        yield DatedPart(day, b"".join(held))
 
 
 # The plugin's template says more in its headings: "## Core Decisions (for ever)".
@@ -175,7 +143,7 @@ def plan_memory(kind: SourceKind, file: SourceFile, limits: Limits) -> list[Migr
         key = item_key(kind, file.path, "part", str(number), part.data)
         archives.append(ArchiveItem(file.path, when, key, stamp_of(when), part.data))
     key = item_key(kind, file.path, file.data)
-    last = moment_in(last_day(file.data), zone)
+    last = moment_in(max((day for _, day in _days(file.data)), default=""), zone)
     when = min(last, file.modified) if last else file.modified
     if len(archives) == 1:
         return [MemoryItem(file.path, when, key, file.data, archives[0])]
@@ -230,94 +198,7 @@ def _said(item: re.Match[str]) -> str:
     return clean_text(without_ids(re.sub(r"\n[ \t]+", "\n", item["text"])))
 
 
-SUMMARIZER = "memory-summarizer"  # the agent of the older tool
-_MEMORIES = ("memory.md", "logbook.md")
-_ARCHIVE = re.compile(r"(?:memory|logbook)[_.-].*\.md")
-_SUMMARY = ".summary.json"
-_SESSION = re.compile(r"sessions/([^/]+?)(?:\.l1)?\.jsonl")
-_NOTES = ("project.md", "architecture.md", "conventions.md")
-_INDEX = "memory-index.json"
-_DERIVED = {_INDEX: "gitmem derives it from history ('gitmem index')", ".rotation.lock": "it is a lock"}
 _ROLES = ("user", "assistant", "summary")
-
-
-def plan_rotation_layout(files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
-    """Return the plan for a memory with rotated archives."""
-    by_path = {file.path: file for file in files}
-    return plan_files(by_path.values(), lambda file: _planned(file, by_path, limits))
-
-
-def _planned(  # noqa: PLR0911
-    file: SourceFile, by_path: Mapping[str, SourceFile], limits: Limits
-) -> Found:
-    if file.path == FACTS:
-        return plan_facts(SourceKind.ROTATION, file)
-    if file.path.endswith(_SUMMARY):
-        return _lone_summary(file, by_path)
-    if not file.data.strip():
-        return [], [Left(file.path, "it is empty")]
-    if file.path in _MEMORIES:
-        return plan_memory(SourceKind.ROTATION, file, limits), []
-    if _ARCHIVE.fullmatch(file.path):
-        return [_archive(file, by_path)], []
-    if session := _SESSION.fullmatch(file.path):
-        return plan_transcript(SourceKind.ROTATION, file, session[1])
-    if file.path in _NOTES:
-        return [note(SourceKind.ROTATION, file)], []
-    return [], [Left(file.path, _DERIVED.get(file.path, "it is nothing gitmem knows"))]
-
-
-def _archive(file: SourceFile, by_path: Mapping[str, SourceFile]) -> ArchiveItem:
-    when = moment_in(file.path, file.modified.tzinfo) or _rotated_at(file, by_path) or file.modified
-    stamp = stamp_of(when)
-    beside = by_path.get(file.path.removesuffix(".md") + _SUMMARY)
-    summary = _summary(beside, archive_path(stamp)) if beside else None
-    key = item_key(SourceKind.ROTATION, file.path, file.data)
-    return ArchiveItem(file.path, when, key, stamp, file.data, summary)
-
-
-def _rotated_at(file: SourceFile, by_path: Mapping[str, SourceFile]) -> datetime | None:
-    """Return the time in the index for an archive without a date in its name."""
-    try:
-        index = fields_of(read_json(by_path[_INDEX].data))
-    except (KeyError, ValueError):
-        return None
-    listed = index.get("rotatedFiles")
-    for one in listed if isinstance(listed, list) else ():
-        if text_of(fields_of(one).get("file")) == file.path:
-            return instant(text_of(fields_of(one).get("rotatedAt")), UTC)
-    return None
-
-
-def _lone_summary(file: SourceFile, by_path: Mapping[str, SourceFile]) -> Found:
-    """Return the summary of an archive that is gone."""
-    archive = file.path.removesuffix(_SUMMARY) + ".md"
-    when = moment_in(file.path, file.modified.tzinfo) or file.modified
-    path = archive_path(stamp_of(when))
-    summary = _summary(file, path)
-    if summary is None:
-        try:
-            read_json(file.data)
-            why = "it says nothing of an archive"
-        except ValueError as error:
-            why = str(error)
-        return [], [Left(file.path, f"it is no summary: {why}; gitmem makes one of the archive itself")]
-    if archive in by_path:
-        return [], []
-    name = path.rpartition("/")[2].removesuffix(".md")
-    key = item_key(SourceKind.ROTATION, file.path, file.data)
-    target = f"{SUMMARIES}/{name}.summary.md"
-    return [FileItem(file.path, when, key, target, render_document(summary, when), f"summary of {archive}")], []
-
-
-def _summary(file: SourceFile, archive: str) -> Summary | None:
-    """Return the summary in a JSON file (spec R5), None if unreadable."""
-    try:
-        given = fields_of(read_json(file.data))
-    except ValueError:
-        return None
-    summary = from_json(given, archive, SUMMARIZER)
-    return summary if summary.overall_summary or summary.themes or summary.key_decisions or summary.issues else None
 
 
 def plan_transcript(kind: SourceKind, file: SourceFile, name: str) -> Found:

@@ -13,7 +13,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, render_entry
 from gitmem.document.ids import check_path
 from gitmem.facts.fact import parse_fact
-from gitmem.importers.facts import plan_facts
+from gitmem.importers.layouts import plan_jikime_file, plan_rotation_layout
 from gitmem.importers.migrate import plan_layout
 from gitmem.importers.plan import (
     ArchiveItem,
@@ -26,10 +26,9 @@ from gitmem.importers.plan import (
     instant,
     item_key,
     moment_in,
+    plan_facts,
     read_json,
 )
-from gitmem.importers.read import plan_jikime_file
-from gitmem.importers.split import plan_rotation_layout
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 LAYOUTS = [SourceKind.ROTATION, SourceKind.KEEPER, SourceKind.JIKIME, SourceKind.BASIC]

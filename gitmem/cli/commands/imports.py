@@ -15,8 +15,7 @@ from gitmem.hosts.agents.claude_code import memory_folder
 from gitmem.hosts.host import NAMES, Scope, file_of, find_host
 from gitmem.importers.migrate import Migrated, migrate
 from gitmem.importers.plan import SourceKind
-from gitmem.importers.read import Source, find_sources, kind_of, places_of
-from gitmem.importers.rivals import DATABASE
+from gitmem.importers.read import DATABASE, Source, find_sources, kind_of, places_of
 from gitmem.sessions.end import Replayed, find_transcripts, replay
 from gitmem.store.locate import find_project
 from gitmem.store.store import Store
