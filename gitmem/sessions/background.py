@@ -40,17 +40,16 @@ _MARKS = "half"  # folder: by session, a mark that lessons were saved at half of
 
 def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
     """Process the due events in the spool of the hooks; cheap if none are. Failures are written to the log."""
-    spool = HookSpool(store.private)
-    if not _Steps(store).run("private sessions", lambda: _process_private(store, alive)):
+    spool, steps, captured = HookSpool(store.private), _Steps(store), list[Captured]()
+    if not steps.run("private sessions", lambda: _process_private(store, alive)):
         return Captured()  # nothing is committed before it is known whose it is
     if not spool.names():
         return Captured()
     pending = _look_again(store, alive)
-    steps = _Steps(store)
     steps.run("working memory", partial(_follow, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
-        steps.run("capture", partial(steps.capture, partial(look, store, alive)))
+        steps.run("capture", lambda: captured.append(capture(store, partial(look, store, alive))))
     sessions = {session.name: session for session in pending.sessions}
     for event in pending.compactions:
         if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
@@ -58,7 +57,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Ca
     answered = {turn.session for turn in pending.turns if turn.closed}
     for session in pending.sessions:
         _end_or_go_on(store, steps, session, answered)
-    return steps.captured
+    return captured[0] if captured else Captured()
 
 
 def _look_again(store: Store, alive: Callable[[int], bool]) -> Pending:
@@ -169,7 +168,6 @@ class _Steps:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.captured = Captured()
         self.finished = True
 
     def run(self, what: str, step: Callable[[], object]) -> bool:
@@ -178,14 +176,9 @@ class _Steps:
             step()
         except Exception as error:  # noqa: BLE001  # no failure stops the other steps
             known = isinstance(error, GitmemError | OSError)
-            message = str(error) if known else f"{type(error).__name__}: {error}"
-            FailureLog(self._store.private).record(LoggedFailure(self._store.context.clock(), f"hook: {what}", message))
+            self._note(f"hook: {what}", str(error) if known else f"{type(error).__name__}: {error}")
             return False
         return True
-
-    def capture(self, read: Callable[[], Pending]) -> None:
-        """Commit the turns that are due."""
-        self.captured = capture(self._store, read)
 
     def read(self, session: PendingSession, step: Callable[[PendingSession], None]) -> None:
         """Run a step that reads a session's transcript; after the third failure the step is given up.

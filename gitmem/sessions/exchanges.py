@@ -290,10 +290,13 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
         return None
 
     def plan(transaction: Transaction) -> int:
-        path, data = _file(transaction, session, turns)
+        begun = turns[0].started
+        path = find_session_file(transaction, session, begun)
+        path = path or session_path(begun.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), file_name(session))
+        data = transaction.read(path)
         if data is None and last_version(store.repository, path) is not None:
             return 0  # cleared since
-        document = Document.parse(data or new_session(session, host, file_name(session), turns[0].started))
+        document = Document.parse(data or new_session(session, host, file_name(session), begun))
         body, changed = document.body, []
         for one in made:
             if find_by_digest(body, tail_of(one.exchange.id)) is None:
@@ -331,14 +334,6 @@ def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
             new = one.exchange._replace(time=now.time, files=now.files, failed=now.failed)
             body = replace_entry(body, present, render(new), document.newline)
     return document.with_body(body).render()
-
-
-def _file(transaction: Transaction, session: str, turns: Sequence[Turn]) -> tuple[str, bytes | None]:
-    """Return path and content of a session's file; an existing file of the session in the same month is kept."""
-    started = turns[0].started
-    path = find_session_file(transaction, session, started)
-    path = path or session_path(started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), file_name(session))
-    return path, transaction.read(path)
 
 
 _LINKED = {

@@ -136,11 +136,9 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
         path = transcripts.get(turn.session, "")
         if turn.answer or not path or last[turn.session] != turn.key:
             return turn
-        if turn.host == _TELLS_ALL:
-            words, ends = last_words(path, turn.started)
-            return turn._replace(answer=words, closed=True, interrupted=not ends)
-        found = recorded_turn(path, turn) or turn
-        return turn._replace(answer=found.answer, closed=True, interrupted=found.interrupted)
+        found = recorded_turn(path, turn)
+        answer, interrupted = (found.answer, found.interrupted) if found else ("", True)
+        return turn._replace(answer=answer, closed=True, interrupted=interrupted)
 
     return tuple(map(told, pending.turns))
 
@@ -238,20 +236,6 @@ def in_context(path: str, marker: str) -> bool:
     return marked > compacted or (not whole and compacted < 0)
 
 
-def last_words(path: str, since: datetime) -> tuple[str, bool]:
-    """Return the agent's last text since a time, and whether it ends the transcript: an answer, no word in mid-turn."""
-    from gitmem.platform.safe_open import read_end
-    from gitmem.sessions.transcript import Role, records
-
-    text, ends = "", False
-    for part in records(read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")):
-        if part.sidechain or part.injected or part.at < since:
-            continue
-        ends = part.role is Role.ASSISTANT and bool(part.text.strip())
-        text = part.text if ends else text
-    return text, ends
-
-
 def recorded_turn(path: str, turn: Turn) -> Turn | None:
     """Return a turn as the end of its host's transcript tells it; the last one for a turn without a prompt."""
     from gitmem.platform.safe_open import read_end
@@ -262,4 +246,6 @@ def recorded_turn(path: str, turn: Turn) -> Turn | None:
     data = b"" if own else read_end(path, _USAGE_BYTES)[0]
     lines = own(path) if own else data.decode("utf-8", "replace").splitlines(keepends=True)
     turns = fold(hook_events(read_records(lines, name=name), None, turn.host))
-    return next((one for one in reversed(turns) if one.prompt and (not turn.prompt or one.key == turn.key)), None)
+    begun = (one for one in reversed(turns) if one.prompt and (not turn.prompt or one.key == turn.key))
+    # Of a long turn, the end of the transcript does not have the prompt.
+    return next(begun, turns[-1] if turns and not turns[-1].prompt and turns[-1].started >= turn.started else None)

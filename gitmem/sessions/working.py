@@ -326,14 +326,7 @@ def change_of(
     `sure` is the confidence of a hypothesis. A settled one that is not there raises NotFoundError; `lists` names what
     lists those that are.
     """
-
-    def settled(memory: WorkingMemory) -> WorkingMemory:
-        status = HypothesisStatus.CONFIRMED if act == "confirm" else HypothesisStatus.REJECTED
-        try:
-            return settle_hypothesis(memory, text.strip(), status, at, sure)
-        except KeyError:
-            raise NotFoundError(f"There is no hypothesis {text}.", lists) from None
-
+    status = HypothesisStatus.CONFIRMED if act == "confirm" else HypothesisStatus.REJECTED
     changes: dict[str, Callable[[WorkingMemory], WorkingMemory]] = {
         "start": lambda memory: start_task(memory, text, at),
         "plan": lambda memory: set_plan(memory, [PlanStep(step) for step in steps]),
@@ -344,23 +337,29 @@ def change_of(
         "complete": lambda memory: end_task(memory, TaskStatus.COMPLETED),
         "abandon": lambda memory: end_task(memory, TaskStatus.ABANDONED),
     }
-    return changes.get(act, settled)
+    return changes.get(act) or (lambda memory: settle_hypothesis(memory, text.strip(), status, at, sure, lists=lists))
 
 
 def settle_hypothesis(
-    memory: WorkingMemory, identifier: str, status: HypothesisStatus, at: str, confidence: float | None = None
+    memory: WorkingMemory,
+    identifier: str,
+    status: HypothesisStatus,
+    at: str,
+    confidence: float | None = None,
+    *,
+    lists: str = "",
 ) -> WorkingMemory:
     """Settle a hypothesis: a confirmed one of at least `CONFIRMED` becomes a decision, a rejected one goes.
 
-    Those that contradict it then contradict a decision, or nothing.
+    Those that contradict it then contradict a decision, or nothing. `lists` names what lists the ids.
 
     Raises:
-        KeyError: there is no hypothesis of this id.
+        NotFoundError: there is no hypothesis of this id.
 
     """
     hypothesis = next((one for one in memory.hypotheses if one.id == identifier), None)
     if hypothesis is None:
-        raise KeyError(identifier)
+        raise NotFoundError(f"There is no hypothesis {identifier}.", lists)
     changed = hypothesis._replace(status=status, confidence=hypothesis.confidence if confidence is None else confidence)
     decided = status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED
     if not decided and status is not HypothesisStatus.REJECTED:
@@ -390,24 +389,25 @@ def _after_prompt(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     return set_plan(started, [PlanStep(*step) for step in plan])
 
 
+def _with_call(memory: WorkingMemory, event: HookEvent, *, worked: bool) -> WorkingMemory:
+    counts, edits = memory.statistics, bool(event.files)
+    changes = counts.changes + (edits and worked)
+    counts = counts._replace(tools=counts.tools + 1, proposed=counts.proposed + edits, changes=changes)
+    result = ToolResult(event.at.isoformat(), event.tool, _what(memory, event), worked)
+    return memory._replace(results=_pushed(memory.results, [result], MAX_RESULTS), statistics=counts)
+
+
 def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    result = ToolResult(event.at.isoformat(), event.tool, _what(memory, event), worked=True)
-    counts = memory.statistics
-    edits = bool(event.files)
-    counts = counts._replace(tools=counts.tools + 1, proposed=counts.proposed + edits, changes=counts.changes + edits)
+    memory, what = _with_call(memory, event, worked=True), _what(memory, event)
     files = memory.files
     for path in relative_files(event.files, (memory.cwd,)):
         files = _touched(files, path, "changed", event, _MAX_FILES)
     if event.target and not event.files and event.tool in _READERS:
         for path in relative_files((event.target,), (memory.cwd,)):
             files = _touched(files, path, "read", event, _MAX_FILES)
-    memory = memory._replace(results=_pushed(memory.results, [result], MAX_RESULTS), files=files, statistics=counts)
-    if event.command:
-        errors = (
-            one._replace(mended_by=result.what) if not one.mended_by and works_now(one.command, result.what) else one
-            for one in memory.errors
-        )
-        memory = memory._replace(errors=tuple(errors))
+    mended = (event.command and not one.mended_by and works_now(one.command, what) for one in memory.errors)
+    errors = (one._replace(mended_by=what) if yes else one for one, yes in zip(memory.errors, mended, strict=True))
+    memory = memory._replace(files=files, errors=tuple(errors))
     return memory if event.agent else _with_steps(memory, event)
 
 
@@ -432,16 +432,12 @@ def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 
 def _after_failure(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    what = _what(memory, event)
-    result = ToolResult(event.at.isoformat(), event.tool, what, worked=False)
-    counts = memory.statistics
-    counts = counts._replace(tools=counts.tools + 1, proposed=counts.proposed + bool(event.files))
-    memory = memory._replace(results=_pushed(memory.results, [result], MAX_RESULTS), statistics=counts)
+    memory = _with_call(memory, event, worked=False)
     # What the person or the host refused is no error, nor that a search found nothing. Of another tool than a command
     # nothing tells later whether it works.
     if not event.command or not told_error(event.text) or only_reads(event.command):
         return memory
-    return fail(memory, event.text, event.at.isoformat(), command=what)
+    return fail(memory, event.text, event.at.isoformat(), command=_what(memory, event))
 
 
 def _after_answer(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:

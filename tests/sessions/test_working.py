@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gitmem.errors import NotFoundError
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.memory import brief
 from gitmem.sessions.turns import TaskType
@@ -277,7 +278,7 @@ def test_a_confirmed_hypothesis_becomes_a_decision_and_a_rejected_one_goes() -> 
     memory = settle_hypothesis(memory, "h3", HypothesisStatus.REJECTED, AT)
     assert [one.text for one in memory.decisions] == ["The cache is stale."]
     assert [one.id for one in memory.hypotheses] == ["h2"]
-    with pytest.raises(KeyError):
+    with pytest.raises(NotFoundError):
         settle_hypothesis(memory, "h3", HypothesisStatus.CONFIRMED, AT)
 
 
