@@ -56,7 +56,7 @@ READERS: dict[str, dict[str, Callable[[str], object]]] = {
     },
     "document/test_entry_log.py": {"sections": sections, "ids": entry_ids},
     "facts/test_extract.py": {"facts": facts_of},
-    "sessions/test_cues.py": {"cues": find_cues, "resolved": is_resolved},
+    "sessions/test_outcome.py": {"cues": find_cues, "resolved": is_resolved},
     "archives/test_plans.py": {
         "rotation": lambda text: plan_rotation(
             text, header="", stamp="20260113_112700", taken=(), limits=Limits(1_000, 500)

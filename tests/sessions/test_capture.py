@@ -171,16 +171,6 @@ def test_a_turn_is_one_commit_of_the_log_and_of_memory(host, memory, desk):
     assert memory.git("log", "-1", "--format=%ad", "--date=format:%M:%S") == "03:24"
 
 
-def test_turns_of_one_drain_are_each_a_commit(host, memory):
-    for number in range(5):
-        host.turn(f"ask number {number}", f"t-{number}", 10 * number)
-    memory.drain()
-    assert memory.subjects() == [f"Exchange: ask number {number}" for number in range(5)]
-    assert memory.waiting() == []
-    assert len(memory.texts("State")) == 1
-    assert "ask number 4" in memory.texts("State")[0]
-
-
 @pytest.mark.parametrize("limit, most", [("BATCH", 3), ("BATCH_BYTES", 1_000)])
 def test_many_turns_are_captured_in_more_than_one_pass(host, memory, monkeypatch, limit, most):
     monkeypatch.setattr(f"gitmem.sessions.capture.{limit}", most)
@@ -271,21 +261,6 @@ def test_what_two_hosts_deliver_in_any_order_is_there_once(desk, memory, seed):
     assert memory.desk.text(TODAY) == first[1]
     assert memory.told("request") == [f"한글 question {number}" for number in range(3)]
     assert [text.split(":")[0] for text in memory.told("errors")] == [f"`make test{n}`" for n in range(3)]
-
-
-@pytest.mark.parametrize("late", range(5))
-def test_a_late_double_adds_nothing(desk, host, memory, late):
-    for deliver in payloads(host, 1):
-        deliver()
-    memory.drain()
-    tip = desk.store.tip
-    payloads(host, 1)[late]()
-    memory.drain()
-    assert desk.store.tip == tip
-    memory.alive = set()
-    memory.drain()
-    assert memory.waiting() == []
-    assert len(memory.told("request")) == len(memory.texts("Exchange")) == 1
 
 
 def test_a_late_double_of_another_day_adds_nothing(desk, host, memory):
@@ -515,15 +490,6 @@ def test_the_state_is_that_of_the_latest_turn(host, memory):
     memory.drain()
     (state,) = memory.texts("State")
     assert "the later question" in state
-
-
-def test_a_line_a_person_wrote_stays(desk, host, memory):
-    text = desk.text("memory.md") + "\r\nA line of my own ☕\r\n"
-    Path(desk.store.root, "memory.md").write_bytes(text.encode())
-    host.turn("a question", "t-1")
-    memory.drain()
-    assert "A line of my own ☕\r\n" in desk.text("memory.md")
-    assert len(memory.subjects()) == 2
 
 
 def test_what_means_nothing_is_taken_away_and_what_is_no_payload_is_kept_aside(desk, host, memory):

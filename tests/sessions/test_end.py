@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import find_entries
-from gitmem.errors import BusyError
 from gitmem.sessions.end import keep_transcript, read_lines, read_records, save_lessons
 from gitmem.sessions.read import PendingSession, context_used, in_context
 from gitmem.store import transcripts
@@ -135,14 +134,6 @@ def test_a_result_is_as_long_as_is_set(desk, path):
     result = {"type": "tool_result", "tool_use_id": "c", "content": "word " * 1_000}
     keep_transcript(store, "s-1", write(path, line("user", "a question"), line("user", [result])))
     assert 100 < len(json.loads((transcripts.read(store, "s-1") or [])[1])["text"]) < 160
-
-
-def test_a_transcript_of_another_process_that_has_the_lock_is_said(desk, path):
-    own_settings(desk.store.context, "lock:\n  wait_seconds: 0\n")
-    store = Store(desk.store.root, desk.store.context)
-    name = write(path, line("user", "a question"))
-    with store.lock("test").acquire(5), pytest.raises(BusyError):
-        keep_transcript(Store(desk.store.root, desk.store.context), "s-1", name)
 
 
 # How full the context is

@@ -56,15 +56,6 @@ def test_a_session_with_its_own_times(desk, bare_git, recorder):
     tips(desk, bare_git)
 
 
-def test_again_it_adds_nothing(desk, bare_git, recorder):
-    path = recorder.write()
-    replay(desk.store, path)
-    before = tips(desk, bare_git)
-    done = replay(again(desk), path)
-    assert (done.turns, done.saved, done.transcript) == (3, 0, False)
-    assert tips(desk, bare_git) == before
-
-
 def test_what_was_replayed_is_not_captured_again(desk, bare_git, recorder):
     replay(desk.store, recorder.write())
     before = tips(desk, bare_git)
@@ -72,14 +63,6 @@ def test_what_was_replayed_is_not_captured_again(desk, bare_git, recorder):
     process_spool(again(desk))
     assert HookSpool(desk.store.private).names() == []
     assert tips(desk, bare_git) == before
-
-
-def test_a_session_that_went_on_adds_what_is_new(desk, bare_git, recorder):
-    replay(desk.store, recorder.write())
-    recorder.turn(4, "One more thing to do", "It is done too.")
-    done = replay(again(desk), recorder.write())
-    assert (done.turns, done.saved, done.transcript) == (4, 1, True)
-    assert len(transcripts.sessions(desk.store)) == 1
 
 
 def test_a_session_that_took_over_the_history_of_another(desk, bare_git, recorder, tmp_path):
@@ -128,14 +111,6 @@ def test_a_transaction_ends_before_its_versions_of_the_log_fill_the_memory(desk,
     assert len(planned) > 2
     assert all(planned)
     assert replay(desk.store, recorder.write()).saved == 0
-
-
-def test_injected_text_is_in_no_transcript(desk, recorder):
-    recorder.record("user", "<system-reminder>INJECTED</system-reminder>", isMeta=True)
-    recorder.record("user", "said <gitmem-memory>INJECTED</gitmem-memory>")
-    replay(desk.store, recorder.write())
-    assert "INJECTED" not in "".join(transcripts.read(desk.store, "s-rec") or ())
-    assert "INJECTED" not in desk.text("memory.md")
 
 
 def test_transcripts_can_be_left_out(desk, recorder):

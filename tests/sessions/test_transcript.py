@@ -187,37 +187,6 @@ def test_a_time_without_a_zone_is_utc():
     assert read(line(timestamp="2026-11-21T14:03:22"))[0].at == datetime(2026, 11, 21, 14, 3, 22, tzinfo=UTC)
 
 
-# Codex
-
-
-def codex(kind: str, second: int, **payload) -> str:
-    return json.dumps({"timestamp": f"2026-11-21T14:03:{second:02}Z", "type": kind, "payload": payload})
-
-
-def test_a_session_of_codex():
-    said = read(
-        codex("session_meta", 0, id="s-9"),
-        codex("turn_context", 1, turn_id="t-9"),
-        codex("response_item", 2, type="message", role="user", content=[{"type": "input_text", "text": "해줘"}]),
-        codex("response_item", 3, type="message", role="developer", content=[{"text": "instructions"}]),
-        codex("response_item", 4, type="function_call", name="exec", call_id="c", arguments='{"cmd": "ls"}'),
-        codex("response_item", 5, type="function_call_output", call_id="c", output="a b"),
-        codex("response_item", 6, type="custom_tool_call", name="apply_patch", call_id="d", input="*** Begin Patch"),
-        codex("response_item", 7, type="message", role="assistant", content=[{"text": "했습니다"}]),
-    )
-    assert [(part.role, part.text) for part in said] == [
-        (Role.USER, "해줘"),
-        (Role.CALL, ""),
-        (Role.RESULT, "a b"),
-        (Role.CALL, ""),
-        (Role.ASSISTANT, "했습니다"),
-    ]
-    assert {part.session for part in said} == {"s-9"}
-    assert said[1].input == {"cmd": "ls", "command": "ls"}
-    assert said[3].input == {"command": "*** Begin Patch"}
-    assert said[0].turn == "t-9", "the id its hooks give the turn"
-
-
 # Recorded sessions
 
 
