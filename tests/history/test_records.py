@@ -283,54 +283,6 @@ def test_what_happened(memory: Memory):
     assert [record.op for record in records(memory.store)] == ["save", "init", "init"]
 
 
-def test_filters(small: Memory):
-    a = small.save("one", "1b4e-a", MemoryType.DECISION)
-    b = small.save("two", "1b4e-b")
-    archive = small.rotate()
-
-    def found(**options: object) -> list[str]:
-        return [record.commit for record in records(small.store, **options)]  # type: ignore[arg-type]
-
-    assert found(session="1b4e-a") == [a]
-    assert found(session="1b4e") == [b, a]
-    assert found(kind="decision") == [a]
-    assert found(kind="pattern") == []
-    assert found(op="save", session="1b4e", limit=1) == [b]
-    assert found(since=small.clock.now + timedelta(days=1)) == []
-    rotation = records(small.store, op="rotate")[0]
-    assert rotation.archive == archive
-    assert found(path="archive") == found(path=archive) == [rotation.commit]
-
-
-@pytest.mark.parametrize(
-    "options", [{"session": "nobody"}, {"path": "nowhere.md"}, {"path": "nowhere.md", "op": "save"}]
-)
-def test_what_never_was_is_not_found(memory: Memory, options: dict[str, str]):
-    memory.save("one", "somebody")
-    with pytest.raises(NotFoundError):
-        records(memory.store, **options)  # type: ignore[arg-type]
-
-
-def test_hostile_values_are_found_as_they_were_stored(memory: Memory):
-    session = "a\nGitmem-Op: rotate\x1b[2J\0 b"
-    commit = memory.save("x\nGitmem-Op: undo\n", session)
-
-    found = records(memory.store, session=session)
-
-    assert [record.commit for record in found] == [commit]
-    assert found[0].op == "save"
-    assert found[0].session == "a Gitmem-Op: rotate [2J b"
-
-
-def test_plain_commits_of_a_person_are_records_too(memory: Memory, bare_git: RunsGit):
-    memory.write("notes 메모.md", "x\n")
-    bare_git(Path(memory.store.root), "add", "-A")
-    bare_git(Path(memory.store.root), "commit", "-qm", "By hand")
-
-    newest = records(memory.store, path="notes 메모.md")[0]
-    assert (newest.subject, newest.op, newest.session, newest.author) == ("By hand", None, None, "Ada")
-
-
 # differences
 
 

@@ -108,24 +108,6 @@ def test_the_middle_one_of_three_saves(memory):
     assert {"Gitmem-Op: undo", f"Gitmem-Undoes: {second.commit}", "Gitmem-Machine: host"} == set(trailers)
 
 
-def test_the_last_save_leaves_everything_byte_for_byte_as_it_was(memory):
-    memory.save("one")
-    tree = memory.git("rev-parse", "HEAD^{tree}")
-    memory.save("two", MemoryType.ISSUE)
-    memory.undo()
-    assert memory.git("rev-parse", "HEAD^{tree}") == tree
-
-
-def test_twice_is_the_same_as_once(memory):
-    saved = memory.save("one")
-    memory.save("two")
-    first = memory.undo(revision=saved.commit)
-    again = memory.undo(revision=saved.commit)
-    assert (again.commit, again.undone, again.files) == (None, (), ())
-    assert [(item.commit, by) for item, by in again.already] == [(saved.commit, first.commit)]
-    assert memory.tip() == first.commit
-
-
 def test_without_an_argument_it_goes_back_one_by_one_past_what_others_did(memory):
     one, two = memory.save("one"), memory.save("two")
     (memory.root / "notes.md").write_text("mine\n")
@@ -137,20 +119,6 @@ def test_without_an_argument_it_goes_back_one_by_one_past_what_others_did(memory
         memory.undo()
     assert memory.read("notes.md") == "mine\n"
     assert memory.ids() == set()
-
-
-def test_an_undo_can_be_undone(memory):
-    memory.save("one")
-    two = memory.save("two")
-    memory.save("three")
-    texts = memory.texts()
-    gone = memory.undo(revision=two.commit)
-    back = memory.undo(revision=gone.commit)
-    assert memory.texts() == texts
-    assert back.undone[0].commit == gone.commit
-    assert memory.git("log", "-1", "--format=%s") == 'Redo "Save note: two"'
-    assert memory.undo(revision=two.commit).undone[0].commit == two.commit
-    assert two.id not in memory.ids()
 
 
 @pytest.mark.parametrize("length", [26, 8])
@@ -310,15 +278,6 @@ def test_the_first_commit_and_merges_cannot(memory):
     memory.git("merge", "-q", "--no-ff", "--no-edit", "side")
     with pytest.raises(GitmemError, match="merge"):
         memory.undo(revision="HEAD")
-
-
-@pytest.mark.parametrize(
-    "revision", ["nosuch", "deadbeef", "^nosuch", "", "-x", "a\0b", "2026-11-21", "yesterday", "2026-13-41", "^"]
-)
-def test_what_is_not_there(memory, revision):
-    memory.save("one")
-    with pytest.raises(NotFoundError):
-        memory.undo(revision=revision)
 
 
 def test_a_commit_of_another_branch_is_not_of_this_memory(memory):

@@ -9,7 +9,6 @@ import pytest
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError, StoreFormatError
-from gitmem.git.packing import tracked_files
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store import doctor
@@ -103,12 +102,6 @@ def test_a_healthy_store_on_a_branch_of_the_project_has_nothing_wrong(tmp_path, 
     assert "the project's" in packing.message
 
 
-def test_a_name_that_git_knows_is_told(patient, home):
-    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
-    found = {finding.check: finding for finding in examine(patient.store, FULL)}
-    assert found["identity"].message == "The author of commits is Ada <ada@example.org>."
-
-
 def test_a_missing_format_file_is_a_warning_and_a_later_version_is_not_opened(patient):
     (patient.root / "FORMAT.md").unlink()
     patient.git("commit", "-qam", "without")
@@ -177,13 +170,6 @@ def test_a_missing_object_of_a_store_on_a_branch_is_a_problem_and_of_the_code_no
         path.chmod(0o644)
         path.unlink()
         assert set(patient.examine()) == checks_found
-
-
-def test_edits_by_hand_are_worth_a_note(patient):
-    patient.write("memory.md", "mine\n")
-    patient.write("notes/mine.md", "mine\n")
-    finding = patient.only("edits", Level.NOTE)
-    assert finding.details == ("memory.md", "notes/mine.md")
 
 
 def test_an_index_that_is_not_in_step_is_a_warning(patient):
@@ -389,13 +375,6 @@ def test_a_check_that_fails_keeps_the_others_from_nothing(patient, monkeypatch):
     assert {one.check for one in found} >= {one.check for one in examine(patient.store, QUICK)}
 
 
-def test_progress_names_each_check(patient):
-    said = []
-    examine(patient.store, QUICK, said.append)
-    assert said[:2] == ["checking acceptance", "checking branch"]
-    assert len(said) == len(QUICK)
-
-
 def test_status_counts_what_is_there(patient):
     first = patient.save("one")
     patient.write("archive/memory_20260101_000000.md", "old")
@@ -461,14 +440,3 @@ def test_of_large_packs_the_objects_of_the_newest_commits_are_looked_at(patient,
         pack.unlink()
     assert patient.examine()["objects"].level is Level.PROBLEM
     assert blob
-
-
-def test_the_files_of_the_index_are_told(patient):
-    names = ["한글.md", "a\nb.md", 'with "quotes".md', "facts/rule/x.md"]
-    for name in names:
-        patient.write(name, name * 7)
-    patient.git("add", "-A")
-    found = tracked_files(patient.store.repository.git)
-    tracked = patient.git("ls-files", "-z").split("\0")[:-1]
-    assert sorted(found) == sorted(tracked)
-    assert {*names} <= {*found}

@@ -1,7 +1,6 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -10,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
-from gitmem.git.process import Git
-from gitmem.git.setup import seed_branch
 from gitmem.platform.programs import read_resource
 from gitmem.store.init import Place, init_store, new_memory
 from gitmem.store.locate import find_project, find_store, home_store
@@ -326,66 +323,6 @@ print("ready", flush=True)
 sys.stdin.readline()
 init_store({project!r}, context, Place.{place})
 """
-
-
-@posix
-@pytest.mark.parametrize(
-    "place, group",
-    [
-        ("BRANCH", True),
-        pytest.param("BRANCH", False, marks=pytest.mark.slow),
-        *(
-            pytest.param(place, group, marks=pytest.mark.slow)
-            for place in ("PROJECT", "HOME", "USER")
-            for group in (False, True)
-        ),
-    ],
-)
-def test_killed_at_any_moment_and_done_again(project, init, boxes, home, bare_git, *, place, group):
-    """Killed alone its git goes on; killed with all it started, locks and half-made folders stay behind."""
-    seed_branch(Git(project / ".git", None, os.environ))  # with content to check out, in branch mode
-    blob = bare_git(project, "hash-object", "-w", "--stdin", stdin=b"theirs\n")
-    tree = bare_git(project, "mktree", stdin=f"100644 blob {blob}\tmemory.md\n".encode())
-    tip = bare_git(project, "commit-tree", "-p", "gitmem", "-m", "theirs", tree)
-    bare_git(project, "update-ref", "refs/heads/gitmem", tip)
-    code = KILLED.format(root=str(ROOT), home=str(home), project=str(project), place=place)
-    for delay in (0.008, 0.03, 0.08):
-        victim = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-        )
-        victim.stdout.readline()
-        victim.stdin.write(b"go\n")
-        victim.stdin.flush()
-        time.sleep(delay)
-        (os.killpg if group else os.kill)(victim.pid, signal.SIGKILL)
-        victim.communicate()
-        wait_for_the_group(victim.pid)
-    for folder in (project, home):
-        for lock in folder.rglob("*.lock"):
-            os.utime(lock, (1, 1))  # an hour later
-    made = init(project, Place[place])
-    box = boxes(made.store.root)
-    box.append("memory.md", b"saved\n", scan=True)
-    assert set(box.files()) >= FILES
-    if place == "BRANCH":
-        assert box.files()["memory.md"] == b"theirs\nsaved\n"
-        assert box.subjects().count("theirs") == 1
-    assert not any(subject.startswith("Edit") for subject in box.subjects())
-    box.sound(killed=True)
-    lines = (project / ".git" / "info" / "exclude").read_text().splitlines()
-    assert (lines.count("/.gitmem/") == 1) is (place in {"PROJECT", "BRANCH"})
-    assert bare_git(project, "status", "--porcelain") == "M src/main.py\n?? new.py"
-
-
-def wait_for_the_group(group: int) -> None:
-    """Wait for what a process started and was not killed with it."""
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        try:
-            os.killpg(group, 0)
-        except (ProcessLookupError, PermissionError):
-            return
-        time.sleep(0.005)
 
 
 @pytest.mark.parametrize("place", ["PROJECT", "BRANCH"])

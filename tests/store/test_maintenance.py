@@ -1,8 +1,6 @@
-import contextlib
 import itertools
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -27,25 +25,6 @@ from tests.own_settings import own_file
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 3
-# Runs maintenance and dies, as a machine without power does, when the step of this number begins.
-VICTIM = """
-import os, signal, sys
-from datetime import UTC, datetime
-from gitmem.platform.clock import Context
-from gitmem.store.maintenance import maintain
-from gitmem.store.store import Store
-
-left = int(sys.argv[2])
-
-def step(_):
-    global left
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    left -= 1
-
-store = Store(sys.argv[1], Context(os.environ, os.environ["HOME"], "host", lambda: datetime.now(UTC)))
-maintain(store, step)
-"""
 posix = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and process groups")
 
 
@@ -233,63 +212,6 @@ def test_a_store_that_cannot_be_written_is_said_in_words(grown):
     (grown.root / ".git" / "gitmem" / "maintenance").write_text("no folder")
     with pytest.raises(GitmemError, match=r"The store could not be packed: .*maintenance"):
         maintain(grown.open())
-
-
-@posix
-@pytest.mark.parametrize("step", range(STEPS))
-@pytest.mark.few(2)
-def test_killed_between_two_steps_it_leaves_a_whole_store_and_the_next_one_ends_it(grown, step):
-    ids = grown.ids()
-    victim = [sys.executable, "-c", VICTIM, str(grown.root), str(step)]
-    run = subprocess.run(victim, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
-    assert run.returncode == -signal.SIGKILL
-    grown.assert_whole(ids)
-    store = grown.open()
-    remember(store, "after the crash")
-    done = maintain(store)
-    assert (done.after.packs, grown.loose()) == (len(grown.packs()), [])
-    assert done.after.packs <= 2  # a small one beside the large one is as it should be
-    assert sorted(os.listdir(grown.root / ".git" / "gitmem" / "maintenance")) == ["joined", "lock"]
-    grown.assert_whole(ids)
-
-
-def kill_all(process):
-    """Kill a process and what it started, and wait until the last of them is gone: a sync to disk has to end first."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    with contextlib.suppress(ProcessLookupError):
-        while True:
-            os.killpg(process.pid, 0)
-            time.sleep(0.01)
-
-
-@posix
-@pytest.mark.slow
-def test_killed_with_all_its_processes_at_any_time_it_leaves_a_whole_store(grown, tmp_path):
-    ids = grown.ids()
-    command = [sys.executable, "-m", "gitmem", "maintain"]
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    shutil.copytree(grown.root, tmp_path / "rehearsal")
-    begin = time.monotonic()
-    subprocess.run(command, cwd=grown.root.parent, env=environ, capture_output=True, check=True)
-    whole = time.monotonic() - begin
-    for tenths in range(1, 11):
-        shutil.rmtree(grown.root)
-        shutil.copytree(tmp_path / "rehearsal", grown.root)
-        process = subprocess.Popen(
-            command, cwd=grown.root.parent, env=environ, stdout=subprocess.PIPE, start_new_session=True
-        )
-        time.sleep(whole * tenths / 10)
-        kill_all(process)
-        grown.git("update-index", "-q", "--refresh")
-        grown.assert_whole(ids)
-        # A commit graph that was being written leaves its lock, which is taken away only when it is a day old.
-        done = maintain(grown.open())
-        assert all("commit graph" in notice for notice in done.notices)
-        # As git counts them: a pack without its index, left in between, is none, and no process takes one away.
-        assert (done.after.packs, done.after.loose) == (1, 0)
-        grown.assert_whole(ids)
 
 
 def age(path, seconds):

@@ -183,43 +183,6 @@ def saved(box) -> None:
 # Without an edit in between
 
 
-@pytest.mark.parametrize("scan", [False, True])
-@pytest.mark.parametrize("point", POINTS)
-@pytest.mark.few(4)
-def test_the_next_command_brings_files_and_index_up_to_the_branch(box, crashed, point, scan):
-    crashed(point)
-    tip = box.tip()
-    outcome = transact(box.store, lambda _: None, purpose="test", scan=scan)
-    assert (outcome.commits, outcome.notices) == ((), ())
-    assert box.tip() == tip
-    saved(box)
-    box.sound()
-
-
-@pytest.mark.parametrize("point", POINTS)
-def test_a_crash_in_the_first_transaction_of_a_store(crashing, point, tmp_path, boxes, bare_git):
-    bare_git(tmp_path, "init", "-q", "-b", "gitmem", "fresh")
-    fresh = boxes(tmp_path / "fresh")
-    fresh.settle()
-    with crashing(point):
-        fresh.put({"FORMAT.md": b"---\nversion: 2\n---\n", "a/b.md": b"b\n"})
-    fresh.reopen()
-    assert fresh.settle().commits == ()
-    assert fresh.files() == {"FORMAT.md": b"---\nversion: 2\n---\n", "a/b.md": b"b\n"}
-    fresh.sound()
-
-
-@pytest.mark.parametrize("point", POINTS)
-def test_a_crash_in_the_middle_of_a_repair(box, crashed, crashing, point):
-    crashed(UNWRITTEN)
-    with crashing(point):
-        box.settle()
-    box.reopen()
-    box.settle()
-    saved(box)
-    box.sound()
-
-
 @pytest.mark.parametrize("point", POINTS)
 def test_an_edit_that_was_committed_first_is_no_edit_of_the_time_in_between(box, crashing, point):
     """The disk has the edit alone: neither what was before it nor what was built upon it."""
@@ -485,14 +448,6 @@ def test_a_commit_of_one_file_after_a_crash(box, crashed, point):
 # What else a killed process leaves
 
 
-def test_reports_and_temporary_files_are_removed(box):
-    (box.root / ".git" / "fast_import_crash_12345").touch()
-    (box.root / ".tmp").mkdir(exist_ok=True)
-    (box.root / ".tmp" / "1-2").write_bytes(b"x")
-    box.put({"a": b"a"})
-    box.sound()
-
-
 def test_before_the_branch_moves_nothing_has_happened(box, monkeypatch):
     box.put(BEFORE)
     tip, files = box.tip(), box.files()
@@ -561,21 +516,6 @@ def test_a_submodule_that_came_with_a_commit_is_nothing_to_repair(box, bare_git,
     box.append("memory.md", b"saved\n")
     assert box.files()["memory.md"].endswith(b"saved\n")
     assert box.status() == ""
-
-
-def test_a_crash_while_a_store_of_a_branch_is_written(tmp_path, boxes, bare_git, context, crashing):
-    project = tmp_path / "branch project"
-    project.mkdir()
-    bare_git(project, "init", "-q")
-    bare_git(project, "commit", "-q", "--allow-empty", "-m", "x")
-    box = boxes(init_store(str(project), context, Place.BRANCH).store.root)
-    box.put(BEFORE)
-    with crashing(UNWRITTEN):
-        box.put(AFTER)
-    box.reopen()
-    box.settle()
-    saved(box)
-    box.sound()
 
 
 def test_a_copy_of_a_store_that_was_cut_off(box, crashed, tmp_path, boxes):

@@ -1,7 +1,6 @@
 import os
 import socket
 import stat
-import subprocess
 import sys
 import threading
 import time
@@ -190,27 +189,6 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match=r"directory|exists"):
         Spool(str(tmp_path / "file" / "spool")).deliver({})
-
-
-def test_many_writers_at_once_lose_nothing(spool, folder):
-    code = (
-        "import sys\n"
-        f"sys.path.insert(0, {str(ROOT)!r})\n"
-        "from gitmem.store.spool import Spool\n"
-        f"spool = Spool({str(folder)!r})\n"
-        "for number in range(200): spool.deliver({'who': sys.argv[1], 'number': number, 'text': 'x' * 5000})\n"
-    )
-    writers = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(3)]
-    seen: dict[tuple[str, int], int] = {}
-    while any(writer.poll() is None for writer in writers) or spool.names():
-        events = list(spool.events())
-        for event in events:
-            key = (event.content["who"], event.content["number"])
-            seen[key] = seen.get(key, 0) + 1
-        spool.remove([event.name for event in events])
-    assert [writer.wait() for writer in writers] == [0, 0, 0]
-    assert seen == {(str(who), number): 1 for who in range(3) for number in range(200)}
-    assert spool.aside() == []
 
 
 # Reading
