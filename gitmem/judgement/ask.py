@@ -13,15 +13,16 @@ Tested through `tests/archives/test_summarize.py`.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gitmem.errors import RefusedError
+from gitmem.lessons.usage_log import DayLog
 from gitmem.llm.protocol import (
     HOST,
     OFFLINE,
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 LEDGER_FOLDER = "models"
 _KEPT_DAYS = 60
 _MAX_BYTES = 8_000_000  # of a day's file; a line has 200
-_SUFFIX = ".jsonl"
 _ABOUT = ("purpose", "subject", "provider", "model")  # of a question, in its line
 _CENTS = 100
 
@@ -92,14 +92,11 @@ class Day(Value):
 
 
 class Ledger:
-    """The ledger of one store, in its private folder; `token` returns random bytes to identify a question."""
+    """The ledger of one store, in its private folder."""
 
-    def __init__(
-        self, private: str, clock: Callable[[], datetime], token: Callable[[], bytes] = lambda: os.urandom(8)
-    ) -> None:
-        self._folder = os.path.join(private, LEDGER_FOLDER)
+    def __init__(self, private: str, clock: Callable[[], datetime]) -> None:
+        self.log = DayLog(os.path.join(private, LEDGER_FOLDER), _KEPT_DAYS, _MAX_BYTES)
         self._clock = clock
-        self._token = token
 
     def begin(self, asking: Asking, limits: SummaryConfig) -> Asking:
         """Record a question before it is asked; returns it with its number and time.
@@ -109,20 +106,11 @@ class Ledger:
             OSError: it could not be recorded; the question must not be asked.
 
         """
-        asking = asking._replace(number=self._token().hex(), at=self._clock())
-        oldest = (self._clock() - timedelta(days=_KEPT_DAYS)).date().isoformat()
-        with contextlib.suppress(OSError):
-            for name in os.listdir(self._folder):
-                if name.endswith(_SUFFIX) and name.removesuffix(_SUFFIX) < oldest:
-                    os.unlink(os.path.join(self._folder, name))
+        asking = asking._replace(number=os.urandom(8).hex(), at=self._clock())
         about = {name: getattr(asking, name) for name in _ABOUT}
         at = asking.at.isoformat(timespec="seconds")
-        self._write(asking.at, {"n": asking.number, "at": at, **about, **asking.spent._asdict()})
-        before: list[Asking] = []
-        for other in _read_file(self._path(asking.at)):
-            if other.number == asking.number:
-                break
-            before.append(other)
+        self.log.add(asking.at, {"n": asking.number, "at": at, **about, **asking.spent._asdict()})
+        before = takewhile(lambda other: other.number != asking.number, self._read([self.log.name_of(asking.at)]))
         spent = day_of([*before, asking]).spent
         for used, most, act in (
             (spent.tokens, limits.tokens_per_day, "read and write {:,} tokens"),
@@ -130,7 +118,7 @@ class Ledger:
             (spent.seconds, limits.seconds_per_day, "work {:,} seconds"),
         ):
             if most and used > most:
-                self._write(asking.at, {"n": asking.number, "void": True})
+                self.log.add(asking.at, {"n": asking.number, "void": True})
                 why = f"Models may {act.format(most)} for one day."
                 raise SpentError(why, "It goes on tomorrow; 'gitmem config' shows the limits.")
         return asking
@@ -141,60 +129,36 @@ class Ledger:
         line |= {**spent._asdict(), "seconds": round(spent.seconds, 3)}
         line |= {key: value for key, value in (("model", model), ("failure", failure[:300])) if value}
         with contextlib.suppress(OSError):
-            self._write(asking.at, line)
+            self.log.add(asking.at, line)
 
     def today(self) -> list[Asking]:
         """Return today's questions, in order."""
-        return _read_file(self._path(self._clock()))
+        return self._read([self.log.name_of(self._clock())])
 
     def every(self) -> list[Asking]:
         """Return the questions of all days that are kept, in order."""
-        try:
-            names = sorted(name for name in os.listdir(self._folder) if name.endswith(_SUFFIX))
-        except OSError:
-            return []
-        return [asking for name in names for asking in _read_file(os.path.join(self._folder, name))]
+        return self._read(self.log.names())
 
-    def _path(self, at: datetime) -> str:
-        return os.path.join(self._folder, f"{at.date().isoformat()}{_SUFFIX}")
-
-    def _write(self, at: datetime, line: Mapping[str, object]) -> None:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-        descriptor = os.open(self._path(at), flags, 0o600)
-        try:
-            os.write(descriptor, json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-        finally:
-            os.close(descriptor)
-
-
-def _read_file(path: str) -> list[Asking]:
-    """Return the questions of a day's file, in order; broken lines are passed over."""
-    askings: dict[str, Asking] = {}
-    try:
-        with open(path, "rb") as file:
-            lines = file.read(_MAX_BYTES).split(b"\n")
-    except OSError:
-        lines = []
-    for line in lines:
-        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            values = json.loads(line)
-            number = str(values["n"])
-            if values.get("void"):
-                askings.pop(number, None)
-            elif "at" in values:
-                at = datetime.fromisoformat(str(values["at"]))
-                purpose, subject, provider, model = (str(values.get(name, "")) for name in _ABOUT)
-                askings[number] = Asking(number, at, purpose, subject, provider, model, _spent(values))
-            elif number in askings:
-                asking = askings[number]
-                askings[number] = asking._replace(
-                    ended=datetime.fromisoformat(str(values["end"])),
-                    spent=_spent(values),
-                    model=str(values.get("model") or asking.model),
-                    failure=str(values.get("failure", "")),
-                )
-    return list(askings.values())
+    def _read(self, names: Iterable[str]) -> list[Asking]:
+        askings: dict[str, Asking] = {}
+        for values in self.log.read(names):
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                number = str(values["n"])
+                if values.get("void"):
+                    askings.pop(number, None)
+                elif "at" in values:
+                    at = datetime.fromisoformat(str(values["at"]))
+                    purpose, subject, provider, model = (str(values.get(name, "")) for name in _ABOUT)
+                    askings[number] = Asking(number, at, purpose, subject, provider, model, _spent(values))
+                elif number in askings:
+                    asking = askings[number]
+                    askings[number] = asking._replace(
+                        ended=datetime.fromisoformat(str(values["end"])),
+                        spent=_spent(values),
+                        model=str(values.get("model") or asking.model),
+                        failure=str(values.get("failure", "")),
+                    )
+        return list(askings.values())
 
 
 def day_of(askings: Iterable[Asking]) -> Day:

@@ -9,6 +9,7 @@ that joining the files of all machines gives the same counts in any order and ho
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,9 +34,66 @@ ASKED = (PROMPT, ERROR, GUIDE, SEARCH, RECALL)  # what may have no answer
 _CAME = "came"
 TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # occasions after which a session is not told a memory again
 _SUFFIX = ".jsonl"
-_KEPT = timedelta(days=90)
+_KEPT_DAYS = 90
 _MAX_BYTES = 1_000_000  # of a day's file; a line has 200
 _MAX_IDS, _MAX_AT_START = 12, 60
+
+
+class DayLog(Value):
+    """JSON objects in a folder, a file a day; a line is one write, so that several processes need no lock.
+
+    Files older than `days` are removed, and a file of `most` bytes takes no more.
+    """
+
+    folder: str
+    days: int
+    most: int
+
+    def add(self, at: datetime, line: Mapping[str, object]) -> None:
+        """Add a line to the file of its day.
+
+        Raises:
+            OSError: it cannot be written, or the file is full.
+
+        """
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(os.path.join(self.folder, self.name_of(at)), flags, 0o600)
+        try:
+            size = os.fstat(descriptor).st_size
+            if size >= self.most:
+                raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), self.folder)
+            os.write(descriptor, json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        finally:
+            os.close(descriptor)
+        oldest = self.name_of(at - timedelta(days=self.days))
+        for name in self.names() if not size else ():
+            if name < oldest:
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(self.folder, name))
+
+    def name_of(self, at: datetime) -> str:
+        """Return the name of the file of a day."""
+        return f"{at.date().isoformat()}{_SUFFIX}"
+
+    def names(self) -> list[str]:
+        """Return the names of the files, the oldest first."""
+        with contextlib.suppress(OSError):
+            return sorted(name for name in os.listdir(self.folder) if name.endswith(_SUFFIX))
+        return []
+
+    def read(self, names: Iterable[str], of: bytes = b"") -> Iterator[dict[str, object]]:
+        """Yield the lines of these files that hold the bytes `of`; broken ones are passed over."""
+        for name in names:
+            with contextlib.suppress(OSError):
+                with open(os.path.join(self.folder, name), "rb") as file:
+                    lines = file.read(self.most + self.most // 100).split(b"\n")
+                for text in lines:
+                    if text and of in text:
+                        with contextlib.suppress(ValueError, RecursionError):
+                            line = json.loads(text)
+                            if isinstance(line, dict):
+                                yield line
 
 
 class GivenText(Value):
@@ -68,24 +126,31 @@ class Notes(Value):
     mends: tuple[ToldMends, ...]
 
 
+def _log(private: str) -> DayLog:
+    return DayLog(os.path.join(private, FOLDER), _KEPT_DAYS, _MAX_BYTES)
+
+
 def record(private: str, given: GivenText) -> None:
     """Record a text given to a session; if the file cannot be written, the session may get it again."""
     most = _MAX_AT_START if given.how == START else _MAX_IDS
     line = {"session": given.session, "how": given.how, "ids": list(given.ids[:most]), "tokens": given.tokens}
-    _note(private, given.at, line | ({"ms": given.ms} if given.ms else {}))
+    with contextlib.suppress(OSError):
+        at = {"at": given.at.isoformat(timespec="seconds")}
+        _log(private).add(given.at, at | line | ({"ms": given.ms} if given.ms else {}))
 
 
 def record_mends(private: str, mends: ToldMends) -> None:
     """Record how many errors were mended of which a session was told the mends."""
     line = {"session": mends.session, "how": _CAME, "mends": mends.told, "mended": mends.mended}
-    _note(private, mends.at, line)
+    with contextlib.suppress(OSError):
+        _log(private).add(mends.at, {"at": mends.at.isoformat(timespec="seconds"), **line})
 
 
 def known_to(private: str, session: str, now: datetime, hows: frozenset[str] = TOLD) -> set[str]:
     """Return the ids of the memories that a session was told on these occasions, today or the day before."""
-    days = (now.date() - timedelta(days=1), now.date())
-    names = [f"{day.isoformat()}{_SUFFIX}" for day in days]
-    lines = _read(private, names, session.encode("utf-8", "replace"))
+    log = _log(private)
+    days = (now - timedelta(days=1), now)
+    lines = log.read(map(log.name_of, days), session.encode("utf-8", "replace"))
     return {id_ for line in lines if line.get("session") == session and line.get("how") in hows for id_ in _ids(line)}
 
 
@@ -93,8 +158,9 @@ def read_notes(private: str, since: datetime | None = None) -> Notes:
     """Return the whole record, with `since` what stands in the files of its day and later ones."""
     given: list[GivenText] = []
     mends: dict[str, ToldMends] = {}
-    first = since.date().isoformat() if since else ""
-    for line in _read(private, sorted(name for name in _names(os.path.join(private, FOLDER)) if name >= first)):
+    log = _log(private)
+    first = log.name_of(since) if since else ""
+    for line in log.read(name for name in log.names() if name >= first):
         how, session = str(line.get("how")), str(line.get("session"))
         with contextlib.suppress(ValueError, TypeError):
             at = datetime.fromisoformat(str(line.get("at")))
@@ -106,55 +172,9 @@ def read_notes(private: str, since: datetime | None = None) -> Notes:
     return Notes(tuple(given), tuple(mends.values()))
 
 
-def _note(private: str, at: datetime, line: Mapping[str, object]) -> None:
-    """Append a line in one write to the file of its day; a file that is full gets no more."""
-    folder = os.path.join(private, FOLDER)
-    data = json.dumps({"at": at.isoformat(timespec="seconds"), **line}, ensure_ascii=False).encode("utf-8", "replace")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-    with contextlib.suppress(OSError):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        descriptor = os.open(os.path.join(folder, f"{at.date().isoformat()}{_SUFFIX}"), flags, 0o600)
-        try:
-            size = os.fstat(descriptor).st_size
-            if size < _MAX_BYTES:
-                os.write(descriptor, data + b"\n")
-        finally:
-            os.close(descriptor)
-        if not size:
-            _forget(folder, at)
-
-
 def _ids(line: Mapping[str, object]) -> tuple[str, ...]:
     ids = line.get("ids")
     return tuple(map(str, ids)) if isinstance(ids, list) else ()
-
-
-def _read(private: str, names: Iterable[str], of: bytes = b"") -> Iterator[dict[str, object]]:
-    """Yield the lines of these files that hold the bytes `of`."""
-    for name in names:
-        with contextlib.suppress(OSError):
-            with open(os.path.join(private, FOLDER, name), "rb") as file:
-                lines = file.read(_MAX_BYTES + _MAX_BYTES // 100).splitlines()
-            for text in lines:
-                if of in text:
-                    with contextlib.suppress(ValueError, RecursionError):
-                        line = json.loads(text)
-                        if isinstance(line, dict):
-                            yield line
-
-
-def _names(folder: str) -> list[str]:
-    with contextlib.suppress(OSError):
-        return [name for name in os.listdir(folder) if name.endswith(_SUFFIX)]
-    return []
-
-
-def _forget(folder: str, now: datetime) -> None:
-    oldest = f"{(now - _KEPT).date().isoformat()}{_SUFFIX}"
-    for name in _names(folder):
-        if name < oldest:
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(folder, name))
 
 
 def note_asked(store: Store, asked: GivenText, text: str) -> None:

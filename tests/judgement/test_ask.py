@@ -76,15 +76,15 @@ def test_the_next_day_begins_anew_and_old_days_are_forgotten(ledger, tmp_path):
     ledger._clock.now = NOON + timedelta(days=1)
     ledger.begin(asking(), NO_LIMITS._replace(tokens_per_day=150))
     assert len(ledger.today()) == 1
-    assert len(os.listdir(ledger._folder)) == 2
+    assert len(os.listdir(ledger.log.folder)) == 2
     ledger._clock.now = NOON + timedelta(days=100)
     ledger.begin(asking(), NO_LIMITS._replace(tokens_per_day=150))
-    assert os.listdir(ledger._folder) == ["2027-03-02.jsonl"]
+    assert os.listdir(ledger.log.folder) == ["2027-03-02.jsonl"]
 
 
 def test_damaged_lines_count_for_nothing(ledger):
     begun = ledger.begin(asking(), NO_LIMITS)
-    with open(ledger._path(NOON), "ab") as file:
+    with open(os.path.join(ledger.log.folder, ledger.log.name_of(NOON)), "ab") as file:
         file.write(b'\xff\xfe{"n": 3}\n[]\n{"n": "x", "at": 5}\n{"n": "y", "end": null}\n{"at')
     assert ledger.today() == [begun]
 
