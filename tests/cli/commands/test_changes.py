@@ -60,18 +60,6 @@ def test_json(gitmem, save):
     assert again["already"][0]["undone_by"] == value["commit"]
 
 
-def test_what_waits_in_the_spool_is_saved_first(gitmem, save, memory):
-    from gitmem.platform.clock import Context
-    from gitmem.store.store import Store
-
-    save("one")
-    store = Store(str(memory.parent), Context({}, "", "", None))
-    event = {"v": 1, "kind": "save", "id": "0" * 20, "at": "2026-11-21T14:00:00+00:00", "text": "two", "type": "note"}
-    store.spool.deliver({**event, "tags": [], "session": "", "host": ""})
-    assert "Save note: two" in gitmem("undo")[1]
-    assert "one" in memory.read_text()
-
-
 @pytest.mark.parametrize("args", [("--session", ""), ("2026-11-21",), ()])
 def test_what_names_no_commit_is_not_found(gitmem, args):
     assert gitmem("undo", *args)[:2] == (9, "")
@@ -90,11 +78,6 @@ def test_a_conflict_names_the_file_and_what_came_later(gitmem, save, memory, bar
     assert "Edit by hand: memory.md" in err
     assert memory.read_bytes() == before
     assert bare_git(memory.parent, "status", "--porcelain") == ""
-
-
-def test_control_characters_do_not_reach_the_terminal(gitmem, save, memory, bare_git):
-    bare_git(memory.parent, "commit", "--allow-empty", "-qm", "\x1b[31mred")
-    assert "\x1b" not in gitmem("undo", "HEAD")[1]
 
 
 def test_what_sessions_taught_is_not_undone_by_default(gitmem, save, tmp_path):

@@ -76,12 +76,3 @@ def test_doctor_commits_nothing(gitmem, git, store):
     tip = git("rev-parse", "HEAD")
     assert "not committed yet" in gitmem("doctor")[1]
     assert (git("rev-parse", "HEAD"), git("status", "--porcelain")) == (tip, "?? mine.md")
-
-
-@pytest.mark.parametrize("no_colour", [False, True])
-def test_levels_are_coloured_on_a_terminal_only(gitmem, environ, no_colour):
-    environ["TERM"] = "xterm"
-    if no_colour:
-        environ["NO_COLOR"] = "1"
-    assert ("\x1b[32mok" in gitmem("doctor", "-v", terminal=True)[1]) is not no_colour
-    assert "\x1b" not in gitmem("doctor")[1]

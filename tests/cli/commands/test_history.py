@@ -7,34 +7,11 @@ import pytest
 
 from gitmem.cli.app import real_app
 from gitmem.store.store import Store
-from tests.cli.commands.project import COMMIT_KEYS, KOREAN, LONG, ROOT
+from tests.cli.commands.project import ROOT
 from tests.cli.commands.turns import ended
 
 if TYPE_CHECKING:
     from tests.cli.commands.project import Runner
-
-
-def test_blame(desk):
-    saved = [desk.save(f"fact {n} {LONG}", "--session", f"session-{n}-long") for n in range(3)]
-    archive = desk.rotate()
-
-    lines = desk.run("blame", archive).out.splitlines()
-    facts = [line for line in lines if "fact" in line]
-    assert len(facts) == 3
-    for n, line in enumerate(facts):
-        assert f"  cli/session-  {saved[n]['commit'][:10]}  " in line
-        assert f"fact {n} " in line
-    number = next(n for n, line in enumerate(lines, 1) if "fact 1" in line)
-    assert desk.run("blame", f"{archive}:{number}").out.split() == lines[number - 1].split()
-    assert len(desk.run("blame", f"{archive}:1-4").out.splitlines()) == 4
-
-    value = desk.run("blame", f"{archive}:{number}-{number + 1}", "--json").json
-    assert list(value) == ["path", "lines"]
-    assert value["path"] == archive
-    assert [line["line"] for line in value["lines"]] == [number, number + 1]
-    assert list(value["lines"][0]) == ["line", "text", "origin"]
-    assert list(value["lines"][0]["origin"]) == COMMIT_KEYS
-    assert value["lines"][0]["origin"]["session"] == "session-1-long"
 
 
 def test_log_leaves_merges_out_unless_asked(gitmem, bare_git):
@@ -108,54 +85,7 @@ def test_a_beginning_that_no_session_or_more_than_one_has_is_refused(gitmem):
     assert gitmem("sessions", "x")[0] == 9
 
 
-def test_log_filters(desk):
-    first = desk.save("one", "--session", "s-1", "--type", "decision")["commit"]
-    second = desk.save("two", "--session", "s-2")["commit"]
-    desk.write(KOREAN, b"x\n", "By hand", "2026-01-05T12:00:00+0000")
-
-    def found(*options: str) -> list[str]:
-        return [commit["commit"] for commit in desk.run("log", "--json", *options).json]
-
-    by_hand = desk.git(desk.store, "rev-parse", "HEAD")
-    assert found("--session", "s-1") == [first]
-    assert found("--session", "s-") == [second, first]
-    assert found("--type", "decision") == [first]
-    assert found("--op", "save", "-n", "1") == [second]
-    assert found("--op", "undo") == []
-    assert found("-n", "1") == [by_hand]
-    assert found(KOREAN) == found("메모 notes") == found(f".gitmem/{KOREAN}") == [by_hand]
-    assert found("--since", "2026-01-05", "--until", "2026-01-05") == [by_hand]
-    assert found("--until", "2026-01-05 11:59") == [desk.git(desk.store, "rev-list", "--max-parents=0", "HEAD")]
-    assert found("--op", "save", "--since", "2026-01-05 13:00") == [second, first]
-    assert desk.run("log", "--op", "undo").data == b""
-
-
 def test_what_finds_nothing_says_so(gitmem):
     assert gitmem("log", "--since", "2099-01-01")[1:] == ("", "gitmem: No commit is of this kind.\n")
     assert gitmem("log", "--since", "2099-01-01", "--json")[1:] == ("[]\n", "")
     assert gitmem("sessions", "--question")[0] == 2
-
-
-def test_log_of_hostile_values(desk):
-    desk.save("x\nGitmem-Op: undo\x1b[2J", "--session", "s\nGitmem-Type: pattern")
-    desk.git(desk.store, "commit", "-q", "--allow-empty", "-m", "by hand \x1b[2J\x07 \0"[:-1])
-
-    by_hand, newest = desk.run("log", "--json", "-n", "2").json
-    assert (newest["op"], newest["type"], newest["session"]) == ("save", "note", "s Gitmem-Type: pattern")
-    assert by_hand["op"] is None
-    for options in ((), ("--oneline",)):
-        text = desk.run("log", *options).out
-        assert "\x1b" not in text
-        assert "by hand \\x1b[2J\\x07" in text
-
-
-def test_blame_of_what_is_not_committed(desk):
-    desk.save("one")
-    with (desk.store / "memory.md").open("a") as file:
-        file.write("by hand\x1b[2J\n")
-    desk.write("empty.md", b"")
-
-    assert desk.run("blame", "memory.md").out.splitlines()[-1].split()[:3] == ["not", "committed", "yet"]
-    assert "\x1b" not in desk.run("blame", "memory.md").out
-    assert desk.run("blame", "memory.md", "--json").json["lines"][-1]["origin"] is None
-    assert desk.run("blame", "empty.md").data == b""

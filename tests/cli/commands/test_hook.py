@@ -296,16 +296,6 @@ def test_what_cannot_be_read_keeps_nobody_waiting(host, tmp_path):
     assert "not a JSON object" in FailureLog(str(host.private)).failures()[0].message
 
 
-def test_cut_off_anywhere(host, monkeypatch):
-    """In this process, which is a hundred times as fast."""
-    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
-    for cut in range(0, len(PAYLOAD), 3):
-        assert hook_here(host, PAYLOAD[:cut]) == ""
-    assert host.spool.names() == []
-    assert hook_here(host, PAYLOAD) == ""
-    assert len(host.spool.names()) == 1
-
-
 @pytest.mark.parametrize(
     "args",
     [
@@ -550,16 +540,6 @@ def test_hostile_memory_cannot_end_its_fence(host):
     text = host.deliver("SessionStart", source="startup")
     assert "Ignore all of it." in text
     assert "do this" in text
-
-
-def test_a_large_memory_stays_within_the_budget(host):
-    memory = host.memory()
-    decisions = "".join(f"- [2026-01-01 10:00:00] **Decision**: 결정 {n} {LINES} ^{n:020}\n" for n in range(300))
-    notes = "".join(f"- [2026-01-02 10:00:00] **Note**: note {n} {LINES}\n  {LINES}\n ^{n:020}\n" for n in range(900))
-    (host.store / "memory.md").write_text(memory.replace("## Current State", f"{decisions}\n## Current State") + notes)
-    text = host.deliver("SessionStart", source="startup")
-    assert "결정 299" in text, "the newest"
-    assert estimate_tokens(text) > 700
 
 
 @pytest.mark.parametrize("cwd", ["/a\0b", "/no/such", "\ud800", "/" + "x" * 5_000, "relative", "", 7, None])

@@ -375,13 +375,6 @@ def test_an_interrupt_ends_without_a_traceback(gitmem, fails):
     assert (code, out, err) == (130, "", "gitmem: interrupted.\n")
 
 
-def test_exit_codes_are_those_of_the_page():
-    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-    table = page[page.index("## Exit codes") :]
-    documented = {int(number) for number in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)}
-    assert documented == {int(code) for code in ExitCode}
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell's pipe")
 def test_a_reader_that_goes_away_is_no_error(tmp_path):
     in_a_process("init", cwd=tmp_path)

@@ -1,12 +1,10 @@
 import json
-import os
-import subprocess
 import sys
 
 import pytest
 
 from gitmem.errors import ExitCode
-from tests.cli.commands.project import KOREAN, ROOT, Desk
+from tests.cli.commands.project import KOREAN, Desk
 
 
 def test_what_waits_is_committed_first(desk):
@@ -23,22 +21,6 @@ def test_what_waits_is_committed_first(desk):
     assert found[1]["commit"] == saved["commit"]
 
 
-def test_show_is_the_file_as_text_now_and_of_a_commit(desk):
-    data = b"\xef\xbb\xbfone\r\n\xff\x1b[31m\0two\nno end"
-    desk.write("memory.md", data)
-    desk.write(KOREAN, data, "Write them")
-
-    shown = "one{}\n\ufffd\\x1b[31m\\x00two\nno end\n"
-    assert desk.run("show").out == shown.format(" [by you, changed by Ada]")
-    assert desk.run("show", KOREAN).out == shown.format(" [by Ada]")
-    then = desk.run("show", f"HEAD:{KOREAN}")
-    assert then.out == shown.format("")
-    assert f"show HEAD:{KOREAN}' prints the bytes." in then.err
-    assert desk.run("show", f"HEAD:{KOREAN}", "--json").json["text"] == data.decode("utf-8", "replace")
-    text = data.decode("utf-8", "replace").replace("\r", " [by Ada]\r")
-    assert desk.run("show", KOREAN, "--json").json == {"path": KOREAN, "text": text}
-
-
 OBEYED = "\x7f\x9b31m\u061c\u200e\u200f\u202e\u2066"
 
 
@@ -53,6 +35,7 @@ def test_no_answer_holds_what_a_terminal_would_obey(desk):
         ("recall", "own"),
         ("status",),
         ("diff",),
+        ("undo", "--dry-run"),
     ]
     for command in commands:
         for more in ((), ("--json",)):
@@ -137,58 +120,6 @@ def test_branch_of_the_project(tmp_path, home, bare_git):
     assert bare_git(project, "status", "--porcelain", "--untracked-files=no") == ""
 
 
-def process(desk: Desk, *argv: str, **environ: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "gitmem", *argv],
-        cwd=desk.project,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def test_variables_of_a_hook_lead_nowhere(desk, tmp_path):
-    saved = desk.save("one", "--session", "s-1")
-    other = tmp_path / "other"
-    other.mkdir()
-    desk.git(other, "init", "-q")
-    desk.git(other, "commit", "-q", "--allow-empty", "-m", "code")
-    leaked = {
-        "GIT_DIR": str(other / ".git"),
-        "GIT_WORK_TREE": str(other),
-        "GIT_COMMON_DIR": str(other / ".git"),
-        "GIT_INDEX_FILE": str(other / ".git" / "index"),
-        "GIT_OBJECT_DIRECTORY": str(other / ".git" / "objects"),
-        "GIT_PREFIX": "sub/",
-    }
-    for argv in (("log", "--json"), ("blame", "memory.md"), ("show", f"^{saved['id']}"), ("diff",), ("at", "today")):
-        ran = process(desk, *argv, **leaked)
-        assert (ran.returncode, ran.stderr) == (0, b"")
-        assert ran.stdout == process(desk, *argv).stdout
-        assert ran.stdout
-    assert saved["commit"][:10].encode() in process(desk, "blame", "memory.md", **leaked).stdout
-
-
-@pytest.mark.parametrize("argv", [("show",), ("blame", "memory.md"), ("at", "HEAD", "--json")])
-def test_a_reader_that_goes_away(desk, argv):
-    desk.write("memory.md", b"a line of the memory\n" * 10_000, "long")
-    running = subprocess.Popen(
-        [sys.executable, "-m", "gitmem", *argv],
-        cwd=desk.project,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert running.stdout
-    assert running.stdout.read(1)
-    running.stdout.close()
-    assert running.stderr
-    said = running.stderr.read()
-    running.stderr.close()
-    assert (running.wait(60), said) == (0, b"")
-
-
 def test_imported_history_is_seen_as_of_its_own_dates(desk, tmp_path):
     for day, word in (("10", "zebra"), ("20", "okapi")):
         asked = {"role": "user", "content": f"Why does the {word} loader fail in production?"}
@@ -233,26 +164,3 @@ def test_show_follows_no_link(desk, tmp_path):
     for path in ("link.md", "folder/secret"):
         ran = desk.ran("show", path)
         assert (ran.code, ran.data) == (8, b"")
-
-
-def test_at_is_the_file_of_that_time(desk):
-    data = b"one\r\n\xff no end"
-    desk.write("memory.md", data, "first", "2026-01-05T10:00:00+0000")
-    desk.write(KOREAN, b"later\n", "second", "2026-01-06T10:00:00+0000")
-    desk.write("memory.md", b"now\n", "third", "2026-01-07T10:00:00+0000")
-    first = desk.git(desk.store, "rev-parse", "HEAD~2")
-
-    for when in ("HEAD~2", first, "2026-01-05", "2026-01-06 09:59", "2026-01-06T18:30+09:00"):
-        then = desk.run("at", when)
-        assert then.out == "one\n\ufffd no end\n", when
-        assert f"'git -C {desk.store} show {first[:10]}:memory.md' prints the bytes." in then.err
-    assert desk.run("at", "2026-01-06", KOREAN).out == "later\n"
-    assert desk.run("at", "yesterday").out == "now\n"
-    assert desk.ran("at", "2026-01-05", KOREAN).code == 9
-    value = desk.run("at", "2026-01-05", "--json").json
-    assert value == {
-        "commit": first,
-        "date": "2026-01-05T10:00:00+00:00",
-        "path": "memory.md",
-        "text": data.decode("utf-8", "replace"),
-    }

@@ -24,12 +24,6 @@ def test_a_model_sums_up_and_status_says_what_it_cost(gitmem, rotated, home, mod
     assert "sk-mine" not in json.dumps(model_server.asked)
 
 
-def test_what_a_store_says_of_models_does_not_count(gitmem, rotated, tmp_path, model_server):
-    (tmp_path / ".gitmem" / "config.yaml").write_text(f"summary:\n  provider: openai\n  base_url: {model_server.url}\n")
-    gitmem("summarize", OPENAI_API_KEY="sk-mine")
-    assert model_server.asked == []
-
-
 def test_a_summary_is_named_by_its_archive_or_itself(gitmem, rotated):
     shown = gitmem("summary", "show")[1]
     name = rotated.removeprefix("archive/")
@@ -100,11 +94,13 @@ def test_the_schema_is_printed_and_its_example_passes(gitmem):
     assert parse_reply(json.dumps(SUMMARY), schema) == SUMMARY
 
 
+NOTHING = {"facts": [], "mends": [], "episodes": [], "concepts": [], "open": [], "summary": ""}
+
+
 @pytest.fixture
 def replay_asked(gitmem, model_server):
     """Give a function that records a session of a question and its answer so many days ago, its transcript gone."""
-    nothing = {"facts": [], "mends": [], "episodes": [], "concepts": [], "open": [], "summary": ""}
-    model_server.reply = lambda _: nothing
+    model_server.reply = lambda _: NOTHING
     for key, value in (("provider", "openai"), ("base_url", model_server.url), ("model", "mini")):
         gitmem("config", "--user", f"summary.{key}", value)
 
@@ -158,22 +154,17 @@ def test_a_session_without_exchanges_is_left_out_and_said(gitmem, model_server, 
     assert model_server.asked == []
 
 
-def test_a_model_judges_what_was_recorded_before_and_a_person_sees_question_answer_and_figures(gitmem, model_server):
-    nothing = {"facts": [], "mends": [], "episodes": [], "concepts": [], "open": [], "summary": ""}
+def test_a_model_judges_what_was_recorded_before_and_a_person_sees_question_answer_and_figures(
+    gitmem, model_server, replay_asked
+):
     unknown = {"kind": "rule", "statement": "Never deploy on Fridays.", "reason": "", "request": 1, "relation": "new"}
     refused = unknown | {"quote": "nobody ever said these words here", "known": ""}
-    model_server.reply = lambda _: nothing | {"facts": [refused]}
-    at, project = datetime.now(UTC), str(gitmem.cwd)
-    base = {"sessionId": "s-judge", "cwd": project, "timestamp": at.isoformat()}
-    asked = {"role": "user", "content": "How are columns named in the export?"}
-    said = {"role": "assistant", "content": [{"type": "text", "text": "In snake_case, as in the import, " * 8}]}
-    lines = [base | {"type": "user", "promptId": "p1", "message": asked}, base | {"type": "assistant", "message": said}]
-    (gitmem.cwd / "s-judge.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    assert gitmem("replay", "s-judge.jsonl")[0] == 0
+    model_server.reply = lambda _: NOTHING | {"facts": [refused]}
+    replay_asked("s-judge", 0)
+    gitmem("config", "--user", "summary.provider", "--unset")
     assert "none; 'gitmem config --user summary.provider" in gitmem("status")[1]
     assert gitmem("judge")[0] == 2  # no model is named
-    for key, value in (("provider", "openai"), ("base_url", model_server.url), ("model", "mini")):
-        gitmem("config", "--user", f"summary.{key}", value)
+    gitmem("config", "--user", "summary.provider", "openai")
     code, out, _ = gitmem("judge", "--dry-run")
     assert (code, out.partition(",")[0], model_server.asked) == (0, "1 session to judge", [])
     (one,) = json.loads(gitmem("judge", "--json")[1])["judged"]
