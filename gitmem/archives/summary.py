@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from gitmem.document.document import Document, flow, plain_value
+from gitmem.document.document import Document, as_text, as_texts, flow, plain_value
 from gitmem.document.entry import clean_text, without_entries
 from gitmem.text.sentences import split
 from gitmem.values import Value
@@ -165,9 +165,9 @@ def parse_document(data: bytes) -> Summary:
     cost, names = given.get("cost"), (("dateRange", "date_range"), ("sectionCount", "section_count"))
     value = {key: given.get(name) for key, name in (*names, ("keyDecisions", "key_decisions"))}
     value |= {"themes": given.get("themes"), "issues": given.get("issues"), "overallSummary": document.body}
-    summary = from_json(value, _text(given.get("archive")), _text(given.get("method")))
+    summary = from_json(value, as_text(given.get("archive")), as_text(given.get("method")))
     price = float(cost) if isinstance(cost, int | float) else None
-    return cleaned(summary._replace(provider=_text(given.get("provider")), cost=price))
+    return cleaned(summary._replace(provider=as_text(given.get("provider")), cost=price))
 
 
 def _schema(**properties: object) -> dict[str, object]:
@@ -222,20 +222,22 @@ def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary
     return cleaned(
         Summary(
             archive=archive,
-            date_range=(_text(days.get("first")), _text(days.get("last"))) if isinstance(days, Mapping) else ("", ""),
+            date_range=(as_text(days.get("first")), as_text(days.get("last"))) if isinstance(days, dict) else ("", ""),
             section_count=count if isinstance(count, int) and not isinstance(count, bool) else 0,
-            themes=tuple(
-                Theme(_text(one.get("name")), _text(one.get("summary")), _sessions(one))
-                for one in _items(given.get("themes"))
-            ),
-            key_decisions=tuple(
-                KeyDecision(*_texts(one, "decision", "reason", "date")) for one in _items(given.get("keyDecisions"))
-            ),
-            issues=tuple(Issue(*_texts(one, "issue", "status", "date")) for one in _items(given.get("issues"))),
-            overall_summary=_text(given.get("overallSummary")),
+            themes=_items(Theme, given.get("themes")),
+            key_decisions=_items(KeyDecision, given.get("keyDecisions")),
+            issues=_items(Issue, given.get("issues")),
+            overall_summary=as_text(given.get("overallSummary")),
             method=method,
         )
     )
+
+
+def _items(kind: type[Item], given: object) -> tuple[Item, ...]:
+    """Return the values in a list of objects; what an object lacks is empty."""
+    found = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    readers = [(name, as_texts if name == "sessions" else as_text) for name in kind._fields]
+    return tuple(kind._make(read(one.get(name)) for name, read in readers) for one in found)
 
 
 def summary_id(archive: str) -> str:
@@ -250,24 +252,6 @@ def archive_day(archive: str) -> str:
     """Return the day in an archive's name as `YYYY-MM-DD`, "" where it has none."""
     match = _STAMP.fullmatch(archive.rpartition("/")[2].removesuffix(".md"))
     return f"{match[1][:4]}-{match[1][4:6]}-{match[1][6:]}" if match else ""
-
-
-def _items(given: object) -> list[Mapping[str, object]]:
-    return [item for item in given if isinstance(item, Mapping)] if isinstance(given, list) else []
-
-
-def _texts(item: Mapping[str, object], *names: str) -> tuple[str, ...]:
-    return tuple(_text(item.get(name)) for name in names)
-
-
-def _sessions(given: Mapping[str, object]) -> tuple[str, ...]:
-    items = given.get("sessions")
-    return tuple(filter(None, map(_text, items))) if isinstance(items, list) else ()
-
-
-def _text(given: object) -> str:
-    """Return a scalar of YAML as text; a date is written as one in a header, and read as a date."""
-    return "" if given is None or isinstance(given, (list, dict)) else str(given)
 
 
 def _listed(name: str, items: Iterable[Theme | KeyDecision | Issue]) -> list[str]:

@@ -404,17 +404,8 @@ class Save(Value):
 
     def to_event(self) -> dict[str, object]:
         """Return the save as a spool event."""
-        return {
-            "v": EVENT_VERSION,
-            "kind": _KIND,
-            "id": self.id,
-            "at": self.at.isoformat(),
-            "text": self.text,
-            "type": self.type.value,
-            "tags": list(self.tags),
-            "session": self.session,
-            "host": self.host,
-        }
+        plain = {"at": self.at.isoformat(), "type": self.type.value, "tags": list(self.tags)}
+        return {"v": EVENT_VERSION, "kind": _KIND, **self._asdict(), **plain}
 
 
 class UnknownEventError(Exception):
