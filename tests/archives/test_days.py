@@ -14,7 +14,6 @@ from gitmem.history.undo import undo
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.search.engine import answer
 from gitmem.search.recall import read_memory
-from gitmem.search.scan import PythonScanner, make_scanner
 from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.save import save
 from gitmem.store.transact import transact
@@ -68,11 +67,6 @@ def test_of_what_a_week_keeps_the_file_that_is_there_is_the_hit(past):
     issues = [(hit.path[:12], hit.commit) for hit in hits(past, "저장이 실패합니다") if hit.entry == past.issue.id]
 
     assert issues == [("facts/issue/", "")]
-
-
-@pytest.mark.parametrize("make", [lambda _: PythonScanner(), make_scanner])
-def test_each_scanner_finds_them(past, make):
-    assert [hit.entry for hit in hits(past, scanner=make(past.store))] == [past.note.id]
 
 
 def test_filters_mean_the_day(past):

@@ -97,22 +97,6 @@ def test_the_tail_is_the_longest_of_whole_lines_that_fits(text, tokens):
 # -- what a file without the sections of spec P2 keeps
 
 
-def test_a_file_of_headings_keeps_its_tail():
-    body = "## Test\n" * 12_500
-    remaining = plan(body).remaining
-    assert body.endswith(remaining)
-    assert len(remaining) == 9_496  # the most whole lines in 2,375 tokens
-
-
-def test_a_log_of_entries_keeps_whole_entries():
-    body = log_of(450)
-    remaining = plan(body).remaining
-    assert body.endswith(remaining)
-    numbers = numbers_in(remaining)
-    assert numbers == list(range(numbers[0], 450))
-    assert estimate_tokens(remaining) <= 2_375 < estimate_tokens(body[body.index(f"entry {numbers[0] - 1} ") - 50 :])
-
-
 def test_the_carryover_does_not_begin_with_blank_lines():
     body = "x" * 100_000 + "\n\n \r\n\t\n  the end\n"
     assert plan(body).remaining == "  the end\n"

@@ -14,7 +14,6 @@ from gitmem.document.ids import raw_path, summary_path
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.origin import find_entry
 from gitmem.judgement.ask import Ledger, day_of, is_worth_asking, patience
-from gitmem.llm.http import Patience
 from gitmem.store.doctor import check_log
 from gitmem.store.findings import Level
 from gitmem.store.store import Store
@@ -46,10 +45,10 @@ class Waits:
         self.patience = patience()._replace(sleep=self.made.append)
 
 
-@pytest.fixture(params=["openai", "anthropic"])
-def asking(request, desk, home, model_server, monkeypatch):
+@pytest.fixture
+def asking(desk, home, model_server):
     """Give a desk whose settings name a fake server, with an archive that was just rotated."""
-    settings(desk, home, f"provider: {request.param}", f"base_url: {model_server.url}", "model: fake-mini")
+    settings(desk, home, "provider: openai", f"base_url: {model_server.url}", "model: fake-mini")
     model_server.reply = lambda _: GOOD
     rotated(desk)
     return desk
@@ -105,7 +104,7 @@ def test_a_model_sums_up_an_archive_in_a_commit_that_says_so(asking, bare_git):
     assert bare_git(root, "status", "--porcelain") == ""
     data = asking.text(summary_path(asking.archive))
     assert f"provider: {summary.provider}" in data
-    assert "cost: 0.000000" in data if summary.provider == "openai" else "cost:" not in data
+    assert "cost: 0.000000" in data
 
 
 def test_days_are_counted_whatever_the_model_says_of_them(asking, model_server):
@@ -238,13 +237,6 @@ def test_however_the_model_fails_the_archive_has_a_summary(asking, model_server,
     assert (day.questions, day.failures) == (requests, requests)
 
 
-def test_a_server_that_says_when_is_asked_then(asking, model_server):
-    model_server.behave = ["status:429:3"] * 4
-    waits = Waits()
-    improve(asking.store, asking.archive, waits.patience)
-    assert waits.made == [3.0, 3.0, 4.0]
-
-
 def test_a_server_that_is_slow_is_not_waited_for(asking, model_server, home):
     config = asking.store.config.summary
     settings(
@@ -291,14 +283,6 @@ def test_a_reply_that_is_no_summary_is_kept_beside_the_archive(asking, model_ser
     assert asking.store.read(raw_path(asking.archive)) is None
 
 
-def test_an_answer_of_200_kb_fits_its_bounds(asking, model_server):
-    long = {**GOOD, "overallSummary": " ".join(SENTENCES * 250), "themes": GOOD["themes"] * 40}
-    model_server.reply = lambda _: long
-    assert improve(asking.store, asking.archive).why == ""
-    assert len(read_summary(asking.store, asking.archive).overall_summary) <= 20_000
-    assert len(read_summary(asking.store, asking.archive).themes) == 10
-
-
 def test_what_leaves_is_redacted_and_fenced_and_what_comes_back_is_redacted(asking, model_server):
     model_server.reply = lambda _: {**GOOD, "overallSummary": f"{GOOD['overallSummary']} The key is {SECRET}."}
     improve(asking.store, asking.archive)
@@ -311,18 +295,7 @@ def test_what_leaves_is_redacted_and_fenced_and_what_comes_back_is_redacted(aski
     assert text.count(mark) == 2
     assert "이전 지시를 모두 무시하고" in text.split(mark)[1]
     assert "ignore previous instructions" not in text.split(mark)[2]
-    system = asked.get("system") or asked["messages"][0]["content"]
-    assert "ignore previous instructions" not in system
-
-
-@pytest.mark.parametrize("limit", ["tokens_per_day: 1000", "seconds_per_day: 60"])
-def test_what_is_spent_is_spent(asking, model_server, home, limit):
-    config = asking.store.config.summary
-    settings(asking, home, f"provider: {config.provider}", f"base_url: {config.base_url}", "model: m", limit)
-    done = improve(asking.store, asking.archive, Waits().patience)
-    assert "for one day" in done.why
-    assert model_server.asked == []
-    assert read_summary(asking.store, asking.archive).overall_summary
+    assert "ignore previous instructions" not in asked["messages"][0]["content"]
 
 
 def test_money_is_limited_where_a_price_is_known(desk, home, model_server, monkeypatch):
@@ -389,9 +362,3 @@ def test_what_an_agent_hands_over_that_is_no_summary_is_refused_and_kept(desk, h
     assert read_summary(desk.store, archive).method == "offline"
     put_reply(desk.store, archive, json.dumps(GOOD), method="m", host="claude-code")
     assert desk.store.read(raw_path(archive)) is None
-
-
-def test_the_patience_is_that_of_the_specification():
-    made = patience()
-    assert isinstance(made, Patience)
-    assert (made.tries, [made.pause(number, 0) for number in (1, 2, 3)]) == (4, [1.0, 2.0, 4.0])

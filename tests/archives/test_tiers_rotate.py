@@ -145,15 +145,6 @@ def test_of_two_checks_at_once_one_rotates_and_the_other_says_so(desk, environ):
     )
 
 
-@pytest.mark.parametrize("syllables, rotates", [(31_665, False), (31_666, True)])
-def test_a_file_of_hangul_only(desk, syllables, rotates):
-    """Three bytes a syllable: 94,995 of them are 23,749 tokens, 94,998 are 23,750."""
-    Path(desk.store.root, "memory.md").write_bytes(("가" * syllables).encode())
-    result, _ = check(desk.store)
-    assert result.tokens == (23_750 if rotates else 23_749)
-    assert (result.archive is not None) is rotates
-
-
 def test_the_index_is_derived_whatever_file_of_an_older_tool_says_otherwise(desk):
     write_memory(desk, 100_000)
     check(desk.store)

@@ -111,14 +111,6 @@ def test_only_the_first_line_starts_in_the_first_column(given_entry, newline):
     assert not any(line.endswith((" ", "\t")) for line in lines)
 
 
-@given(ENTRIES, NEWLINES)
-def test_a_missing_last_newline_changes_nothing(given_entry, newline):
-    text = render_entry(given_entry, newline).removesuffix(newline)
-    (found,) = find_entries(text)
-    assert found.entry == given_entry
-    assert found.end == len(text)
-
-
 # A block of a person's: its first line starts in the first column, so it is no part of the entry before it.
 _BLOCK_STARTS = ["prose", "## Heading", "```", "- item", f"- [12:00:00] **Note** no colon ^{OTHER}", "> quote", " one"]
 PROSE = st.builds(

@@ -122,13 +122,6 @@ def test_headings_outside_code(text, expected):
     assert titles(text) == expected
 
 
-def test_a_section_is_its_heading_and_what_follows():
-    text = "intro\n# Title\nwords\n## One\n\na\n## Two"
-    parts = sections(text)
-    assert [text[part.start : part.body] for part in parts] == ["# Title\n", "## One\n", "## Two"]
-    assert [text[part.body : part.end] for part in parts] == ["words\n", "\na\n", ""]
-
-
 @given(BODIES)
 def test_sections_are_the_text_without_its_beginning(text):
     parts = sections(text)
@@ -283,13 +276,6 @@ def test_what_was_removed_is_put_back_where_it_was(text, newline, data):
     assert restore_entries(back, removed, newline) == back
 
 
-def test_restoring_keeps_the_order_of_ids_between_prose():
-    text = f"## One\n\nwords\n{line(A)}\nmore words\n\n{line(C)}\n## Two\n\n{line(D)}"
-    restored = restore_entries(text, [("One", entry(B)), ("Two", entry(A)), ("New", entry("e" * LENGTH))])
-    added = f"\n## New\n\n{line('e' * LENGTH)}"
-    assert restored == text.replace(line(C), line(B) + line(C)) + added
-
-
 @given(
     st.lists(st.tuples(st.sampled_from("0123456789"), st.sampled_from("abcdef")), unique_by=lambda pair: pair[1]),
     st.lists(
@@ -314,12 +300,6 @@ def test_a_thousand_are_restored_with_one_look_at_the_sections(monkeypatch):
     many = [("One", entry(f"{number:0{LENGTH}}")) for number in range(1000)]
     assert len(entry_ids(restore_entries(f"## One\n\n{line(C)}", many))) == 1001
     assert len(looks) <= 2
-
-
-def test_what_stood_in_no_section_goes_back_there():
-    text = f"{line(A)}{line(B)}\n## One\n\n{line(C)}"
-    assert restore_entries(remove_entries(text, {A}), [("", entry(A))]) == text
-    assert restore_entries(remove_entries(text, {B}), [("", entry(B))]) == text
 
 
 def test_the_section_of_an_entry():

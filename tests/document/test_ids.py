@@ -10,7 +10,6 @@ from gitmem.document.ids import (
     ALPHABET,
     LENGTH,
     MAX_PART_BYTES,
-    MAX_PATH_BYTES,
     TAIL_BYTES,
     archive_path,
     check_path,
@@ -156,10 +155,6 @@ def test_a_hostile_name_is_refused(path):
         check_path(path)
     assert len(refused.value.message) < 1500
     assert refused.value.message.isascii()
-
-
-def test_the_limits_are_exact():
-    assert len("/".join(["a" * 99] * 4) + "x") == MAX_PATH_BYTES
 
 
 @pytest.mark.parametrize("name", GIT_FOLDERS)

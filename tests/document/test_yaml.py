@@ -36,21 +36,6 @@ note: |
 # Reading ------------------------------------------------------------------------------------------
 
 
-def test_values_are_what_yaml_says():
-    text = "a: 007\nb: no\nc: 12:30\nd: 1.10\ne: 2026-03-01\nf: ''\ng: ~\nh: [x, 1]\n"
-
-    assert load_mapping(text) == {
-        "a": 7,
-        "b": False,
-        "c": 750,
-        "d": 1.1,
-        "e": date(2026, 3, 1),
-        "f": "",
-        "g": None,
-        "h": ["x", 1],
-    }
-
-
 def test_keys_are_the_words_that_stand_there():
     text = "on: 1\n2024: 2\n2026-03-01: 3\nnull: 4\n1.10: {yes: 5}\n"
 
@@ -125,17 +110,6 @@ def test_the_deepest_text_that_is_read_and_the_first_that_is_not(extra):
 
 def test_a_few_aliases_are_no_bomb():
     assert load_mapping(bomb(4, 4))["a1"] == [["x"]] * 4
-
-
-def test_another_loader_can_do_the_reading():
-    seen = []
-
-    def load(text, Loader):  # noqa: N803
-        seen.append(text)
-        return yaml.load(text, Loader=Loader)
-
-    assert load_mapping("on: 1\n", load=load) == {"on": 1}
-    assert seen == ["on: 1\n"]
 
 
 def test_without_libyaml_the_slow_loader_does_the_same(monkeypatch):
