@@ -17,7 +17,7 @@ from gitmem.search.query import INSIDE, fold, parse_query
 from gitmem.search.recall import hit_head
 from gitmem.search.units import bare_text, fields_in
 from gitmem.sessions.exchange import OUTCOME
-from gitmem.sessions.turns import TaskType, classify, follows_up, human_text, is_trivial
+from gitmem.sessions.turns import TaskType, asks_back, classify, follows_up, human_text, is_trivial
 from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value
@@ -75,6 +75,7 @@ _CANDIDATES = 12
 # A memory is told if one of its lines has this share of the prompt's words, and so many: of what shares less, or has
 # the words in many places, readers of recorded sessions found half beside the point.
 _LEAST_SHARE, _LEAST_WORDS = 0.5, 4
+_ASKED_SHARE, _ASKED_WORDS = 0.3, 1  # of a prompt that asks what was before: its words are not those of the answer
 _SHARE_OF_REQUEST = 0.75
 _ASKING = (TaskType.QUESTION, TaskType.BUG_FIX)  # types of prompts that an earlier request's answer may answer
 _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
@@ -116,15 +117,15 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     if not typed:
         return _told(mends)
     query = plain_query(typed)
-    terms = parse_query(query).terms
+    terms, back = parse_query(query).terms, asks_back(typed)
+    enough = _enough(_words(terms), back=back)
     hits = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True).hits
     tails = {tail_of(one) for one in (*known, *chain(*mends.values()))}
     new = [
         hit
         for hit in hits
-        if hit.worth.share >= _LEAST_SHARE
-        and hit.worth.words >= _LEAST_WORDS
-        and _says(hit, terms, query)
+        if (back or (hit.worth.share >= _LEAST_SHARE and hit.worth.words >= _LEAST_WORDS))
+        and _says(hit, terms, query, enough)
         and tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
         and not hit.path.startswith(LINKED)
@@ -133,7 +134,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     ]
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in mends)
     hits = with_authors(People(store), new[: len(_SHARES)])
-    return _told(mends | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, terms, room)})
+    return _told(mends | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, terms, enough, room)})
 
 
 def _told(pieces: Mapping[str, Sequence[str]]) -> PromptHelp:
@@ -155,15 +156,15 @@ def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
     return dict(new[:_MENDS])
 
 
-def _says(hit: Hit, terms: Sequence[Term], query: str) -> bool:
-    """Return whether one line of a memory has enough words of a query.
+def _says(hit: Hit, terms: Sequence[Term], query: str, enough: float) -> bool:
+    """Return whether one line of a memory has `enough` words of a query.
 
     A line of an earlier request needs more of them, and a prompt that asks or reports a fault: who orders again wants
     the work done again, and the earlier result tells nothing of it.
     """
     words = _words(terms)
     asked, rest = _taken_apart(hit.text)
-    if _most(rest, terms, words) >= _enough(words):
+    if _most(rest, terms, words) >= enough:
         return True
     again = _most(asked, terms, words) >= max(_LEAST_WORDS, _SHARE_OF_REQUEST * len(words))
     return again and classify(query) in _ASKING
@@ -173,8 +174,9 @@ def _words(terms: Sequence[Term]) -> Collection[int]:
     return {term.group for term in terms if not term.aside}
 
 
-def _enough(words: Collection[int]) -> float:
-    return max(_LEAST_WORDS, _LEAST_SHARE * len(words))
+def _enough(words: Collection[int], *, back: bool) -> float:
+    """Return how many of these words a line must have, fewer if the prompt asks `back`."""
+    return max(_ASKED_WORDS, _ASKED_SHARE * len(words)) if back else max(_LEAST_WORDS, _LEAST_SHARE * len(words))
 
 
 def _most(text: str, terms: Sequence[Term], words: Collection[int]) -> int:
@@ -239,7 +241,9 @@ def _without_risk(store: Store, hit: Hit, text: str) -> str:
     return without_risk(text, _handle(hit)) if hit.author or has_others(store, hit.path) else text
 
 
-def _pieces(store: Store, hits: Sequence[Hit], terms: Sequence[Term], tokens: int) -> Iterator[tuple[Hit, str]]:
+def _pieces(
+    store: Store, hits: Sequence[Hit], terms: Sequence[Term], enough: float, tokens: int
+) -> Iterator[tuple[Hit, str]]:
     """Yield each memory with its heading and text, as long as there is room; what an earlier one says is left out."""
     needles, words, told = needles_of(terms), _words(terms), ""
     left = tokens - estimate_tokens(_LEAD + _CLOSE) - 2
@@ -247,7 +251,7 @@ def _pieces(store: Store, hits: Sequence[Hit], terms: Sequence[Term], tokens: in
         head = f"[{hit_head(hit)}]"
         text = bare_text(hit.text)
         new = "\n".join(one for one in lines_of(text) if one.removeprefix(f"{hit.label}: ") not in told)
-        if told and not hit.status and _most(new, terms, words) < _enough(words):  # as a rule's exchange says it, too
+        if told and not hit.status and _most(new, terms, words) < enough:  # as a rule's exchange says it, too
             continue
         marks = estimate_tokens(hit.shown(text)) - estimate_tokens(text)
         room = int(left * share) - estimate_tokens(head) - marks - 2

@@ -363,6 +363,11 @@ def tells(request: str) -> bool:
     return not any(_has(kind, _plain(request)) for kind in ("asks", "orders", *_SUREST))
 
 
+def asks_back(request: str) -> bool:
+    """Return whether a request asks what was before ("why did we pick sqlite?", "포트가 몇이었죠?")."""
+    return _has("past", _plain(request))
+
+
 def follows_up(request: str) -> bool:
     """Return whether a request continues the last task ("still broken", "2번으로", "and commit it")."""
     text = _plain(request)
