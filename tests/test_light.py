@@ -24,6 +24,8 @@ MODULES = {
     "gitmem.store.transaction": CLASSES | {"datetime", "difflib", "hashlib", "typing"},
     "gitmem.hosts.host": {"datetime", "importlib", "gitmem.sessions.transcript"},
     "gitmem.sessions.read": CLASSES | {"datetime", "typing", "gitmem.redact.redact", "gitmem.sessions.transcript"},
+    "gitmem.sessions.memory": {"gitmem.store.transcripts", "gitmem.lessons.episode"},  # on the way of each turn
+    "gitmem.store.layers": {"gitmem.store.init"},
     "gitmem.sessions.start": CLASSES | {"datetime", "typing"},
     "gitmem.archives.archives": CLASSES | {"typing", "gitmem.archives.summary"},
     "gitmem.lessons.known_errors": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},

@@ -29,13 +29,13 @@ from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.sessions.end import filed_turns, logged_turns, read_records
+from gitmem.sessions.exchange import file_name
 from gitmem.sessions.exchanges import turns_of
 from gitmem.sessions.read import redacted_with_runs
 from gitmem.sessions.transcript import Role
 from gitmem.sessions.turns import Turn
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.store.transcripts import file_name
 from gitmem.values import Value
 
 _REQUESTS, _ANSWERS = "asking", "judged"  # folders of the private folder: by session, a file each

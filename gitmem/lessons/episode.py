@@ -259,8 +259,7 @@ def read_episode(store: Store, path: str) -> Episode | None:
 
 def last_episode(store: Store, session: str) -> Episode | None:
     """Return the last episode of a finished session; None if it has none, or ended more than a year ago."""
-    from gitmem.sessions.exchange import exchanges_in
-    from gitmem.store.transcripts import file_name
+    from gitmem.sessions.exchange import exchanges_in, file_name
 
     end = f"-{file_name(session)}.md"
     for month in _months(store, _SESSIONS)[:_MONTHS]:

@@ -210,12 +210,13 @@ class _Steps:
 
     def half_used(self, session: PendingSession) -> None:
         """Save lessons when the configured share of the context is used, once until it is compacted (spec P1)."""
-        from gitmem.sessions.end import save_lessons
         from gitmem.sessions.read import context_used
 
         percent, mark = self._store.config.save.context_percent, self._path(_MARKS, session)
         if not percent or os.path.exists(mark) or context_used(session.transcript) * 100 < percent:
             return
+        from gitmem.sessions.end import save_lessons
+
         save_lessons(self._store, session, f"with {percent} % of the context used")
         os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
         with contextlib.suppress(FileExistsError), open(mark, "xb"):
@@ -289,7 +290,7 @@ class _Steps:
         transact(self._store, partial(retain, config=self._store.config.rotation), purpose="retain")
 
     def _path(self, folder: str, session: PendingSession) -> str:
-        from gitmem.store.transcripts import file_name
+        from gitmem.sessions.exchange import file_name
 
         return os.path.join(self._store.private, folder, file_name(session.name))
 

@@ -11,7 +11,6 @@ from gitmem.document.ids import daily_path, scopes_in, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import UnreadableError
 from gitmem.hosts.host import file_of, find_host, read_transcript, writer
-from gitmem.lessons.outcome_counts import note_mends
 from gitmem.platform.clock import local
 from gitmem.platform.safe_open import open_regular
 from gitmem.sessions.capture import BATCH_BYTES, capture_turn, save_entries
@@ -302,6 +301,8 @@ def _notices(path: str, turns: int, unread: int) -> list[str]:
 
 def _replay_turns(store: Store, path: str, name: str, since: datetime | None) -> Replayed:
     """Save the turns of a transcript, and learn from them."""
+    from gitmem.lessons.outcome_counts import note_mends  # a save of lessons does without
+
     turns, unread = _turns(path, name)
     if store.has_layers:
         from gitmem.store.layers import is_private, was_paused

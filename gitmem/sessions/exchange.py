@@ -13,6 +13,8 @@ import re
 
 from gitmem.document.document import flow
 from gitmem.document.entry import Entry, clean_text, find_entries
+from gitmem.document.ids import slug
+from gitmem.errors import RefusedError
 from gitmem.platform.clock import UTC
 from gitmem.sessions.outcome import Outcome
 from gitmem.text.sentences import is_korean
@@ -31,6 +33,7 @@ MAX_DETAILS = 1_200
 MAX_ASKED = 200
 MAX_KEYWORDS, MAX_KEYWORD = 5, 40
 MAX_FILES = 12
+_READABLE, _DIGEST = 12, 10  # characters of an id that is not fit for a file name, and of the digest behind them
 
 
 class Exchange(Value):
@@ -163,6 +166,29 @@ method: offline
 ## {SECTION}
 """
     return text.encode("utf-8", "replace")
+
+
+def file_name(session: str) -> str:
+    """Return the file name of a session: its id if that is fit for a name, else a slug of the id and a digest.
+
+    Raises:
+        RefusedError: the id is empty.
+
+    """
+    import hashlib
+
+    from gitmem.redact.redact import redact
+
+    if not session.strip():
+        raise RefusedError(
+            "The transcript has no session id.", "Give the id that the agent's host has for the session."
+        )
+    shown = redact(session).text  # a file name is pushed, and stays in history
+    name = slug(shown)
+    if name == session:
+        return name
+    digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{slug(shown, length=_READABLE).rstrip('-') or 'session'}-{digest}"
 
 
 def _prefixes(labels: Sequence[str]) -> tuple[str, ...]:

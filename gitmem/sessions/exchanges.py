@@ -26,6 +26,7 @@ from gitmem.sessions.exchange import (
     WORDS,
     Exchange,
     details_without,
+    file_name,
     new_session,
     parse,
     render,
@@ -39,7 +40,6 @@ from gitmem.sessions.turns import Run, Turn, fold, human_text, program
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.store.transcripts import file_name
 from gitmem.text.data import matcher
 from gitmem.text.sentences import Kind, blocks, is_korean, sentences_of, shorten
 from gitmem.text.stems import keywords

@@ -16,9 +16,9 @@ from typing import Any
 
 from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
-from gitmem.lessons.episode import UNMENDED, Episode, ending
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.sessions.events import HookEvent
+from gitmem.sessions.exchange import file_name
 from gitmem.sessions.read import clean_fields, cleaner
 from gitmem.sessions.turns import TaskType
 from gitmem.sessions.working import (
@@ -40,9 +40,13 @@ from gitmem.sessions.working import (
     look_at_context,
 )
 from gitmem.store.store import Store
-from gitmem.store.transcripts import file_name
 from gitmem.text.stems import estimate_tokens
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.lessons.episode import Episode
+
 
 FOLDER = "tasks"
 _SUFFIX = ".json"
@@ -237,6 +241,8 @@ def brief(memory: WorkingMemory, budget: int = TOKENS) -> str:
 
 def brief_episode(episode: Episode, budget: int = TOKENS) -> str:
     """Return task, open steps, unmended errors and decisions of a finished task in at most `budget` tokens."""
+    from gitmem.lessons.episode import UNMENDED, ending
+
     left = [step.removeprefix(_OPEN) for step in episode.plan if step.startswith(_OPEN)]
     said = (
         f"Task ({episode.type.value}, {ending(episode)}): {episode.task}",

@@ -13,7 +13,6 @@ from datetime import datetime
 
 from gitmem.document.ids import slug
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.store.init import Place, init_store
 from gitmem.store.locate import PRIVATE_SUFFIX, find_project, home_store, is_store
 from gitmem.store.spool import Delivered, HookSpool
 from gitmem.store.store import LAYERS, Store
@@ -40,6 +39,8 @@ def private_store(store: Store, *, make: bool = False) -> Store | None:
     if not is_store(root):
         if not make:
             return None
+        from gitmem.store.init import Place, init_store  # a drained turn needs none
+
         init_store(root, store.context, Place.PRIVATE)
     private = Store(root, store.context)
     private.folder, private.patience, private.scopes = store.folder, store.patience, store.scopes

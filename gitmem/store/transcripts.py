@@ -7,13 +7,12 @@ removes all of a person's. Storing a session again replaces its file.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from gitmem.document.ids import check_path, digest, slug
+from gitmem.document.ids import check_path, digest
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.errors import BusyError, NotSavedError, RefusedError
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
@@ -25,6 +24,7 @@ from gitmem.git.repository import Repository, clear_left_behind, move_refs, read
 from gitmem.git.setup import make_root
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
+from gitmem.sessions.exchange import file_name
 from gitmem.store.maintenance import FOLDER, REF, SUFFIX
 from gitmem.store.merge_commits import MergeCommit, merge_commits
 from gitmem.store.store import Store
@@ -35,8 +35,6 @@ _OLD = f"{REF}-old"  # the one ref of all persons, under another name: none can 
 ATTEMPTS = 50  # under the lock, only a user's git command or a fetch can move the ref
 _STAMP = "%Y%m%d_%H%M%S"
 _PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
-_READABLE = 12  # characters kept of an id that is not fit for a file name; a digest follows
-_DIGEST = 10
 _PERSON = 12  # hex digits
 
 
@@ -116,25 +114,6 @@ def tips(store: Store) -> dict[str, str]:
 def person_of(email: str) -> str:
     """Return the name of a person's ref, which follows from the address and does not show it."""
     return digest("person", email.casefold()).hex()[:_PERSON]
-
-
-def file_name(session: str) -> str:
-    """Return the file name of a session: its id if that is fit for a name, else a slug of the id and a digest.
-
-    Raises:
-        RefusedError: the id is empty.
-
-    """
-    if not session.strip():
-        raise RefusedError(
-            "The transcript has no session id.", "Give the id that the agent's host has for the session."
-        )
-    shown = redact(session).text  # a file name is pushed, and stays in history
-    name = slug(shown)
-    if name == session:
-        return name
-    digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
-    return f"{slug(shown, length=_READABLE).rstrip('-') or 'session'}-{digest}"
 
 
 def _redacted(lines: Iterable[str], allow: tuple[str, ...]) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ from gitmem.history.records import difference, read_records, records, resolve
 from gitmem.lessons.episode import episode_paths, read_episode
 from gitmem.lessons.known_errors import pattern_headers, read_pattern
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
-from gitmem.sessions.exchange import parse
+from gitmem.sessions.exchange import file_name, parse
 from gitmem.store import transcripts
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
@@ -85,7 +85,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         **_value(view, found),
         "exchanges": exchanges,
         "by": str(document.get("by") or ""),
-        "transcript": transcripts.file_name(found.id) in kept,
+        "transcript": file_name(found.id) in kept,
         "said": "\n".join(document.body[section.start : section.end] for section in sections),
         "next": entries[last - 1].entry.id if last < len(entries) else None,
         **_told(view, found.id),

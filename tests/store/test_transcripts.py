@@ -16,12 +16,13 @@ from gitmem.git.packing import every_object
 from gitmem.git.trust import GITMEM
 from gitmem.platform.clock import Context
 from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.sessions.exchange import file_name
 from gitmem.sessions.save import save
 from gitmem.store import transcripts
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import REF
 from gitmem.store.store import Store
-from gitmem.store.transcripts import file_name, forget_transcripts, person_of, put, read, sessions
+from gitmem.store.transcripts import forget_transcripts, person_of, put, read, sessions
 from tests.boxes import Box
 from tests.own_settings import own_settings
 
