@@ -3,48 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
 from tests.cli.commands.project import Ran
-from tests.conftest import RunsGit
+from tests.store.people import Person, make_people
 
 RULE = "Never push to main without a review."
 TURNED = "Always push to main without a review."
 
 
-class Person:
-    def __init__(self, name: str, folder: Path, run_in: Callable[..., Ran], git: RunsGit) -> None:  # noqa: F811
-        self.name, self.folder, self._run_in, self._git = name, folder, run_in, git
-        self.git("config", "user.name", name)
-        self.git("config", "user.email", f"{name.lower()}@example.org")
-
-    def on(self, folder: Path) -> Person:
-        """Return the same person with a clone on another machine."""
-        self._run_in(folder.parent, "clone", str(folder.parent / "remote.git"), folder.name)
-        return Person(self.name, folder, self._run_in, self._git)
-
-    def run(self, *argv: str) -> Ran:
-        return self._run_in(self.folder, *argv)
-
-    def git(self, *argv: str) -> str:
-        return self._git(self.folder / ".gitmem", *argv)
-
-    def commit(self, *argv: str) -> None:
-        """Commit with plain git, as oneself."""
-        names = {
-            f"GIT_{who}_{what}": value
-            for who in ("AUTHOR", "COMMITTER")
-            for what, value in (("NAME", self.name), ("EMAIL", f"{self.name.lower()}@example.org"))
-        }
-        self._git(self.folder / ".gitmem", "commit", "-qa", *argv, env=names)
-
-    def save(self, text: str, kind: str = "rule") -> str:
-        return str(self.run("save", text, "--type", kind, "--json").json["id"])
-
+class Colleague(Person):
     def waiting(self) -> list[str]:
         return [one["change"] for one in self.run("review", "--json").json if "change" in one]
 
@@ -53,22 +23,10 @@ class Person:
 
 
 @pytest.fixture
-def people(tmp_path, run_in, bare_git, folder_copies, request) -> tuple[Person, Person]:  # noqa: F811
+def people(tmp_path, run_in, bare_git, folder_copies, request) -> tuple[Colleague, Colleague]:  # noqa: F811
     """Give two people whose clones both have a rule of the first."""
-
-    def persons() -> tuple[Person, Person]:
-        return tuple(Person(*one, run_in, bare_git) for one in (("Ada", laptop), ("Mallory", desktop)))
-
-    def make() -> None:
-        request.getfixturevalue("first")
-        request.getfixturevalue("second")
-        ada, mallory = persons()
-        ada.save(RULE)
-        sync(ada, mallory)
-
-    laptop, desktop = tmp_path / "laptop", tmp_path / "desktop"
-    folder_copies("two people and a rule", tmp_path, ("remote.git", "laptop", "desktop"), make)
-    return persons()
+    more = {"copies": folder_copies, "request": request}
+    return make_people(("Ada", "Mallory"), (RULE, "rule"), tmp_path, run_in, bare_git, kind=Colleague, **more)
 
 
 @pytest.fixture
@@ -77,7 +35,7 @@ def rule(people) -> str:
     return path.name[:11]
 
 
-def sync(*people: Person) -> Ran:
+def sync(*people: Colleague) -> Ran:
     for person in people:
         said = person.run("sync")
     return said

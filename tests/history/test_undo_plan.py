@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from gitmem.archives.plans import Limits, plan_rotation
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_entries, render_entry
+from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_entries
 from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
 from gitmem.history.undo_plan import (
     FileChange,
@@ -150,27 +150,6 @@ def test_whatever_is_undone_nothing_else_is_lost(actions, data):
         assert memory.ids() == set(live)
         assert ids(memory.files.get(DAY)) == set(live)
         assert set().union(*(ids(text) for path, text in memory.files.items() if path != DAY)) == set(live)
-
-
-def test_an_archive_that_comes_back_does_not_bring_back_what_was_taken_out_meanwhile():
-    memory = Memory()
-    first, second = memory.save(1, text="x" * 2000), memory.save(2)
-    memory.rotate(ARCHIVE)
-    memory.undo(2)
-    memory.undo(0)
-    memory.undo(3)
-    assert memory.files[ARCHIVE] is not None
-    assert first not in memory.ids()
-    assert second in memory.ids()
-
-
-def test_a_rotation_is_known_by_what_it_did():
-    whole = EMPTY_MEMORY + render_entry(entry(1)).encode()
-    rest = FileChange(MEMORY, whole, EMPTY_MEMORY)
-    assert rotated([FileChange(ARCHIVE, None, whole), rest]) == ARCHIVE
-    assert rotated([FileChange(ARCHIVE, None, whole + b"more"), rest]) is None
-    assert rotated([FileChange("notes.md", None, whole), rest]) is None
-    assert rotated([FileChange(ARCHIVE, None, whole)]) is None
 
 
 @pytest.mark.parametrize(

@@ -1,54 +1,25 @@
 """Edits of facts' lines that were committed with plain git, pulled with plain git, or synced."""
 
-import os
 import re
-import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from gitmem.git.fast_import import Writer
 from gitmem.sync.guard import Accept
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
-from tests.cli.commands.project import ROOT, Ran
-from tests.conftest import RunsGit
+from tests.store.people import Person, make_people
 
 SAID = "The cache is in memory."
 
 
-class Person:
-    """Somebody with a clone who edits memory.md and commits with plain git."""
-
-    def __init__(self, folder: Path, run_in: Callable[..., Ran], git: RunsGit, path: str) -> None:  # noqa: F811
-        self.folder, self._run_in, self._git, self._path = folder, run_in, git, path
-        self.git("config", "user.name", "Ada")
-        self.git("config", "user.email", "ada@example.org")
-
-    def run(self, *argv: str) -> Ran:
-        return self._run_in(self.folder, *argv)
-
-    def git(self, *argv: str) -> str:
-        return self._git(self.folder / ".gitmem", *argv, env={"PATH": self._path})
-
-    @property
-    def memory(self) -> str:
-        return (self.folder / ".gitmem" / "memory.md").read_text(encoding="utf-8")
-
-    def edit(self, change: Callable[[str], str], *, commit: bool = True) -> None:
-        path = self.folder / ".gitmem" / "memory.md"
-        path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
-        if commit:
-            self.git("commit", "-qam", "mine")
+class Author(Person):
+    """Somebody who edits the line of the decision."""
 
     def reword(self, words: str, *, commit: bool = True) -> None:
         self.edit(lambda text: text.replace(SAID, words), commit=commit)
 
     def delete(self, words: str = SAID) -> None:
         self.edit(lambda text: "".join(line for line in text.splitlines(keepends=True) if words not in line))
-
-    def facts(self, *options: str) -> list[str]:
-        return [one["description"] for one in self.run("facts", "list", *options, "--json").json]
 
     def told(self, identifier: str) -> str:
         return str(self.run("facts", "show", identifier, "--json").json["text"])
@@ -58,29 +29,10 @@ class Person:
 
 
 @pytest.fixture
-def people(tmp_path, run_in, bare_git, folder_copies, request) -> tuple[Person, Person]:  # noqa: F811
-    """Give two people whose clones both have a decision."""
-    command = tmp_path / "bin" / "gitmem"
-    command.parent.mkdir()
-    command.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' -m gitmem \"$@\"\n")
-    command.chmod(0o755)
-    path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
-
-    def persons() -> tuple[Person, Person]:
-        one, other = (Person(tmp_path / name, run_in, bare_git, path) for name in ("laptop", "desktop"))
-        return one, other
-
-    def make() -> None:
-        request.getfixturevalue("first")
-        request.getfixturevalue("second")
-        one, other = persons()
-        one.run("save", SAID, "--type", "decision")
-        one.run("sync")
-        other.run("sync")
-        assert other.facts() == [SAID]
-
-    folder_copies("two people and a decision", tmp_path, ("remote.git", "laptop", "desktop"), make)
-    return persons()
+def people(tmp_path, run_in, bare_git, folder_copies, request) -> tuple[Author, Author]:  # noqa: F811
+    """Give one person's two clones, which both have a decision."""
+    more = {"copies": folder_copies, "request": request}
+    return make_people(("Ada", "Ada"), (SAID, "decision"), tmp_path, run_in, bare_git, kind=Author, **more)
 
 
 @pytest.fixture
@@ -90,7 +42,7 @@ def decided(people) -> str:
     return path.name[:11]
 
 
-def meet(*people: Person) -> None:
+def meet(*people: Author) -> None:
     for person in (*people, *people):
         person.run("sync")
     assert len({person.git("rev-parse", "HEAD") for person in people}) == 1
@@ -291,8 +243,8 @@ def test_facts_that_were_pulled_are_read_without_asking_git_for_each(people, mon
     one.run("sync")
     other.git("pull", "-q")
     asked = []
-    ask = Writer._ask
-    monkeypatch.setattr(Writer, "_ask", lambda writer, path: asked.append(path) or ask(writer, path))
+    ask = Writer._listed
+    monkeypatch.setattr(Writer, "_listed", lambda writer, path: asked.append(path) or ask(writer, path))
     other.run("save", "Hello.")
     assert "listens on port 9011" in other.memory
     assert [path for path in asked if path.startswith("facts/")] == []

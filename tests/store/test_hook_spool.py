@@ -4,8 +4,6 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gitmem.errors import RefusedError
 from gitmem.store import spool as module
@@ -124,15 +122,6 @@ def test_bytes_that_are_no_utf8_cost_only_themselves():
 )
 def test_no_payload(data):
     assert parse(data) is None
-
-
-@settings(max_examples=200)
-@given(st.binary(max_size=200), st.integers(0, len(DATA)))
-def test_any_bytes_can_be_looked_at(noise, cut):
-    for data in (noise, DATA[:cut] + noise, noise + DATA[cut:]):
-        found = parse(data)
-        assert found is None or isinstance(found, dict)
-    assert cut == len(DATA) or parse(DATA[:cut]) is None
 
 
 def test_what_fits_is_counted_in_files_and_bytes(spool):

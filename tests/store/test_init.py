@@ -3,12 +3,11 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
+from gitmem.errors import GitmemError, NotSavedError, RefusedError
 from gitmem.platform.programs import read_resource
 from gitmem.store.init import Place, init_store, new_memory
 from gitmem.store.locate import find_project, find_store, home_store
@@ -205,19 +204,6 @@ def test_a_branch_that_is_no_memory(project, init, bare_git):
     assert init(project).new  # a repository of its own is something else
 
 
-@pytest.mark.parametrize("age", [0, 3600])
-def test_the_lock_of_a_git_that_was_killed_as_it_made_the_branch(project, init, boxes, age, monkeypatch):
-    monkeypatch.setattr("gitmem.git.repository._ATTEMPTS", 3)
-    lock = project / ".git" / "refs" / "heads" / "gitmem.lock"
-    lock.touch()
-    os.utime(lock, (time.time() - age, time.time() - age))
-    if not age:
-        with pytest.raises(BusyError, match=r"gitmem\.lock"):
-            init(project, Place.BRANCH)
-        lock.unlink()
-    boxes(init(project, Place.BRANCH).store.root).sound()
-
-
 def test_a_work_tree_that_was_deleted_comes_back(project, init, boxes):
     box = boxes(init(project, Place.BRANCH).store.root)
     box.put({"memory.md": b"kept\n"})
@@ -227,15 +213,6 @@ def test_a_work_tree_that_was_deleted_comes_back(project, init, boxes):
     again.append("memory.md", b"saved\n", scan=True)
     assert again.files()["memory.md"] == b"kept\nsaved\n"
     again.sound()
-
-
-def test_a_project_that_was_moved(project, tmp_path, init, boxes, home):
-    init(project, Place.BRANCH)
-    project.rename(tmp_path / "moved")
-    assert find_store(str(tmp_path / "moved"), str(home)) == str(tmp_path / "moved" / ".gitmem")
-    made = init(tmp_path / "moved", Place.BRANCH)
-    assert made.store.root == str(tmp_path / "moved" / ".gitmem")
-    boxes(made.store.root).sound()
 
 
 # At home
@@ -345,23 +322,6 @@ def test_two_at_once(project, boxes, home, place):
     box.sound()
 
 
-def test_variables_of_a_hook_lead_nowhere(project, tmp_path, context, boxes, bare_git):
-    bare_git(tmp_path, "init", "-q", "code")
-    code = tmp_path / "code"
-    before = sorted((str(path), path.stat().st_mtime_ns) for path in code.rglob("*"))
-    leaked = {
-        "GIT_DIR": str(code / ".git"),
-        "GIT_WORK_TREE": str(code),
-        "GIT_INDEX_FILE": str(code / ".git" / "index"),
-        "GIT_OBJECT_DIRECTORY": str(code / ".git" / "objects"),
-    }
-    for place in (Place.BRANCH, Place.HOME):
-        made = init_store(str(project), context._replace(environ={**context.environ, **leaked}), place)
-        boxes(made.store.root).sound()
-        shutil.rmtree(made.store.root)
-    assert sorted((str(path), path.stat().st_mtime_ns) for path in code.rglob("*")) == before
-
-
 @root_needed
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
 def test_a_project_that_belongs_to_somebody_else(project, init, boxes, bare_git, place):
@@ -385,13 +345,6 @@ def test_a_store_that_belongs_to_somebody_else(project, init, context, place):
     with pytest.raises(RefusedError, match="belongs to another user") as caught:
         Store(root, context)
     assert f"safe.directory {root}" in caught.value.remedy
-
-
-def test_a_bare_repository_that_git_is_not_to_find(tmp_path, init, bare_git):
-    bare_git(tmp_path, "init", "-q", "--bare", "bare.git")
-    bare_git(tmp_path, "config", "--global", "safe.bareRepository", "explicit")
-    with pytest.raises(RefusedError, match="cannot use bare repository"):
-        init(tmp_path / "bare.git", Place.BRANCH)
 
 
 def test_the_memory_of_a_new_store(context):

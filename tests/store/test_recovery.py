@@ -184,23 +184,6 @@ def saved(box) -> None:
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_an_edit_that_was_committed_first_is_no_edit_of_the_time_in_between(box, crashing, point):
-    """The disk has the edit alone: neither what was before it nor what was built upon it."""
-    box.put(BEFORE)
-    box.write("memory.md", BEFORE["memory.md"] + b"by hand\n")
-    box.write("mine.md", b"mine\n")
-    box.write("untouched.md", b"edited\n")
-    with crashing(point):
-        box.append("memory.md", b"saved\n", scan=True)
-    box.reopen()
-    outcome = box.settle()
-    assert (outcome.commits, outcome.notices) == ((), ())
-    assert box.files()["memory.md"] == BEFORE["memory.md"] + b"by hand\nsaved\n"
-    assert box.files()["mine.md"] == b"mine\n"
-    box.sound()
-
-
-@pytest.mark.parametrize("point", POINTS)
 def test_a_secret_that_was_taken_out_of_an_edit_does_not_come_back(box, crashing, point):
     secret = b"ghp_" + b"0123456789abcdefghijABCDEFGHIJ012345"
     box.put(BEFORE)

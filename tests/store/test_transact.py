@@ -47,60 +47,6 @@ def test_many_edits_have_a_short_subject(box):
     assert box.subjects()[0] == "Edit by hand: 5 files"
 
 
-@pytest.mark.parametrize("staged", [False, True])
-def test_edits_elsewhere_wait_for_a_scan(box, staged):
-    box.put({"a.md": b"a\n", "b.md": b"b\n", "c/d.md": b"d\n"})
-    box.write("a.md", b"a, edited\n")
-    (box.root / "b.md").unlink()
-    box.write("new/one.md", b"new\n")
-    if staged:
-        box.git("add", "-A")
-    expected = box.files()
-    box.append("memory.md", b"saved\n")
-    assert box.tree()["a.md"] == b"a\n"
-    status = box.status()
-    assert sorted(line.split()[-1].rstrip("/") for line in status.splitlines()) == ["a.md", "b.md", "new/one.md"] or (
-        "new/" in status
-    )
-    assert {name: data for name, data in box.files().items() if name != "memory.md"} == {
-        name: data for name, data in expected.items() if name != "memory.md"
-    }
-    outcome = box.settle()
-    assert len(outcome.commits) == 1
-    assert box.subjects()[0] == "Edit by hand: a.md, b.md, new/one.md"
-    box.sound()
-    assert "b.md" not in box.tree()
-
-
-@pytest.mark.parametrize("by_hand", [None, b"mine\n"], ids=["removed", "made"])
-def test_a_file_that_was_removed_or_made_by_hand_and_is_written(box, by_hand):
-    path = "memory.md" if by_hand is None else "daily.md"
-    (box.root / path).unlink(missing_ok=True)
-    if by_hand is not None:
-        box.write(path, by_hand)
-    box.append(path, b"saved\n")
-    assert box.subjects()[:2] == ["append", f"Edit by hand: {path}"]
-    assert box.tree("HEAD~1").get(path) == by_hand
-    assert box.files()[path] == (by_hand or b"") + b"saved\n"
-    box.sound()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
-def test_a_mode_that_was_changed_by_hand_is_an_edit(box):
-    box.put({"run.sh": b"x"})
-    (box.root / "run.sh").chmod(0o755)
-    box.write("new.sh", b"y")
-    (box.root / "new.sh").chmod(0o755)
-    box.settle()
-    assert [line[:6] for line in box.git("ls-tree", "HEAD", "run.sh", "new.sh").splitlines()] == ["100755", "100755"]
-    box.sound()
-    (box.root / "run.sh").chmod(0o644)
-    box.append("run.sh", b"more")
-    assert box.git("ls-tree", "HEAD", "run.sh").startswith("100644")
-    box.sound()
-    assert box.settle().commits == ()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
 def test_modes_that_mean_nothing_here_are_left_as_they_are(box):
     box.git("config", "core.fileMode", "false")
@@ -251,17 +197,6 @@ ROOT = Path(__file__).resolve().parents[2]
 # Committing
 
 
-def test_a_transaction_is_commits_files_index_and_mark(box):
-    outcome = box.put({"daily/2026/11/2026-11-21.md": b"day\r\n", "memory.md": b"new", "config.yaml": None})
-    assert outcome.value is True
-    assert outcome.notices == ()
-    assert outcome.commits == (box.tip(),)
-    assert box.files()["daily/2026/11/2026-11-21.md"] == b"day\r\n"
-    assert box.files()["memory.md"] == b"new"
-    assert not (box.root / "config.yaml").exists()
-    box.sound()
-
-
 def test_several_commits_in_one_transaction(box):
     def plan(transaction):
         for number in range(5):
@@ -329,17 +264,6 @@ def test_who_commits_is_asked_once_and_again_where_no_answer_came(box, home, mon
     first.expired = True
     box.put({"memory.md": b"3\n"})
     assert box.store._identity is not first
-
-
-def test_executables_stay_executable(box):
-    box.write("run.sh", b"one\n")
-    (box.root / "run.sh").chmod(0o755)
-    box.git("add", "run.sh")
-    box.git("commit", "-qm", "by hand")
-    box.put({"run.sh": b"two\n"})
-    assert box.git("ls-tree", "HEAD", "run.sh").startswith("100755")
-    assert (box.root / "run.sh").stat().st_mode & 0o111
-    box.sound()
 
 
 def test_a_user_s_commit_during_a_transaction_is_built_upon(box):

@@ -43,34 +43,6 @@ def test_a_save_builds_on_what_the_user_did_with_git(box, acts, memory, below):
     box.sound()
 
 
-def test_a_commit_of_the_user_s_and_a_later_edit_on_top(box):
-    """What differs from their commit is an edit of theirs, not something to be merged with it."""
-    for again in (b"mine, again\n", b"mine\nand more\n"):
-        box.write("memory.md", b"mine\n")
-        box.git("commit", "-qam", "mine")
-        box.write("memory.md", again)
-        box.git("add", "memory.md")
-        outcome = box.append("memory.md", b"saved\n")
-        assert outcome.notices == ()
-        assert box.tree("HEAD~1")["memory.md"] == again
-        assert box.files()["memory.md"] == again + b"saved\n"
-        box.sound()
-
-
-@pytest.mark.parametrize("how", ["--soft", "--mixed"])
-def test_a_reset_that_keeps_the_files(box, how):
-    box.put({"memory.md": b"one\n", "x.md": b"x\n"})
-    before = box.tip()
-    box.put({"memory.md": b"two\n", "x.md": None, "new.md": b"n\n"})
-    box.git("reset", "-q", how, before)
-    outcome = box.append("memory.md", b"saved\n", scan=True)
-    assert outcome.notices == ()
-    assert box.subjects()[:3] == ["append", "Edit by hand: memory.md, new.md, x.md", "put"]
-    assert box.files()["memory.md"] == b"two\nsaved\n"
-    assert box.files()["new.md"] == b"n\n"
-    box.sound()
-
-
 def test_a_stash(box):
     box.put({"memory.md": b"one\n"})
     box.write("memory.md", b"one\nstashed\n")
