@@ -9,9 +9,15 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
+from types import SimpleNamespace
 
-from gitmem.git.process import Git, GitOutput
+from gitmem.errors import GitmemError
+from gitmem.git.process import Git, GitOutput, head_at
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from typing import Any
 
 _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cd", "%s", "%(trailers:only,unfold)")
 _FORMAT = ("-z", "--date=raw", "--no-color", "--format=" + "%x00".join(_FIELDS))
@@ -349,3 +355,34 @@ def _moment(raw: str) -> datetime:
     if minutes >= _DAY:
         return moment
     return moment.astimezone(timezone(timedelta(minutes=-minutes if zone[0] == "-" else minutes)))
+
+
+# GitPython takes ids of 20 bytes. It gets the first 20 of a SHA-256 id; the result has the whole id again.
+_LONGER_ID = re.compile(rb"^(?P<known>[0-9a-f]{40})[0-9a-f]{24}(?= [0-9]+ [0-9]+ [0-9]+$)", re.MULTILINE)
+
+
+def blame(git: Git, revision: str | None, path: str, lines: tuple[int, int] | None = None) -> dict[int, str]:
+    """Return the id of the commit that wrote each line of a file, by line number; `lines` is a range, both inclusive.
+
+    Without a revision blame the file of the work tree; an uncommitted line has an id of zeros. Follow lines that a
+    commit moved or copied from a file it also changed (`-C`): those of an archive lead to the commits before its
+    rotation. GitPython parses the answer, and starts no git: it would read `GIT_DIR` and others before a path.
+
+    Raises GitFailedError if there is no such file in the revision, or it has fewer lines.
+    """
+    try:
+        from git import Repo  # noqa: TID251  # only gitmem.git may; 75 ms
+    except ImportError as error:  # its import looks for git, by GIT_PYTHON_GIT_EXECUTABLE
+        raise GitmemError(
+            f"GitPython cannot be used: {error}.", "Unset GIT_PYTHON_GIT_EXECUTABLE, or install gitpython again."
+        ) from error
+    options = ("-p", "--incremental", "-C", *((f"-L{lines[0]},{lines[1]}",) if lines else ()))
+    tip = git.run("rev-parse", "--verify", "--end-of-options", f"{revision or 'HEAD'}^{{commit}}").decode().strip()
+    with head_at(tip) as variables:
+        named = (tip,) if revision else ()
+        output = git.unfiltered.run("blame", *options, *named, "--", path, timeout=_SECONDS, env=variables)
+    whole = {match["known"].decode(): match[0].decode() for match in _LONGER_ID.finditer(output)}
+    answer = SimpleNamespace(git=SimpleNamespace(blame=lambda *_, **__: _LONGER_ID.sub(rb"\g<known>", output)))
+    parse: Any = Repo.blame_incremental
+    entries = parse(answer, None, path, allow_unsafe_options=True)
+    return {line: whole.get(oid := entry.commit.hexsha, oid) for entry in entries for line in entry.linenos}

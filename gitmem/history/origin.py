@@ -11,6 +11,7 @@ from gitmem.document.entry import Entry, FoundEntry, find_by_digest, find_entrie
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer
 from gitmem.errors import NotFoundError
+from gitmem.git.log import blame as blame_lines
 from gitmem.git.log import line_changes, log
 from gitmem.history.records import HEAD, CommitRecord, read_records, record, records
 from gitmem.store.store import Store
@@ -103,8 +104,6 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
     written: dict[int, str] = {}
     if committed is not None and texts:
         revision = tip if committed == data else None
-        from gitmem.git.blame import blame as blame_lines  # brings GitPython
-
         written = blame_lines(store.repository.git, revision, path, (begin, last) if lines else None)
     records = read_records(store, {oid for oid in written.values() if oid.strip("0")})
     origins = {number: records[oid] for number, oid in written.items() if oid in records}

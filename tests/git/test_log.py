@@ -1,5 +1,5 @@
 import os
-import subprocess  # a fresh interpreter shows what an import loads
+import subprocess
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -8,9 +8,9 @@ from typing import Protocol
 
 import pytest
 
-from gitmem.errors import GitFailedError
+from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git import process as process_module
-from gitmem.git.log import additions, commits, diff, fork, log, newest_until, show
+from gitmem.git.log import additions, blame, commits, diff, fork, log, newest_until, show
 from gitmem.git.objects import empty_tree
 from gitmem.git.process import Git
 from tests.conftest import RunsGit
@@ -264,12 +264,6 @@ def test_diff_and_show_read_no_configuration(git: Git, commit: Commits, store: P
 # blame
 
 
-def blame(*args: object) -> dict[int, str]:
-    from gitmem.git.blame import blame as found
-
-    return found(*args)  # type: ignore[arg-type]
-
-
 LONG = "- a line of memory that is long enough to be followed when it moves to another file, number {}\n"
 
 
@@ -388,12 +382,6 @@ def test_every_process_of_blame_is_ours_and_none_is_left(git: Git, rotated: list
     assert started[-1].environment["GIT_OBJECT_DIRECTORY"] == os.path.join(git.git_dir or "", "objects")
 
 
-def test_what_is_not_walled_off_is_refused(git: Git):
-    blame_module = pytest.importorskip("gitmem.git.blame")
-    with blame_module._History(git, {}) as repository, pytest.raises(NotImplementedError):
-        repository.git.cat_file(as_process=True)
-
-
 def test_repository_of_longer_ids(tmp_path: Path, bare_git: RunsGit, environ: dict[str, str]):
     bare_git(tmp_path, "init", "-q", "--object-format=sha256")
     (tmp_path / "memory.md").write_text("one\n")
@@ -407,26 +395,13 @@ def test_repository_of_longer_ids(tmp_path: Path, bare_git: RunsGit, environ: di
     assert b"+one" in diff(git, empty_tree(git), oid)
 
 
-def in_fresh_python(code: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, **environ},
-        cwd=os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def test_gitpython_that_cannot_start_is_an_error_with_a_remedy():
-    code = (
-        "from gitmem.errors import GitmemError\n"
-        "try:\n    import gitmem.git.blame\n"
-        "except GitmemError as error:\n    print(error.remedy)\n"
-    )
-    ran = in_fresh_python(code, GIT_PYTHON_GIT_EXECUTABLE="/nowhere/git")
-    assert "GIT_PYTHON_GIT_EXECUTABLE" in ran.stdout, ran.stderr
+def test_gitpython_that_cannot_start_is_an_error_with_a_remedy(git: Git, monkeypatch: pytest.MonkeyPatch):
+    for name in [name for name in sys.modules if name == "git" or name.startswith("git.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setenv("GIT_PYTHON_GIT_EXECUTABLE", "/nowhere/git")
+    with pytest.raises(GitmemError) as caught:
+        blame(git, "HEAD", "memory.md")
+    assert "GIT_PYTHON_GIT_EXECUTABLE" in caught.value.remedy
 
 
 # How two commits stand to each other
