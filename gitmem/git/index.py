@@ -16,13 +16,13 @@ from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
 from gitmem.git.objects import blob_id
 from gitmem.git.process import Git, GitOutput
 from gitmem.git.repository import clear_left_behind, raw_changes
-from gitmem.platform.safe_open import MAX_FILE_BYTES, READ, enter, read_open
+from gitmem.platform.safe_open import MAX_FILE_BYTES, READ, enter, read_open, read_regular
 from gitmem.platform.spawn import Child
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
 _SET = ("update-index", "-z", "--add", "--replace", "--index-info")
-_MINE = b"gitmem\n"  # the content of gitmem's own `index.lock`
+_MINE = b"gitmem\n"  # how gitmem's own `index.lock` begins
 DRAFT = "index.gitmem"  # prefix of a temporary index, which only the holder of the store's lock makes
 _DAMAGES = ("index file corrupt", "index file smaller than expected")
 # Git commands hold `index.lock` for milliseconds, unless they were killed or wait for an editor (`git commit -a`).
@@ -91,36 +91,34 @@ class _Draft:
     """A second name of the index, for git to write."""
 
     def __init__(self, index: str, *, locked: bool) -> None:
-        """Choose the name; if `locked`, take the lock first.
-
-        Raises:
-            FileExistsError: somebody holds the lock.
-            OSError: it could not be made; nothing of it remains.
-
-        """
-        self._index, self._lock = index, f"{index}.lock"
-        self._held: os.stat_result | None = None
+        """Choose the name; if `locked`, take the lock first: raises FileExistsError if somebody holds it."""
+        self._index, self._lock, self._word = index, f"{index}.lock", b""
         self.path = os.path.join(os.path.dirname(index), f"{DRAFT}-{os.getpid()}-{os.urandom(4).hex()}")
-        try:
-            if locked:
-                with open(self._lock, "xb", buffering=0) as file:
-                    try:
-                        file.write(_MINE)
-                    finally:  # so that it is removed on a full disk as well
-                        self._held = os.fstat(file.fileno())
-        except OSError:
-            self.drop()
-            raise
+        if locked:
+            word = b"%s%s" % (_MINE, os.urandom(8).hex().encode())
+            with open(self._lock, "xb", buffering=0) as file:
+                try:
+                    file.write(word)
+                except OSError:  # a full disk
+                    os.unlink(self._lock)
+                    raise
+            self._word = word
 
     def for_git(self) -> dict[str, str]:
         """Link the index to the second name; return the environment for git."""
-        _give_second_name(self._index, self.path)
+        with contextlib.suppress(FileNotFoundError):  # a new store has no index yet
+            try:
+                os.link(self._index, self.path)  # it keeps its time, by which git judges entries
+            except OSError:  # no hard links here; whether there is an index, only the copy finds out
+                import shutil  # 6 ms
+
+                shutil.copy2(self._index, self.path)
         return {"GIT_INDEX_FILE": self.path}
 
     def publish(self) -> bool:
         """Rename the index that git has written into place; return False if that failed or the lock is lost."""
         try:
-            if self._held is not None and not self._still_held():
+            if self._word and not self._holds():
                 return False
             with contextlib.suppress(FileNotFoundError):  # no index, and nothing was added
                 os.replace(self.path, self._index)
@@ -136,30 +134,12 @@ class _Draft:
         with contextlib.suppress(OSError):  # git changed nothing: both are one file
             os.unlink(self.path)
         with contextlib.suppress(OSError):
-            if self._still_held():
+            if self._word and self._holds():
                 os.unlink(self._lock)
-        self._held = None
+        self._word = b""
 
-    def _still_held(self) -> bool:
-        if self._held is None:
-            return False
-        lock = os.lstat(self._lock)  # a freed inode number is soon reused
-        return os.path.samestat(self._held, lock) and _written(self._held) == _written(lock)
-
-
-def _written(status: os.stat_result) -> tuple[int, int]:
-    return status.st_size, status.st_mtime_ns
-
-
-def _give_second_name(path: str, name: str) -> None:
-    """Link the index to a second name, or copy it where there are no hard links; a new store has no index yet."""
-    with contextlib.suppress(FileNotFoundError):
-        try:
-            os.link(path, name)  # git never writes into it; it keeps its time, by which git judges entries
-        except OSError:  # no hard links here; whether there is an index, only the copy finds out
-            import shutil  # 6 ms
-
-            shutil.copy2(path, name)
+    def _holds(self) -> bool:
+        return read_regular(self._lock, len(self._word)) == self._word
 
 
 class IndexUpdate:
@@ -214,7 +194,10 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
     index = os.path.join(git.git_dir or "", "index")
     clear_left_lock(os.path.dirname(index))
     end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end and not _is_old(f"{index}.lock"):
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            if abs(time.time() - os.lstat(f"{index}.lock").st_mtime) > _PATIENCE:
+                break
         with contextlib.suppress(OSError):
             if _write(git, command, stdin, _Draft(index, locked=True)):
                 return
@@ -235,13 +218,6 @@ def _write(git: Git, command: tuple[str, ...], stdin: bytes, draft: _Draft) -> b
         return False
     finally:
         draft.drop()
-
-
-def _is_old(path: str) -> bool:
-    try:
-        return abs(time.time() - os.lstat(path).st_mtime) > _PATIENCE
-    except OSError:
-        return False
 
 
 _OPTIONS = ("--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
