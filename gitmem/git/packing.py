@@ -12,7 +12,6 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -68,11 +67,13 @@ def pack_names(common_dir: str) -> list[str]:
 
 def fresh_packs(common_dir: str, joined: Collection[str]) -> list[str]:
     """Return the names of the packs of drains: not in `joined`, and small."""
-    return [
-        name
-        for name in pack_names(common_dir)
-        if name not in joined and 0 < _index_size(common_dir, name) <= _FRESH_INDEX_BYTES
-    ]
+    folder, fresh = os.path.join(common_dir, "objects", "pack"), []
+    for name in pack_names(common_dir):
+        with contextlib.suppress(OSError):
+            index = os.path.join(folder, name.removesuffix(".pack") + ".idx")
+            if name not in joined and os.path.getsize(index) <= _FRESH_INDEX_BYTES:
+                fresh.append(name)
+    return fresh
 
 
 def pack_loose(git: Git) -> None:
@@ -137,21 +138,10 @@ def unfinished_files(layout: Layout, before: float) -> Iterator[str]:
         for folder, pattern in (*_UNFINISHED, *folders):
             for name in _names(os.path.join(base, folder)):
                 path = os.path.join(base, folder, name)
-                if pattern.match(name) and _is_old_file(path, before):
-                    yield path
-
-
-def _index_size(common_dir: str, pack: str) -> int:
-    with contextlib.suppress(OSError):
-        return os.path.getsize(os.path.join(common_dir, "objects", "pack", pack.removesuffix(".pack") + ".idx"))
-    return 0
-
-
-def _is_old_file(path: str, before: float) -> bool:
-    with contextlib.suppress(OSError):
-        status = os.lstat(path)
-        return stat.S_ISREG(status.st_mode) and status.st_mtime < before
-    return False
+                if pattern.match(name) and os.path.isfile(path) and not os.path.islink(path):
+                    with contextlib.suppress(OSError):
+                        if os.path.getmtime(path) < before:
+                            yield path
 
 
 def _names(folder: str) -> list[str]:

@@ -99,12 +99,13 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
     if _MEMORY not in _memory_refs(git, root):
         run_past_lock(git, "update-ref", "-m", "gitmem init", _MEMORY, start or root, "")
     files = os.listdir(path) if os.path.isdir(path) else []
-    lost = _lost_its_link(path)
+    link = os.path.join(path, ".git")  # a power cut leaves an empty file that git wrote a moment before
+    lost = os.path.isfile(link) and not os.path.islink(link) and not os.path.getsize(link)
     if is_linked(path) or (lost and len(files) > 1):
         _connect(common_dir, path, environ)
         return
     if lost:
-        os.unlink(os.path.join(path, ".git"))
+        os.unlink(link)
     elif files:
         raise GitmemError(f"{path} is there already, and is no store.", "Move it away, then try again.")
     # Files come in a second step, so that a crash in it can be told from a work tree whose files were removed.
@@ -113,12 +114,6 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
     if layout is not None:
         git = Git(layout.git_dir, path, environ)
         check_out(git, git.run("rev-parse", "--verify", "HEAD^{commit}").decode().strip())
-
-
-def _lost_its_link(path: str) -> bool:
-    """Return whether `.git` is an empty file, as a power cut leaves one that git wrote a moment before."""
-    link = os.path.join(path, ".git")
-    return os.path.isfile(link) and not os.path.islink(link) and not os.path.getsize(link)
 
 
 def remote_memory(git: Git) -> str | None:

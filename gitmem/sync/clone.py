@@ -180,7 +180,8 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
         GitmemError: it does not hold what it should.
 
     """
-    settings = _settings_beside(store, file)
+    own = os.path.join(personal_folder(store.context.environ, store.context.home), CONFIG)
+    settings = file + SETTINGS_SUFFIX if os.path.isfile(own) else ""
     taken = next((path for path in (file, settings) if path and os.path.lexists(path)), "")
     if taken:
         raise UsageError(f"{taken} exists already.", "Name a new file.")
@@ -200,9 +201,10 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
         held = write_bundle(git, unfinished, refs, store.context.environ)
         if settings:
             places[unfinished + SETTINGS_SUFFIX] = settings
-            shutil.copyfile(_own_settings(store), unfinished + SETTINGS_SUFFIX)
-        for path in places:
-            _write_through(path)
+            shutil.copyfile(own, unfinished + SETTINGS_SUFFIX)
+        for path in places:  # the disk may be taken out now
+            with open(path, "rb+") as written:
+                os.fsync(written.fileno())
         for path, place in places.items():
             os.replace(path, place)
     except (OSError, GitFailedError) as error:
@@ -229,12 +231,6 @@ def _remove_litter(file: str) -> None:
                 shutil.rmtree(path)
             else:
                 os.unlink(path)
-
-
-def _write_through(path: str) -> None:
-    """Wait until a file is on its disk, which may be taken out now."""
-    with open(path, "rb+") as file:
-        os.fsync(file.fileno())
 
 
 def _reason(error: OSError | GitFailedError) -> str:
@@ -304,15 +300,6 @@ def _check(file: str) -> None:
             f"{file} is cut off or damaged: it does not end with its checksum.",
             "Nothing was restored. Take another copy of it.",
         )
-
-
-def _own_settings(store: Store) -> str:
-    return os.path.join(personal_folder(store.context.environ, store.context.home), CONFIG)
-
-
-def _settings_beside(store: Store, file: str) -> str:
-    """Return the path of the copy of the person's settings beside a backup, "" where there are none."""
-    return file + SETTINGS_SUFFIX if os.path.isfile(_own_settings(store)) else ""
 
 
 def check_opened(store: Store, *, read: bool = True) -> None:

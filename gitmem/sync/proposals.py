@@ -87,7 +87,8 @@ def propose(
         raise NotFoundError(f"{remote.called} has these facts already.", "'gitmem facts add' makes a new one.")
     contents = dict(zip(chosen, store.repository.blobs([ours[path][1] for path in chosen]), strict=True))
     facts = [fact for path, data in contents.items() if (fact := parse_fact(data, path))]
-    branch = f"{BRANCH}/{_branch_name(name or (facts[0].description if facts else ''))}"
+    title = name or (facts[0].description if facts else "")
+    branch = f"{BRANCH}/{slug(title) or hashlib.sha256(title.encode('utf-8', 'replace')).hexdigest()[:12]}"
     pending = new_pending_ref(store)
     commit = _written(store, pending, held, contents, facts)
     try:
@@ -95,11 +96,6 @@ def propose(
     finally:
         move_refs(store.repository.git, {pending: (commit, None)})
     return Proposal(remote.name, branch, commit, tuple(chosen))
-
-
-def _branch_name(text: str) -> str:
-    """Return a name that any forge and file system takes; one made of a digest where no letter is left."""
-    return slug(text) or hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes], facts: Sequence[Fact]) -> str:

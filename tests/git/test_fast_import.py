@@ -349,18 +349,6 @@ def test_a_branch_that_moved_meanwhile_stays_where_it_is(git, move):
     sound(git)
 
 
-def test_the_branch_moved_to_another_line_of_history(git):
-    first = put(git, None, {"a": b"0"})
-    other = put(git, first, {"a": b"other"})
-    git.run("update-ref", REF, first)
-    with Writer(git, REF, first) as writer:
-        writer.commit(new({"a": b"ours"}))
-        git.run("update-ref", REF, other)
-        with pytest.raises(TipMovedError):
-            writer.finish()
-    assert tip_of(git) == other
-
-
 def test_a_tip_that_is_not_there_fails_and_says_so(git):
     put(git, None, {"a": b"0"})
     with pytest.raises(GitFailedError):

@@ -461,20 +461,6 @@ def test_object_ids_of_both_kinds(tmp_path: Path, bare_git: RunsGit, environ: di
     assert tree.edited() == ["a.md"]
 
 
-def test_a_history_that_is_cut_off(tmp_path: Path, bare_git: RunsGit, environ: dict[str, str]):
-    whole, shallow = tmp_path / "whole", tmp_path / "shallow"
-    whole.mkdir()
-    bare_git(whole, "init", "-q")
-    for text in ("one", "two", "three"):
-        (whole / "a.md").write_text(f"{text}\n")
-        bare_git(whole, "add", "-A")
-        bare_git(whole, "commit", "-qm", text)
-    bare_git(tmp_path, "clone", "-q", "--depth=2", whole.as_uri(), str(shallow))
-    git = Git(str(shallow / ".git"), str(shallow), environ)
-    tip = bare_git(shallow, "rev-parse", "HEAD")
-    assert git.unfiltered.run("log", "--format=%s", tip).split() == [b"three", b"two"]
-
-
 def test_what_the_repository_says_of_its_file_system_counts(tmp_path: Path, bare_git: RunsGit, environ: dict[str, str]):
     bare_git(tmp_path, "init", "-q")
     bare_git(tmp_path, "config", "core.fileMode", "false")

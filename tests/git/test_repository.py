@@ -5,7 +5,7 @@ import pytest
 
 from gitmem.errors import GitmemError, NotFoundError, UnfinishedError
 from gitmem.git.objects import PathChange
-from gitmem.git.repository import Layout, Repository, TreeEntry, common_dir_of, find_layout, is_object_id
+from gitmem.git.repository import Layout, Repository, TreeEntry, find_layout, is_object_id
 from tests.conftest import RunsGit
 
 REF = "refs/heads/gitmem"
@@ -62,12 +62,6 @@ def test_object_ids(text, is_one):
 
 
 # The branch and what is unfinished
-
-
-def test_the_branch_that_head_is_on(repository, save):
-    assert repository.branch() == REF
-    save({"a": b"a"})
-    assert repository.branch() == REF
 
 
 def test_a_store_may_have_another_branch_as_long_as_there_is_no_memory_branch(tmp_path, bare_git, environ):
@@ -248,15 +242,6 @@ def test_what_is_no_revision(repository, save, revision):
     assert len(caught.value.message) < 5_000
 
 
-def test_ancestors(repository, save):
-    first = save({"a": b"a"})
-    second = save({"a": b"b"})
-    assert repository.is_ancestor(first, second)
-    assert repository.is_ancestor(second, second)
-    assert not repository.is_ancestor(second, first)
-    assert not repository.is_ancestor("1" * 40, second)
-
-
 # What stands where
 
 ODD = ["a b", "tab\t", "line\nbreak", '"quoted"', "back\\slash", "결정.md", os.fsdecode(b"\xff.md"), ":(top)x", "*.md"]
@@ -368,10 +353,3 @@ def test_a_linked_work_tree_that_was_never_filled_has_no_layout(top, bare_git, t
     assert find_layout(str(tmp_path / "linked")) is None
     lock.write_text("on a stick\n")  # a lock of the user's own is something else
     assert find_layout(str(tmp_path / "linked")) is not None
-
-
-def test_the_common_folder_of_a_git_folder(tmp_path):
-    assert common_dir_of(str(tmp_path)) == str(tmp_path)
-    (tmp_path / "worktrees" / "x").mkdir(parents=True)
-    (tmp_path / "worktrees" / "x" / "commondir").write_text("../..\n")
-    assert common_dir_of(str(tmp_path / "worktrees" / "x")) == str(tmp_path)

@@ -159,13 +159,6 @@ def add(project: Path, environ: dict[str, str]) -> Path:
     return store
 
 
-def test_a_linked_work_tree_on_an_orphan_branch(watched, environ, bare_git):
-    store = add(watched, environ)
-    assert bare_git(store, "symbolic-ref", "HEAD") == "refs/heads/gitmem"
-    assert bare_git(store, "rev-parse", "HEAD") == ROOT
-    assert bare_git(store, "status", "--porcelain") == ""
-
-
 def test_a_branch_that_is_a_memory_is_checked_out(watched, environ, bare_git):
     tip = seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"a\r\nb\n"})
     store = add(watched, environ)
@@ -301,13 +294,6 @@ def test_the_line_is_there_once(tmp_path, before, after):
     lost = after.replace(BY + b"/.gitmem/\n", b"")
     assert unexcluded(after) == lost
     assert lost.rstrip(b"\n") == (before or b"").rstrip(b"\n")
-
-
-def test_what_is_there_already_is_not_written_again(tmp_path):
-    exclude(str(tmp_path), "/.gitmem/")
-    before = (tmp_path / "info" / "exclude").stat().st_mtime_ns
-    exclude(str(tmp_path), "/.gitmem/")
-    assert (tmp_path / "info" / "exclude").stat().st_mtime_ns == before
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
