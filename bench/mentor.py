@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitmem.facts.book import learn
+from gitmem.facts.learn import learn
 from gitmem.judgement import keep
 from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
 from gitmem.judgement.reply import Reader

@@ -21,7 +21,6 @@ from gitmem.sessions.outcome import is_resolved
 from gitmem.sessions.turns import Turn, human_text, is_restated
 from gitmem.text.data import languages, phrases, rows
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of, shorten, split
-from gitmem.text.stems import keywords
 from gitmem.values import Value
 
 WHY = "**Why:**"
@@ -284,7 +283,6 @@ def _is_same(one: str, other: str) -> bool:
 
 
 MAX_FILES = 5
-MAX_KEYWORDS = 8
 _SURE = 0.9  # the confidence of what a person says
 _PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?![\w./:@(-])")  # no `new.ts`, `formatDate()` or `dashboard-app`
 _FEWEST_NAMED = 2  # files and numbers that an issue and a mended failure share
@@ -364,14 +362,6 @@ def find_fixes(turns: Iterable[Turn]) -> Iterator[Fix]:
 def _named(text: str) -> frozenset[str]:
     """Return the files that a text names, and its numbers of three digits or more: a port, an error code."""
     return frozenset((*(match[0] for match in _FILE_NAME.finditer(text)), *_LONG_NUMBER.findall(text)))
-
-
-def fact_keywords(text: str) -> tuple[str, ...]:
-    """Return the keywords of a fact, each stem once, in order."""
-    shown: dict[str, str] = {}
-    for stem, word in keywords(text):
-        shown.setdefault(stem, word.strip("._/-").casefold())
-    return tuple(filter(None, dict.fromkeys(shown.values())))[:MAX_KEYWORDS]
 
 
 def as_statement(text: str) -> str:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts, flow, plain_value
 from gitmem.document.ids import ALPHABET, FACTS, digest, file_name_of, slug
 from gitmem.platform.clock import UTC, datetime
+from gitmem.text.stems import keywords
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 FOLDER = FACTS
 MAX_DESCRIPTION = 200  # characters, on one line
 _NAME_LENGTH = 60
+_MAX_KEYWORDS = 8
 _DIGEST = 10  # characters of an id after its letter
 PATH = re.compile(rf"{FOLDER}/(?P<kind>[a-z-]+)/(?P<id>[a-z][{ALPHABET}]{{{_DIGEST}}})(?:-[^/]*)?\.md")
 _BLANKS = re.compile(r"\s+")
@@ -172,6 +174,14 @@ def hashed_id(letter: str, *content: str) -> str:
     """Return the id of a fact or a concept by its letter and content."""
     number = int.from_bytes(digest(*content)[:8], "big")
     return letter + "".join(ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(_DIGEST)))
+
+
+def fact_keywords(text: str) -> tuple[str, ...]:
+    """Return the keywords of a fact, each stem once, in order."""
+    shown: dict[str, str] = {}
+    for stem, word in keywords(text):
+        shown.setdefault(stem, word.strip("._/-").casefold())
+    return tuple(filter(None, dict.fromkeys(shown.values())))[:_MAX_KEYWORDS]
 
 
 def is_fact_path(path: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from gitmem.document.message import one_line
-from gitmem.facts.fact import BINDING, MAX_DESCRIPTION, Fact, FactKind, FactStatus
+from gitmem.facts.fact import BINDING, MAX_DESCRIPTION, Fact, FactKind, FactStatus, fact_keywords
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -29,8 +29,6 @@ def ended(fact: Fact, now: datetime, why: str = "") -> Fact:
 
 def reworded(fact: Fact, text: str, now: datetime) -> Fact:
     """Return a fact that says something else; its id stays."""
-    from gitmem.facts.extract import fact_keywords
-
     description = one_line(text.split("\n\n", maxsplit=1)[0], MAX_DESCRIPTION)
     return fact._replace(text=text, description=description, keywords=fact_keywords(text), updated=now)
 

@@ -19,6 +19,7 @@ from gitmem.facts.book import Changes, FactBook, fact_message
 from gitmem.facts.compare import SAID, contradict, stems_of
 from gitmem.facts.extract import FoundFact, as_statement, files_named, repeated, with_reason
 from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind
+from gitmem.facts.learn import take
 from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES, KnownMemory
 from gitmem.judgement.reply import Claim, Judged, JudgedTask, Mend, Subject
 from gitmem.lessons.concepts import has_own_name, known_concepts, merging, naming
@@ -93,7 +94,7 @@ def _fact(book: FactBook, session: JudgedSession, claim: Claim, known: KnownMemo
     if any(_goes_before(fact, claim, turn) for fact in book.known().values()):
         return changes
     finding = _finding(session, turn, claim.kind, claim.statement, claim.reason, said=claim.who == PERSON)
-    changes |= book.take(finding, session.id, again=False)
+    changes |= take(book, finding, session.id, again=False)
     new = next(
         (fact for fact in book.known().values() if fact.path in changes and turn.exchange_id in fact.sources), None
     )
@@ -145,7 +146,7 @@ def _mends(
         # A fact is told by its first 200 characters, of which the mend says more than the end of its error.
         error = one_line(mend.error.rstrip("."), max(MAX_DESCRIPTION - len(mend.mend) - len(": ."), _LEAST_OF_ERROR))
         found = _finding(session, turn, FactKind.SOLUTION, f"{error}: {mend.mend}", mend.cause, said=False)
-        changes |= book.take(found, session.id, again=False)
+        changes |= take(book, found, session.id, again=False)
     return changes | rendered(patterns_with(store, transaction, seen)[0])
 
 

@@ -17,10 +17,10 @@ from datetime import timedelta
 from gitmem.document.ids import BUGS, id_in, tail_of
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.facts.book import learn_findings
 from gitmem.facts.compare import says_the_same
 from gitmem.facts.extract import FoundFact, find_facts
 from gitmem.facts.fact import Fact, FactKind
+from gitmem.facts.learn import learn_findings
 from gitmem.facts.validity import in_force
 from gitmem.lessons.episode import episode_id, episode_paths, read_episode
 from gitmem.lessons.episodes import find_episode_file, tasks_in

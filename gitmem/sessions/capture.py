@@ -29,6 +29,7 @@ from gitmem.document.ids import MEMORY, daily_path, session_tag, slug, tail_of
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.facts.book import FactBook
+from gitmem.facts.learn import keep_turn
 from gitmem.git.trust import GITMEM
 from gitmem.sessions.entries import Placed, Remembered, joined_exchange, remember
 from gitmem.sessions.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
@@ -212,7 +213,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if turn.closed and not changes:
         return []  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
-    changes |= book.keep_turn(clean, _answer_before(transaction, store, turn), boot)
+    changes |= keep_turn(book, clean, _answer_before(transaction, store, turn), boot)
     if remembered.state is not None:
         state = book.as_of_now(remembered.state, turn.exchange_id)
         remembered = remembered._replace(state=state._replace(tags=(*state.tags, _whose(store, book, turn))))

@@ -194,7 +194,7 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
 
 def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record]) -> None:
     """Save a session's exchanges (spec V1), and what they teach: facts (V4), concepts (V3), episodes (M2), errors."""
-    from gitmem.facts.book import learn
+    from gitmem.facts.learn import learn
     from gitmem.lessons.concepts import group
     from gitmem.lessons.episodes import save_episodes
     from gitmem.lessons.learn import learn_lessons

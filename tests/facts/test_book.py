@@ -7,8 +7,8 @@ import pytest
 
 from gitmem.document.entry import MemoryType
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.facts.book import learn
 from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
+from gitmem.facts.learn import learn
 from gitmem.facts.validity import Standing, in_force, what_holds
 from gitmem.history.undo import undo
 from gitmem.sessions.background import process_spool

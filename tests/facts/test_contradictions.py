@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import MemoryType
-from gitmem.facts.book import learn
 from gitmem.facts.edit import Holds, decide
 from gitmem.facts.fact import FactKind, make_fact, render_fact
+from gitmem.facts.learn import learn
 from gitmem.facts.validity import in_force, what_holds
 from gitmem.history.review import waiting_pairs
 from gitmem.sessions.background import do_upkeep

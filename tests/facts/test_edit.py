@@ -8,9 +8,9 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.facts.book import learn
 from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 from gitmem.facts.fact import Fact
+from gitmem.facts.learn import learn
 from gitmem.facts.validity import in_force
 from gitmem.git.remote import Connection
 from gitmem.platform.clock import Context

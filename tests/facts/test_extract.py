@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from gitmem.facts.extract import (
     _left_of,
     as_statement,
-    fact_keywords,
     files_named,
     find_facts,
     find_fixes,
@@ -17,6 +16,7 @@ from gitmem.facts.extract import (
     statements_of,
     without_opening,
 )
+from gitmem.facts.fact import fact_keywords
 from gitmem.sessions.turns import Turn
 from gitmem.text.data import languages, phrases, rows
 

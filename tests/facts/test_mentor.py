@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.facts.book import learn
+from gitmem.facts.learn import learn
 from gitmem.platform.clock import Context
 from gitmem.sessions.turns import Turn
 from gitmem.store.store import Store

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.facts.book import learn
 from gitmem.facts.edit import retire
+from gitmem.facts.learn import learn
 from gitmem.facts.validity import in_force
 from gitmem.lessons.learn import known_knowledge, learn_commands, learn_preferences, learn_project
 from gitmem.lessons.project_knowledge import KnowledgeKind, read_commands

@@ -8,7 +8,7 @@ import pytest
 from gitmem.cli import recall_hooks
 from gitmem.config import SummaryConfig
 from gitmem.document.ids import id_in
-from gitmem.facts.book import learn
+from gitmem.facts.learn import learn
 from gitmem.judgement.ask import Asking, Ledger, Spent
 from gitmem.lessons.episode import Episode, episode_path, render_episode
 from gitmem.lessons.known_errors import counts, known_patterns, pattern_headers, tell_error

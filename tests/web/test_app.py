@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.ids import id_in
-from gitmem.facts.book import learn_findings
 from gitmem.facts.extract import FoundFact
 from gitmem.facts.fact import FactKind
+from gitmem.facts.learn import learn_findings
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.hosts.host import command
 from gitmem.lessons.outcome_counts import add_told

@@ -384,7 +384,7 @@ def _drain(app: App) -> None:
 def _adopt(store: Store, app: App) -> None:
     """Mirror the agent's own memory files; log a failure and go on."""
     from gitmem.errors import GitmemError
-    from gitmem.facts.adopt import adopt_if_changed
+    from gitmem.facts.learn import adopt_if_changed
     from gitmem.hosts.agents.claude_code import memory_folder
 
     try:

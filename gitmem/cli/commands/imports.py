@@ -10,7 +10,7 @@ from gitmem.cli.app import OWN, App, read_date
 from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
-from gitmem.facts.adopt import adopt
+from gitmem.facts.learn import adopt
 from gitmem.hosts.agents.claude_code import memory_folder
 from gitmem.hosts.host import NAMES, Scope, file_of, find_host
 from gitmem.importers.migrate import Migrated, migrate

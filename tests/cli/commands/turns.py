@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from gitmem.facts.book import learn
+from gitmem.facts.learn import learn
 from gitmem.lessons.concepts import group
 from gitmem.lessons.episodes import save_episodes
 from gitmem.sessions.exchanges import save_exchanges

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.facts.adopt import adopt, fingerprint
 from gitmem.facts.edit import retire
+from gitmem.facts.learn import adopt, fingerprint
 from gitmem.facts.validity import in_force
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
