@@ -124,17 +124,6 @@ def test_long_ranges_are_told_in_parts(memory):
     assert "Next: memory_history('knowledge/long.md', 61, 300)" in text
 
 
-def test_an_entry_of_an_archive_leads_to_the_save_that_wrote_it(memory):
-    memory.put("config.yaml", "rotation:\n  threshold_tokens: 1000\n  carryover_tokens: 100\n")
-    save(memory, "The very first", session="aaaa1111")
-    for number in range(12):
-        memory.call("memory_save", type="note", content=f"filler {number} " + "x" * 400)
-    (archive, *_) = sorted((memory.root / "archive").iterdir())
-    number = next(n for n, line in enumerate(archive.read_text().split("\n"), 1) if "The very first" in line)
-    text = memory.read("memory_history", path=f"archive/{archive.name}", start_line=number)
-    assert "session aaaa1111" in text
-
-
 MEMORY = "# Memory\n\n## Core Decisions\n\n{}\n## Current State\n\n## Recent Context\n\n{}\n## Known Issues\n\n{}"
 
 
@@ -326,15 +315,6 @@ def test_nothing_found_is_an_empty_list_and_a_way_on(memory):
     result = memory.call("memory_search", query="zebra")
     assert result.content[0].text == '{"hits":[]}'
     assert "deep=true" in result.content[1].text
-
-
-def test_a_hand_edit_is_found_by_the_next_search(memory):
-    assert memory.search("zebra") == []
-    memory.put("knowledge/animals.md", "A zebra crossing.\n")
-    assert [hit["path"] for hit in memory.search("zebra")] == ["knowledge/animals.md"]
-    memory.put("knowledge/animals.md", "A pelican crossing.\n")
-    assert memory.search("zebra") == []
-    assert len(memory.search("pelican")) == 1
 
 
 def test_it_is_told_why_vectors_were_left_out(memory, monkeypatch):
