@@ -10,7 +10,6 @@ import contextlib
 import os
 from functools import cache, partial
 
-from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.document.entry import (
     TIMELINE,
     Entry,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 
+_FEWEST_BYTES = 3  # a token of a full file; it has four by the estimate
 BATCH = 500  # events of one lock and one fast-import; a larger spool takes several
 
 
@@ -230,6 +230,10 @@ def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
     """Rotate a full `memory.md`, so that later entries go into the new one (spec R4); return the archive."""
     config = store.config.rotation
     size = len(transaction.read(MEMORY) or b"")
+    if size < _FEWEST_BYTES * config.threshold_tokens:  # then the import is for nothing
+        return None
+    from gitmem.archives.plans import Limits, needs_rotation
+
     if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
         return None
     from gitmem.archives.rotate import rotate

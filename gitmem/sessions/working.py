@@ -15,7 +15,6 @@ from gitmem.document.entry import MemoryType
 from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
 from gitmem.facts.compare import contradict, says_the_same
-from gitmem.lessons.error import read_error
 from gitmem.platform.clock import datetime
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
@@ -271,6 +270,8 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
 
     The same error of the same command replaces the one before.
     """
+    from gitmem.lessons.error import read_error  # most turns have no error
+
     read = read_error(output)
     kind, message = (read.type, read.message) if read else ("", output)
     changed = tuple(file.path for file in memory.files if file.changes)[-_AT_ERROR:]
