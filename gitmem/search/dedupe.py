@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from itertools import accumulate, islice, zip_longest
+from math import log
 
 from gitmem.document.ids import short_session
 from gitmem.search.hits import day_of, facts_of
@@ -254,15 +256,11 @@ class _Needles:
 
     def counts(self, marked: Iterable[Sequence[tuple[int, int]]]) -> list[int]:
         """Return the number of lines that have each term."""
-        from collections import Counter
-
         numbers = Counter(mask for found in marked for _, mask in found)
         return [sum(number for mask, number in numbers.items() if mask & own) for own in self._masks]
 
     def weigh(self, counts: Sequence[int], lines: int) -> None:
         """Weigh the terms by the number of lines that have them."""
-        from math import log
-
         self._says = [
             term.weight * log(1 + lines / (count + 1)) for term, count in zip(self._terms, counts, strict=True)
         ]

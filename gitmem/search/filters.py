@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gitmem.errors import ExitCode, GitmemError
+from fnmatch import fnmatchcase
+
+from gitmem.errors import ExitCode, GitmemError, NotFoundError
 from gitmem.history.authors import People
 from gitmem.search.rank import find_terms, needles_of
 from gitmem.values import Value
@@ -129,8 +131,6 @@ def literals_for(filters: Filters) -> list[str]:
 def _path_fits(path: str, wanted: str) -> bool:
     folded = path.casefold()
     if any(character in wanted for character in "*?["):
-        from fnmatch import fnmatchcase
-
         return fnmatchcase(folded, wanted) or fnmatchcase(folded, f"*/{wanted}")
     return wanted in folded
 
@@ -150,7 +150,6 @@ def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
     """Return the ids of the entries saved in these sessions, from the commits."""
     if not sessions:
         return frozenset()
-    from gitmem.errors import NotFoundError
     from gitmem.history.records import records
 
     entries: set[str] = set()

@@ -9,6 +9,7 @@ from functools import cache
 
 from gitmem.document.ids import SHORT_LENGTH, is_git_folder, scopes_in, session_tag, short_session
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.facts.lines import with_marks
 from gitmem.facts.validity import Standing
 from gitmem.history.named import named
 from gitmem.search.files import is_searched
@@ -228,8 +229,6 @@ class Hit(Value):
 
     def shown(self, text: str) -> str:
         """Return a part of the hit's text as it is shown: with marks on what does not hold as it says."""
-        from gitmem.facts.lines import with_marks
-
         return with_marks(text, self.marks, self.entry) if self.marks else text
 
 

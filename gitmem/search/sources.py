@@ -5,15 +5,23 @@ Each source returns the files worth ranking, cut into units, and how large a par
 
 from __future__ import annotations
 
+import json
 import os
 from functools import lru_cache
 
-from gitmem.history.past_days import FOLDER, kept_days, week_name
+from gitmem.history.past_days import (
+    FOLDER,
+    kept_days,
+    matching_lines,
+    matching_paths,
+    removed_lines,
+    week_name,
+)
 from gitmem.search.dedupe import BUDGET, Rarity, choose_files, mixed
 from gitmem.search.files import LINKED, is_searched, list_paths, read_file, stat_file
 from gitmem.search.query import fold
 from gitmem.search.scan import FOLDER as TEXTS
-from gitmem.search.scan import keep_texts, open_texts
+from gitmem.search.scan import keep_texts, make_rg, make_scanner, open_texts
 from gitmem.search.units import Excerpts, PastUnits, Units
 from gitmem.values import Value
 
@@ -89,8 +97,6 @@ def work_tree(
         # The ranking looks for the terms itself; for filters only files that hold a literal are worth cutting.
         read = everything if terms else [one for one in everything if any(literal in one.low for literal in literals)]
     else:
-        from gitmem.search.scan import make_scanner
-
         large = size > MANY_BYTES
         scanner = scanner or make_scanner(store, large=large)
         rarity = Rarity(*documents.sample(size), terms, literals) if large and len(literals) > 1 else None
@@ -195,8 +201,6 @@ def _in_texts(
     texts = open_texts(store, documents.days) if terms else None
     if texts is None:
         return None
-    from gitmem.search.scan import make_rg
-
     sample = texts.sample()
     rarity = Rarity(sample, texts.size / max(sum(map(len, sample)), 1), terms, literals)
     rare = [literal for literal in rarity.parts[0] if rarity.estimate(literal) <= BUDGET]
@@ -268,8 +272,6 @@ def _kept(root: str, file: FileVersion, day: KeptDay | None) -> Units:
 
 def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the files of a commit."""
-    from gitmem.history.past_days import matching_paths
-
     files = [file for file in store.repository.files(commit) if file.mode[:3] == "100" and is_searched(file.path)]
     matching = matching_paths(store, commit, literals)
     matches = [file for file in files if file.path in matching and allow(file.path)]
@@ -280,7 +282,6 @@ def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable
 
 def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the raw transcripts; each line of one is a unit."""
-    from gitmem.history.past_days import matching_lines
     from gitmem.store.transcripts import tips
 
     commits = dict.fromkeys(tips(store).values())
@@ -293,8 +294,6 @@ def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bo
 
 def _message(line: str) -> str:
     """Return a line of a transcript as time, role and text."""
-    import json
-
     try:
         value = json.loads(line)
         text = value.get("text") or json.dumps(value.get("input", ""), ensure_ascii=False)
@@ -305,8 +304,6 @@ def _message(line: str) -> str:
 
 def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the lines that commits removed and that no file has any more."""
-    from gitmem.history.past_days import removed_lines
-
     present = _present(store)
     lines: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
     seen: set[str] = set()

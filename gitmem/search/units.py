@@ -12,7 +12,7 @@ from bisect import bisect_right
 from functools import cache, cached_property
 from itertools import accumulate
 
-from gitmem.document.entry import without_ids
+from gitmem.document.entry import FIRST_LINE, fences, without_ids
 from gitmem.document.ids import ID_FORM, LENGTH, is_id
 from gitmem.search.files import LINKED, TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query import fold
@@ -111,8 +111,6 @@ def _outside_fences(text: str, starts: list[int]) -> list[int]:
     outside = [start for start in starts if text[start] not in _FENCE]
     if len(outside) == len(starts):
         return starts
-    from gitmem.document.entry import fences
-
     spans = fences(text)
     return [start for start in outside if not any(begin <= start < end for begin, end in spans)]
 
@@ -472,8 +470,6 @@ def _fold(data: bytes, text: str) -> str:
 @cache
 def first_line() -> re.Pattern[str]:
     """Return the pattern of an entry's first line."""
-    from gitmem.document.entry import FIRST_LINE
-
     return re.compile(FIRST_LINE)
 
 

@@ -44,7 +44,7 @@ def test_words_are_found_without_a_look_at_other_files(large, monkeypatch, with_
     if with_rg and make_rg(large.store) is None:
         pytest.skip("rg is not installed")
     if not with_rg:
-        monkeypatch.setattr("gitmem.search.scan.make_rg", lambda store: None)
+        monkeypatch.setattr("gitmem.search.sources.make_rg", lambda store: None)
     monkeypatch.setattr(sources, "list_paths", None)
 
     assert asked(large, "ZEBRA") == ["knowledge/0/part-007.md"]
