@@ -23,6 +23,7 @@ import re
 import sys
 
 from gitmem.errors import GitmemError
+from gitmem.platform.programs import find_program
 from gitmem.platform.safe_open import read_json, read_regular, write_json
 from gitmem.platform.spawn import Child, ExpiredError
 from gitmem.search.files import LINKED, FileVersion, is_searched, read_file, stat_file
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Protocol
 
+    from gitmem.platform.clock import Context
     from gitmem.store.store import Store
 
     class Scanner(Protocol):
@@ -234,7 +236,7 @@ def _read_state(folder: str) -> _State | None:
 
 
 _SECONDS = 60
-_OPTIONS = ("--no-config", "--no-ignore", "--hidden", "--text", "--encoding=none", "--ignore-case", "--fixed-strings")
+_OPTIONS = ("--no-config", "--no-ignore", "--text", "--encoding=none", "--ignore-case", "--fixed-strings")
 # One file: reading it takes an eighth less CPU than the page faults of a map.
 _OPTIONS_OF_FILE = ("--no-config", "--no-mmap", "--text", "--encoding=none", "--fixed-strings", "--byte-offset")
 _FORMAT = ("--no-heading", "--line-number", "--with-filename", "--null", "--color=never", "--no-messages")
@@ -249,10 +251,22 @@ class RgScanner:
 
     def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
         """Return the matching lines of each path."""
-        folders, single = by_folder(paths)
+        places = [os.path.join(root, name) for names in by_folder(paths) for name in names]
+        lines = self.lines(places, literals)
+        if lines is None:
+            return PythonScanner().scan(root, paths, literals)
+        wanted = set(paths)
+        found: dict[str, list[Line]] = {}
+        for name, line in lines:
+            path = name[len(os.path.join(root, "")) :].replace(os.sep, "/")
+            if path in wanted:
+                found.setdefault(path, []).append(line)
+        return found
+
+    def lines(self, places: Sequence[str], literals: Sequence[str], *options: str) -> Iterator[tuple[str, Line]] | None:
+        """Return the matching lines in files and folders, each with its path; None if the search failed."""
         patterns = [f"--regexp={literal}" for literal in literals]
-        places = [os.path.join(root, name) for name in (*folders, *single)]
-        command = (self._executable, *_OPTIONS, *_FORMAT, *patterns, "--", *places)
+        command = (self._executable, *_OPTIONS, *_FORMAT, *options, *patterns, "--", *places)
         with Child(command, self._environ, stdin=False) as rg:
             try:
                 output, _ = rg.communicate(timeout=_SECONDS)
@@ -260,14 +274,8 @@ class RgScanner:
                 rg.kill()
                 rg.communicate()
         if rg.returncode not in {0, 1, 2}:  # 2: some file could not be read
-            return PythonScanner().scan(root, paths, literals)
-        wanted = set(paths)
-        found: dict[str, list[Line]] = {}
-        for name, line in parse_lines(output):
-            path = os.fsdecode(name)[len(os.path.join(root, "")) :].replace(os.sep, "/")
-            if path in wanted:
-                found.setdefault(path, []).append(line)
-        return found
+            return None
+        return ((os.fsdecode(name), line) for name, line in parse_lines(output))
 
     def scan_file(self, path: str, literals: Sequence[str], end: int) -> list[tuple[int, str]]:
         """Return offset and text of the lines before `end` of a file in lower case that have one of the literals."""
@@ -434,18 +442,16 @@ def make_scanner(store: Store, *, large: bool = False) -> Scanner:
 
     The bindings need no process and use one core; `rg` uses all cores and takes half as long in a `large` store.
     """
-    rg = make_rg(store) if large else None
+    rg = make_rg(store.context) if large else None
     if rg is not None:
         return rg
     try:
         return BindingsScanner(store.private, store.context.home)
     except BindingsMissingError:
-        return make_rg(store) or PythonScanner()
+        return make_rg(store.context) or PythonScanner()
 
 
-def make_rg(store: Store) -> RgScanner | None:
+def make_rg(context: Context) -> RgScanner | None:
     """Return the scanner on the `rg` binary, None without it."""
-    from gitmem.platform.programs import find_program
-
-    rg = find_program("rg", store.context.environ)
-    return RgScanner(rg, store.context.environ) if rg else None
+    rg = find_program("rg", context.environ)
+    return RgScanner(rg, context.environ) if rg else None

@@ -205,7 +205,7 @@ def _in_texts(
     rarity = Rarity(sample, texts.size / max(sum(map(len, sample)), 1), terms, literals)
     rare = [literal for literal in rarity.parts[0] if rarity.estimate(literal) <= BUDGET]
     allowed = documents.allowed(allow)
-    found = texts.scan(rare, make_rg(store)) if rare else {}
+    found = texts.scan(rare, make_rg(store.context)) if rare else {}
     lines = {key: found[key] for key in filter(allowed, found)}
     for literal in sorted(rarity.asked, key=rarity.estimate):
         if literal not in rare and not rarity.is_enough(lines, most):

@@ -6,24 +6,20 @@ query are not in files enough.
 
 from __future__ import annotations
 
-import math
 import os
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from gitmem.document.ids import FORMAT
 from gitmem.errors import GitmemError, UsageError
 from gitmem.history.authors import People
-from gitmem.platform.programs import find_program
-from gitmem.platform.spawn import Child
-from gitmem.search.dedupe import BUDGET, Rarity
+from gitmem.search.dedupe import BUDGET, Rarity, choose_files
 from gitmem.search.engine import LIMIT, fits, literals_of, marked, once, rank, with_authors, without_views
 from gitmem.search.files import is_searched, list_paths, read_file
 from gitmem.search.filters import read_filters
 from gitmem.search.hits import make_hit
 from gitmem.search.query import fold, parse_query
 from gitmem.search.rank import worths
-from gitmem.search.scan import PythonScanner
+from gitmem.search.scan import PythonScanner, make_rg
 from gitmem.search.sources import Pool
 from gitmem.search.units import Units
 from gitmem.store.known_facts import marks_for
@@ -32,27 +28,21 @@ from gitmem.store.store import Store
 from gitmem.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from gitmem.platform.clock import Context
     from gitmem.search.hits import Hit
     from gitmem.search.query import Query
     from gitmem.search.rank import Ranked
-
-    Lines = dict[str, set[str]]  # which texts a file has, by its absolute path
+    from gitmem.search.scan import Line
 
 ALL = "all"  # all stores that were made, cloned or accepted here
 MOST_FILES = 60  # read and ranked
 _DEEPEST = 4  # folders between the one that is named and a store
 _MOST_STORES = 20_000
 _SAMPLED = 24
-_PER_FILE = 3  # lines of a file that count for a common word
-_SECONDS = 60.0
-_RG = (
-    *("--no-config", "--no-ignore", "--text", "--encoding=none", "--ignore-case", "--fixed-strings", "--glob=*.md"),
-    *("--heading", "--no-line-number", "--with-filename", "--null", "--color=never", "--no-messages"),
-    "--only-matching",
-)
+# The beginning of one line of each file counts for a common word.
+_FEW = ("--max-count=1", "--max-columns=500", "--max-columns-preview")
 
 
 class StoreHit(Value):
@@ -113,35 +103,36 @@ def search_stores(
         raise UsageError("A search of many stores needs words, and takes no session: and author:.", "Give words.")
     if not roots:
         return StoresAnswer([], 0)
-    lines = _scan(roots, context, query)
-    ranked = _ranked(roots, lines, query, context)
+    ranked = _ranked(roots, *_scan(roots, context, query), query, context)
     return _answer(ranked, context, query, len(roots), limit=limit, ended=ended)
 
 
-def _scan(roots: Sequence[str], context: Context, query: Query) -> Lines:
-    """Return which files of the stores have which texts of the query, the rarest first, until there are enough."""
+def _scan(roots: Sequence[str], context: Context, query: Query) -> tuple[dict[str, list[Line]], list[str]]:
+    """Return the lines that have texts of the query, by file, and these texts, the rarest until there are enough."""
     sample = roots[:: max(len(roots) // _SAMPLED, 1)]
-    paths = {root: [f"{root}/{path}" for path in list_paths(root)] for root in sample}
-    every = [path for inner in paths.values() for path in inner]
-    texts = [_text(path, sample) for path in every[:: max(len(every) // _SAMPLED, 1)]]
-    literals = literals_of(query.terms)
+    every = [(root, path) for root in sample for path in list_paths(root)]
+    read = (read_file(*place) for place in every[:: max(len(every) // _SAMPLED, 1)])
+    texts = [fold(data.decode("utf-8", "replace")) for data in read]
     times = len(every) / max(len(texts), 1) * len(roots) / len(sample)
-    rarity = Rarity([fold(text) for text in texts], times, query.terms, literals)
-    found: Lines = {}
-    rg = find_program("rg", context.environ)
-    for number, part in enumerate(filter(None, rarity.parts)):
-        if number and len(found) >= MOST_FILES:
+    rarity = Rarity(texts, times, query.terms, literals_of(query.terms))
+    found: dict[str, list[Line]] = {}
+    scanned: list[str] = []
+    for part in filter(None, rarity.parts):
+        if scanned and rarity.is_enough(found, MOST_FILES):
             break
-        common = sum(map(rarity.estimate, part)) > BUDGET
-        most = (f"--max-count={_PER_FILE}",) if number or common else ()
-        for path, literal in _rg(rg, roots, part, most, context) if rg else _python(roots, part):
-            found.setdefault(path, set()).add(literal)
-    return found
+        common = scanned or sum(map(rarity.estimate, part)) > BUDGET
+        scanned += part
+        rg = make_rg(context)
+        lines = rg.lines(roots, part, "--glob=*.md", *(_FEW if common else ())) if rg else None
+        for path, line in _python(roots, part) if lines is None else lines:
+            found.setdefault(path, []).append(line)
+    return found, scanned
 
 
-def _text(path: str, roots: Collection[str]) -> str:
-    root = _root_of(path, roots)
-    return read_file(root, os.path.relpath(path, root).replace(os.sep, "/")).decode("utf-8", "replace")
+def _python(roots: Sequence[str], literals: Sequence[str]) -> Iterator[tuple[str, Line]]:
+    for root in roots:
+        for path, lines in PythonScanner().scan(root, list_paths(root), literals).items():
+            yield from ((f"{root}/{path}", line) for line in lines)
 
 
 def _root_of(path: str, roots: Collection[str]) -> str:
@@ -151,45 +142,16 @@ def _root_of(path: str, roots: Collection[str]) -> str:
     return folder
 
 
-def _rg(
-    rg: str, roots: Sequence[str], literals: Sequence[str], most: tuple[str, ...], context: Context
-) -> Iterator[tuple[str, str]]:
-    command = (rg, *_RG, *most, *(f"--regexp={literal}" for literal in literals), "--", *roots)
-    with Child(command, dict(context.environ), stdin=False) as child:
-        output, _ = child.communicate(timeout=_SECONDS)
-    for file in output.split(b"\n\n"):
-        path, _, texts = file.rstrip(b"\n").partition(b"\0")
-        yield from (
-            (os.fsdecode(path), fold(text.decode("utf-8", "replace"))) for text in set(texts.split(b"\n")) if text
-        )
-
-
-def _python(roots: Sequence[str], literals: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for root in roots:
-        for path, lines in PythonScanner().scan(root, list_paths(root), literals).items():
-            said = fold("\n".join(line.text for line in lines))
-            yield from ((f"{root}/{path}", literal) for literal in literals if literal in said)
-
-
-def _ranked(roots: Sequence[str], lines: Lines, query: Query, context: Context) -> list[tuple[str, Ranked]]:
-    """Read the files that have most of the rare words, and rank their memories; each once in its store."""
-    known = set(roots)
-    having = Counter(text for texts in lines.values() for text in texts)
-    worth = {path: sum(math.log(1 + len(lines) / having[text]) for text in texts) for path, texts in lines.items()}
-    filters = read_filters(Store(roots[0], context), query)
-    place: dict[Units, str] = {}
-    chosen = []
-    for path in sorted(worth, key=lambda path: (-worth[path], path)):
-        root = _root_of(path, known)
-        inside = os.path.relpath(path, root).replace(os.sep, "/")
-        if is_searched(inside) and filters.allow_path(inside):
-            chosen.append(path)
-            place[Units(inside, read_file(root, inside))] = root
-            if len(place) == MOST_FILES:
-                break
-    read = list(place)
-    times = len(lines) / max(len(read), 1)
-    pool = Pool(read, times, _more(lines, chosen, query))
+def _ranked(
+    roots: Sequence[str], lines: Mapping[str, list[Line]], scanned: Sequence[str], query: Query, context: Context
+) -> list[tuple[str, Ranked]]:
+    """Read the most promising files, and rank their memories; each once in its store."""
+    known, filters = set(roots), read_filters(Store(roots[0], context), query)
+    places = {path: (root, _inside(path, root)) for path in sorted(lines) for root in [_root_of(path, known)]}
+    fitting = [path for path, (_, name) in places.items() if is_searched(name) and filters.allow_path(name)]
+    chosen, more = choose_files({path: lines[path] for path in fitting}, query.terms, scanned, MOST_FILES)
+    place = {Units(name, read_file(root, name)): root for root, name in map(places.__getitem__, chosen)}
+    pool = Pool([*place], len(lines) / max(len(place), 1), more)
     ranked = [item for item in rank(pool, query) if fits(item, query, filters)]
     ranked.sort(key=lambda item: -item.score)
     by_store: dict[str, list[Ranked]] = {}
@@ -199,18 +161,8 @@ def _ranked(roots: Sequence[str], lines: Lines, query: Query, context: Context) 
     return sorted(each, key=lambda pair: (-pair[1].score, pair[0]))
 
 
-def _more(lines: Mapping[str, set[str]], chosen: Iterable[str], query: Query) -> list[float]:
-    """Return for each term how many times more files have it than those that are read."""
-    read = [lines[path] for path in chosen]
-    more = []
-    for term in query.terms:
-        needles = [needle.text for needle in term.needles]
-
-        def has(texts: set[str], needles: Sequence[str] = needles) -> bool:
-            return any(text in needle for text in texts for needle in needles)
-
-        more.append(max(sum(map(has, lines.values())) / max(sum(map(has, read)), 1), 1.0))
-    return more
+def _inside(path: str, root: str) -> str:
+    return os.path.relpath(path, root).replace(os.sep, "/")
 
 
 def _answer(

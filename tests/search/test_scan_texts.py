@@ -41,10 +41,10 @@ def asked(shelf, query, **options):
 
 @pytest.mark.parametrize("with_rg", [True, False])
 def test_words_are_found_without_a_look_at_other_files(large, monkeypatch, with_rg):
-    if with_rg and make_rg(large.store) is None:
+    if with_rg and make_rg(large.store.context) is None:
         pytest.skip("rg is not installed")
     if not with_rg:
-        monkeypatch.setattr("gitmem.search.sources.make_rg", lambda store: None)
+        monkeypatch.setattr("gitmem.search.sources.make_rg", lambda context: None)
     monkeypatch.setattr(sources, "list_paths", None)
 
     assert asked(large, "ZEBRA") == ["knowledge/0/part-007.md"]

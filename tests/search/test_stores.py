@@ -50,7 +50,7 @@ def test_a_hit_of_any_store_names_its_store_the_best_first(make, context, tmp_pa
     two = make("nested/two", fact("Deploy the frontend with rsync."), fact("Cache for an hour."))
     make("three", fact("Paint the shed green."))
     if not with_rg:
-        monkeypatch.setattr("gitmem.search.stores.find_program", lambda *_: None)
+        monkeypatch.setattr("gitmem.search.stores.make_rg", lambda _: None)
     roots = find_stores(str(tmp_path / "projects"), context.home)
     assert len(roots) == 3
     found = search_stores(roots, context, "how do we deploy billing")
