@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from heapq import nlargest
 from itertools import takewhile
@@ -21,10 +22,6 @@ from gitmem.text.data import files_of, languages, matcher, rows, table, words
 from gitmem.text.sentences import mask_code
 from gitmem.text.stems import hangul_stem, keywords, stem
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _RELATED = 1 / 3  # share of the fewer keywords; facts with less in common are about different things
 _LONGEST = 400  # characters of a statement

@@ -8,6 +8,7 @@ ids, by the memory it was learned from, or by its words.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from gitmem.document.entry import (
@@ -17,6 +18,7 @@ from gitmem.document.entry import (
     RECENT_CONTEXT,
     STATE,
     Entry,
+    FoundEntry,
     find_entries,
     render_entry,
     replace_entry,
@@ -24,19 +26,10 @@ from gitmem.document.entry import (
 )
 from gitmem.document.ids import ID_FORM, is_fact_id, tail_of
 from gitmem.facts import validity
-from gitmem.facts.fact import FactKind, fact_id
-from gitmem.facts.validity import Standing, what_holds
+from gitmem.facts.fact import Fact, FactKind, fact_id
+from gitmem.facts.validity import FactPlace, Standing, Status, what_holds
+from gitmem.platform.clock import datetime
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
-
-    from gitmem.document.entry import FoundEntry
-    from gitmem.facts.fact import Fact
-    from gitmem.facts.validity import FactPlace, Status
-
 
 SHORTEST = 12  # characters of a statement that is known by its words alone
 _FEW = 3  # words of a statement whose first and last may be parts of other words

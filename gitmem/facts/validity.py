@@ -7,16 +7,13 @@ every machine. A session that starts loads this, so it stays light.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import StrEnum
 
 from gitmem.document.message import one_line
 from gitmem.facts.fact import BINDING, MAX_DESCRIPTION, Fact, FactKind, FactStatus, fact_keywords
+from gitmem.platform.clock import datetime
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-    from datetime import datetime
 
 
 def ended(fact: Fact, now: datetime, why: str = "") -> Fact:

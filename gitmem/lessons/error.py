@@ -8,17 +8,13 @@ what changes from run to run, the names it speaks of, and the frames of the proj
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 
 from gitmem.text.data import table
 from gitmem.text.stems import stop_words
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 MATCH = 0.5  # the least score of the same error (docs/spec.md, M3)
 MAX_ERRORS = 3  # of one output

@@ -7,6 +7,8 @@ the agent's own sentence about the error counts, or nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 
 from gitmem.document.message import one_line
 from gitmem.facts.compare import stems_of
@@ -14,18 +16,10 @@ from gitmem.lessons.error import ErrorSignature, is_again, mask, read_errors
 from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import bare, effects_before, environment, only_reads, told_error, works_now
-from gitmem.sessions.turns import effect_of, human_text, program
+from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, program
 from gitmem.text.data import matcher
 from gitmem.text.sentences import split
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import datetime
-
-    from gitmem.sessions.turns import Failure, Turn
-
 
 _LONGEST = 400  # characters of a mend
 _SENTENCE = 240  # characters of a sentence

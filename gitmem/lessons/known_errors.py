@@ -24,16 +24,12 @@ from gitmem.lessons.usage_log import (
     total,
     usefulness_of,
 )
-from gitmem.store.headers import Header, read_headers
+from gitmem.store.headers import Bounds, Header, read_headers
 from gitmem.store.known_facts import marked
+from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from gitmem.store.headers import Bounds
-    from gitmem.store.store import Store
 
 
 def counts(store: Store) -> dict[str, Count]:

@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
 
 from gitmem.document.document import Document, as_moment, as_texts, flow, plain_value
+from gitmem.sessions.turns import Turn
 from gitmem.text.data import table
 from gitmem.text.sentences import at_least
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from gitmem.sessions.turns import Turn
-
 
 FOLDER = "patterns/project"
 KIND = "knowledge"

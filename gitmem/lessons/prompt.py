@@ -6,6 +6,7 @@ Only words are compared: embedding the prompt would take longer than a prompt ma
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from gitmem.document.ids import BUGS, tail_of
@@ -13,23 +14,16 @@ from gitmem.history.authors import People
 from gitmem.lessons.usage_log import HOWS, PROMPT, GivenText, known_to, note_asked
 from gitmem.search.engine import answer, with_authors
 from gitmem.search.files import LINKED
-from gitmem.search.query import INSIDE, fold, parse_query
+from gitmem.search.hits import Hit
+from gitmem.search.query import INSIDE, Term, fold, parse_query
 from gitmem.search.recall import hit_head
 from gitmem.search.units import bare_text, fields_in
 from gitmem.sessions.exchange import OUTCOME
 from gitmem.sessions.turns import TaskType, asks_back, classify, follows_up, human_text, is_trivial
+from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from gitmem.search.hits import Hit
-    from gitmem.search.query import Term
-    from gitmem.store.store import Store
-
 
 _BEFORE, _AFTER = 0.5, 0.3  # of a line's words count for the lines after and before it
 _WIDE = 200  # characters from which a line is split into sentences

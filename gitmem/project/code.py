@@ -12,27 +12,20 @@ import os
 import re
 import time
 import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 
 from gitmem.errors import GitmemError
+from gitmem.facts.fact import Fact
 from gitmem.facts.validity import FactPlace, Ground, Sight, ground_of, lines_stand
-from gitmem.git.objects import Objects, blob_id, tree_changes
+from gitmem.git.objects import Info, Objects, blob_id, tree_changes
 from gitmem.git.process import filters_off
 from gitmem.git.repository import Layout, Repository, is_object_id, read_refs
 from gitmem.platform.clock import time_limit
 from gitmem.platform.safe_open import read_json, read_text, write_json
-from gitmem.project.state import COMMIT, LINE_BREAKS, SHORT, is_file
+from gitmem.project.state import COMMIT, LINE_BREAKS, SHORT, ProjectCode, is_file
 from gitmem.project.state import read_text as read_project_file
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from gitmem.facts.fact import Fact
-    from gitmem.git.objects import Info
-    from gitmem.project.state import ProjectCode
-
 
 _BLOB = 12  # digits of a blob's id
 _ITEM = re.compile(r"(?P<blob>[0-9a-f]{12}):(?P<lines>(?:[0-9a-f]{8}(?:\.(?=[0-9a-f]))?)*) (?P<path>[^\n\r\0]+)")

@@ -10,9 +10,11 @@ import os
 import re
 import stat
 import time
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from gitmem.errors import GitmemError, RefusedError
+from gitmem.facts.fact import Fact
 from gitmem.git.process import Git, filters_off
 from gitmem.git.repository import common_dir_of, linked_git_dir
 from gitmem.git.trust import check_owner
@@ -20,13 +22,6 @@ from gitmem.platform.clock import UTC, datetime
 from gitmem.platform.safe_open import enter, read_open, split
 from gitmem.platform.spawn import Child, ExpiredError
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Self
-
-    from gitmem.facts.fact import Fact
 
 
 def work_tree_of(folder: str) -> tuple[str, str]:
@@ -239,7 +234,7 @@ class ProjectQuestions:
                 off = filters_off(git, common_dir_of(git_dir), SECONDS)
                 self._processes += (git.spawn(*command, env=off) for command in _COMMANDS)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> ProjectQuestions:
         return self
 
     def __exit__(self, *exc: object) -> None:
