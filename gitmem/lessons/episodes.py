@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import zip_longest
 
@@ -145,13 +145,17 @@ def episodes_of(
     tasks = tasks_in(turns)
     ends = [task[0].started for task in tasks[1:]]
     for task, end in zip_longest(tasks, ends):
-        known = [turn for turn in task if tail_of(turn.exchange_id) in by_tail]
-        if known:
-            own = [by_tail[tail_of(turn.exchange_id)] for turn in known]
+        own = [
+            (turn, by_tail[tail_of(turn.exchange_id)], human_text(after.prompt) if after else "")
+            for turn in task
+            if tail_of(turn.exchange_id) in by_tail
+            for after in (following.get(turn.key),)
+        ]
+        if own:
             keys = {turn.key for turn in task}
             notes = [one for one in working if one.task is not None and one.task.turn in keys]
             tokens = sum(more for at, more in grown if at >= task[0].started and (end is None or at < end))
-            episode = _Task(task, known, own, following).episode(link, notes, project)
+            episode = _episode_of(task, own, link, notes, project)
             if _is_work(episode, task):
                 found.append(episode._replace(tokens=tokens))
     return found
@@ -182,102 +186,96 @@ def noting_growth(records: Iterable[Record], grown: list[tuple[datetime, int]]) 
         yield record
 
 
-class _Task:
-    """The turns of a task, the exchanges among them, and what the person said after each."""
+_Told = tuple[Turn, Exchange, str]  # a turn of a task, its exchange, and what the person said after it
 
-    def __init__(
-        self, turns: Sequence[Turn], known: Sequence[Turn], own: Sequence[Exchange], following: Mapping[str, Turn]
-    ) -> None:
-        self._turns = turns
-        self._own = list(zip(known, own, strict=True))
-        # Of this task only: of all tasks, these would be a copy of all prompts.
-        self._said = {
-            turn.key: human_text(following[turn.key].prompt) if turn.key in following else "" for turn in known
-        }
 
-    def episode(self, link: str, notes: Sequence[Notes], project: str) -> Episode:
-        """Return the episode of this task."""
-        first, exchanges = self._turns[0], [exchange for _, exchange in self._own]
-        sights = find_occurrences(self._turns, project)
-        request = human_text(first.prompt) or exchanges[0].summary
-        task = one_line(headline(request, _TASK), _TASK)
-        tests = verdict_of(run for turn in self._turns for run in turn.runs)
-        errors, scopes = _errors(sights), [turn.scope for turn in self._turns]
-        outcome = self._outcome(notes, tests)
-        return Episode(
-            id=episode_id(first.session, exchanges[0].id),
-            session=first.session,
-            host=first.host,
-            created=first.started,
-            ended=max(turn.ended for turn in self._turns),
-            type=classify(request),
-            task=task,
-            outcome=outcome,
-            exchanges=tuple(exchange.id for exchange in exchanges),
-            links=tuple(_link(exchange, link) for exchange in exchanges),
-            files=tuple(dict.fromkeys(file for exchange in exchanges for file in exchange.files))[:_MAX_FILES],
-            errors=errors,
-            steps=sum(turn.tools for turn in self._turns),
-            seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in self._turns)),
-            mended_in=max((sight.seconds for sight in sights if sight.works), default=0),
-            tools=tuple(Counter(tool for turn in self._turns for tool in turn.used).most_common(_MAX_TOOLS)),
-            problem=one_line(title_of(errors[0]), _LINE) if errors else task,
-            solution="" if outcome is Outcome.FAILED else self._solution(),
-            plan=_plan(notes),
-            decisions=_lines(
-                decision.text + (f" ({decision.reason})" if decision.reason else "")
-                for memory in notes
-                for decision in memory.decisions
-            ),
-            changes=_lines(headline(said, _LINE) for turn, said in self._answered()[:-1] if _turned(turn, said)),
-            gotchas=self._gotchas(sights),
-            tips=_tips(sights, notes),
-            scope=tuple(dict.fromkeys(scopes)) if all(scopes) else (),
-        )
+def _episode_of(
+    turns: Sequence[Turn], own: Sequence[_Told], link: str, notes: Sequence[Notes], project: str
+) -> Episode:
+    """Return the episode of a task."""
+    first, exchanges = turns[0], [exchange for _, exchange, _ in own]
+    sights = find_occurrences(turns, project)
+    request = human_text(first.prompt) or exchanges[0].summary
+    task = one_line(headline(request, _TASK), _TASK)
+    tests = verdict_of(run for turn in turns for run in turn.runs)
+    errors, scopes = _errors(sights), [turn.scope for turn in turns]
+    outcome = _outcome(turns, own, notes, tests)
+    return Episode(
+        id=episode_id(first.session, exchanges[0].id),
+        session=first.session,
+        host=first.host,
+        created=first.started,
+        ended=max(turn.ended for turn in turns),
+        type=classify(request),
+        task=task,
+        outcome=outcome,
+        exchanges=tuple(exchange.id for exchange in exchanges),
+        links=tuple(_link(exchange, link) for exchange in exchanges),
+        files=tuple(dict.fromkeys(file for exchange in exchanges for file in exchange.files))[:_MAX_FILES],
+        errors=errors,
+        steps=sum(turn.tools for turn in turns),
+        seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in turns)),
+        mended_in=max((sight.seconds for sight in sights if sight.works), default=0),
+        tools=tuple(Counter(tool for turn in turns for tool in turn.used).most_common(_MAX_TOOLS)),
+        problem=one_line(title_of(errors[0]), _LINE) if errors else task,
+        solution="" if outcome is Outcome.FAILED else _solution(own),
+        plan=_plan(notes),
+        decisions=_lines(
+            decision.text + (f" ({decision.reason})" if decision.reason else "")
+            for memory in notes
+            for decision in memory.decisions
+        ),
+        changes=_lines(headline(said, _LINE) for turn, _, said in own[:-1] if _turned(turn, said)),
+        gotchas=_gotchas(own, sights),
+        tips=_tips(sights, notes),
+        scope=tuple(dict.fromkeys(scopes)) if all(scopes) else (),
+    )
 
-    def _answered(self) -> list[tuple[Turn, str]]:
-        return [(turn, self._said[turn.key]) for turn, _ in self._own]
 
-    def _outcome(self, notes: Sequence[Notes], tests: Outcome | None) -> Outcome | None:
-        """Return the outcome that a note, the person's words, tests or a commit show, None without any."""
-        if notes and notes[-1].task is not None and notes[-1].task.status is TaskStatus.ABANDONED:
-            return Outcome.FAILED
-        last, said = self._answered()[-1]
-        judged = judge_outcome(last, said)
-        if judged is Outcome.INTERRUPTED:
-            return judged
-        if reaction := reaction_of(last, said):
-            return reaction
-        if not said and len(self._own) > 1 and reaction_of(*self._answered()[-2]) is Outcome.SUCCESS:
-            return Outcome.SUCCESS  # thanks stay if only a follow-up came after them
-        if tests is Outcome.FAILED or judged is Outcome.FAILED:
-            return Outcome.FAILED
-        return Outcome.SUCCESS if tests or any(map(_committed, self._turns)) else None
+def _outcome(
+    turns: Sequence[Turn], own: Sequence[_Told], notes: Sequence[Notes], tests: Outcome | None
+) -> Outcome | None:
+    """Return the outcome that a note, the person's words, tests or a commit show, None without any."""
+    if notes and notes[-1].task is not None and notes[-1].task.status is TaskStatus.ABANDONED:
+        return Outcome.FAILED
+    last, _, said = own[-1]
+    judged = judge_outcome(last, said)
+    if judged is Outcome.INTERRUPTED:
+        return judged
+    if reaction := reaction_of(last, said):
+        return reaction
+    if not said and len(own) > 1 and reaction_of(own[-2][0], own[-2][2]) is Outcome.SUCCESS:
+        return Outcome.SUCCESS  # thanks stay if only a follow-up came after them
+    if tests is Outcome.FAILED or judged is Outcome.FAILED:
+        return Outcome.FAILED
+    return Outcome.SUCCESS if tests or any(map(_committed, turns)) else None
 
-    def _solution(self) -> str:
-        """Return what the last exchanges that changed something came to, without any what the last one said.
 
-        Results that the person rejected, answers that the person doubted or that offer a choice are none, nor are names
-        of changed files alone.
-        """
-        own = [(turn, exchange.summary, reaction_of(turn, self._said[turn.key])) for turn, exchange in self._own]
-        good = [one for one in own if one[0].answer and not one[0].interrupted and one[2] is not Outcome.FAILED]
-        told = [one for one in good if not names_only_files(one[1])]
-        changed = [summary for turn, summary, _ in told if turn.files or _committed(turn)]
-        said = [summary for turn, summary, met in told if met is not Outcome.PARTIAL and not offers(turn.answer)]
-        return "; ".join(one_line(one, _LINE) for one in dict.fromkeys(changed[-_RESULTS:] or said[-1:]))
+def _solution(own: Sequence[_Told]) -> str:
+    """Return what the last exchanges that changed something came to, without any what the last one said.
 
-    def _gotchas(self, sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
-        """Return attempts that did not help, unmended errors, and results that the person clearly rejected."""
-        lines = []
-        for sight in sights:
-            title = one_line(title_of(sight.error), _SUMMARY)
-            lines += [f"{title}: {tried} did not help" for tried in sight.tried]
-            lines += [] if sight.works else [f"{title}{UNMENDED}"]
-        for turn, exchange in self._own:
-            if turn.answer and rejects(turn, self._said[turn.key]):
-                lines.append(f"{REJECTED}{one_line(exchange.summary, _SUMMARY)}")
-        return _lines(lines)
+    Results that the person rejected, answers that the person doubted or that offer a choice are none, nor are names
+    of changed files alone.
+    """
+    met = [(turn, exchange.summary, reaction_of(turn, said)) for turn, exchange, said in own]
+    good = [one for one in met if one[0].answer and not one[0].interrupted and one[2] is not Outcome.FAILED]
+    told = [one for one in good if not names_only_files(one[1])]
+    changed = [summary for turn, summary, _ in told if turn.files or _committed(turn)]
+    said = [summary for turn, summary, met in told if met is not Outcome.PARTIAL and not offers(turn.answer)]
+    return "; ".join(one_line(one, _LINE) for one in dict.fromkeys(changed[-_RESULTS:] or said[-1:]))
+
+
+def _gotchas(own: Sequence[_Told], sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
+    """Return attempts that did not help, unmended errors, and results that the person clearly rejected."""
+    lines = []
+    for sight in sights:
+        title = one_line(title_of(sight.error), _SUMMARY)
+        lines += [f"{title}: {tried} did not help" for tried in sight.tried]
+        lines += [] if sight.works else [f"{title}{UNMENDED}"]
+    for turn, exchange, said in own:
+        if turn.answer and rejects(turn, said):
+            lines.append(f"{REJECTED}{one_line(exchange.summary, _SUMMARY)}")
+    return _lines(lines)
 
 
 def _turned(turn: Turn, said: str) -> bool:
