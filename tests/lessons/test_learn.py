@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.config import Config
 from gitmem.history.undo import undo
 from gitmem.lessons.episode import similar
 from gitmem.lessons.episodes import save_episodes
 from gitmem.lessons.error import MATCH
 from gitmem.lessons.guide import guide
 from gitmem.lessons.known_errors import known_patterns, match
-from gitmem.lessons.learn import learn_bugs, learn_lessons
+from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs, learn_lessons, mark_stale
+from gitmem.lessons.outcome_counts import add_told
+from gitmem.project.state import Past, ProjectCommit
 from gitmem.sessions.end import replay
 from gitmem.sessions.exchanges import save_exchanges
 from gitmem.sessions.turns import Failure, Turn
@@ -23,12 +26,12 @@ AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No 
 OTHER = "ModuleNotFoundError: No module named 'redis'"
 
 
-def failed(desk, session: str, error: str, mend: str = "", *, command: str = "pytest -q", learned=learn_bugs) -> Turn:
+def failed(desk, session: str, error: str, mend: str = "", *, files: tuple[str, ...] = (), learned=learn_bugs) -> Turn:
     """Have a session end in which this failed and perhaps was mended."""
     desk.clock.now += timedelta(days=1)
     at = desk.clock.now
-    failure = Failure(at, "Bash", "", command, error, command if mend else "", mend)
-    turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", "Done.", (), (failure,), closed=True)
+    failure = Failure(at, "Bash", "", "pytest -q", error, "pytest -q" if mend else "", mend)
+    turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", "Done.", files, (failure,), closed=True)
     desk.store = Store(desk.store.root, desk.store.context)
     learned(desk.store, session, "claude-code", [turn])
     return turn
@@ -151,3 +154,44 @@ def test_a_mend_and_an_episode_of_a_part_are_told_there_and_above_and_not_beside
     assert known_patterns(desk.store)[0].scope == ("a", "b")
     ended("s-3", ".")
     assert (known_patterns(desk.store)[0].scope, told("b")[:2]) == ((), (1, 2))
+
+
+def unused(desk) -> tuple[str, ...]:
+    return clean_up(Store(desk.store.root, desk.store.context), dry_run=True).patterns
+
+
+def test_unused_for_90_days_under_the_least_count(desk):
+    assert (UNUSED_DAYS, Config().cleanup.min_usage_count) == (90, 2)  # the numbers of the design
+    failed(desk, "s-1", OTHER, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    desk.clock.now += timedelta(days=90)
+    assert unused(desk) == ()
+    desk.clock.now += timedelta(seconds=1)
+    assert unused(desk) == (pattern.path,)
+    add_told(desk.store, {pattern.id: {"2026-01-01": None}}, "Count")
+    assert unused(desk) == ()
+    desk.clock.now -= timedelta(days=80)
+    failed(desk, "s-2", OTHER, "uv sync")
+    desk.clock.now += timedelta(days=100)
+    assert unused(desk) == ()
+
+
+def test_a_pattern_whose_files_changed_a_lot_is_marked_until_it_comes_again(desk, bare_git):
+    failed(desk, "s-1", OTHER, "uv sync", files=("a.py", "b.py", "c.py"))
+    later = desk.clock.now + timedelta(hours=1)
+
+    def past(*files: str) -> Past:
+        return Past("c0", ("a.py", "b.py", "c.py"), tuple(ProjectCommit("c", later, "x", files) for _ in range(5)))
+
+    assert mark_stale(desk.store, past("a.py")) is None  # one of three
+    assert mark_stale(desk.store, Past("c0", ("a.py",), past("a.py", "b.py").commits[:4])) is None
+    assert mark_stale(desk.store, past("a.py", "b.py"))
+    [pattern] = known_patterns(desk.store)
+    assert pattern.stale
+    assert mark_stale(desk.store, past("a.py", "b.py")) is None
+    desk.clock.now += timedelta(days=1)
+    failed(desk, "s-2", OTHER, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    assert not pattern.stale
+    assert "stale" not in desk.text(pattern.path)
+    assert bare_git(Path(desk.store.root), "status", "--porcelain") == ""

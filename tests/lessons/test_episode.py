@@ -1,49 +1,16 @@
-"""Counts of machines add up, weigh what is found, and say what may go (spec M2, M5)."""
+"""Which episodes are like a task or have its error: what helped comes first (spec M2)."""
 
 from datetime import timedelta
-from math import log
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from gitmem.lessons.episode import episode_paths, read_episode, render_episode, similar, weigh
-from gitmem.lessons.error import MATCH
+from gitmem.lessons.episode import episode_paths, read_episode, render_episode, similar
 from gitmem.lessons.known_errors import counts
-from gitmem.lessons.learn import RETRIEVALS, UNUSED_DAYS
 from gitmem.lessons.outcome_counts import add_told, judge, machine_path
-from gitmem.lessons.usage_log import ALPHA, BEGINS, USELESS, Count, moving_average, parse_counts, total, with_told
+from gitmem.lessons.usage_log import Count
 from gitmem.sessions.end import replay
 from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.working import CONFIRMED, MAX_DISCOVERIES, MAX_ERRORS, MAX_RESULTS
-
-verdicts = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]))
-tellings = st.dictionaries(st.sampled_from(["e1", "e2"]), st.dictionaries(st.sampled_from("abcd"), verdicts))
-
-
-def test_numbers_of_the_design():
-    assert (ALPHA, BEGINS, USELESS, RETRIEVALS) == (0.3, 0.5, 0.3, 2)
-    assert (MATCH, CONFIRMED, UNUSED_DAYS) == (0.5, 0.9, 90)
-    assert (MAX_RESULTS, MAX_ERRORS, MAX_DISCOVERIES) == (10, 5, 10)
-    assert moving_average([1.0]) == pytest.approx(0.65)
-    assert moving_average([0.0, 0.0]) == pytest.approx(0.245)
-    assert weigh(2.0, Count(1, 0.65)) == pytest.approx(2.0 * 0.65 * (1 + log(2)))
-
-
-@given(tellings, tellings, tellings)
-def test_joining_machines_is_the_same_in_any_order_and_twice(one, two, three):
-    files = [with_told(b"", told) for told in (one, two, three)]
-    assert total(files) == total(files[::-1]) == total([*files, *files])
-    joined = with_told(with_told(files[0], two), three)
-    assert total([joined]) == total(files)
-    assert with_told(joined, two) == joined
-
-
-@pytest.mark.parametrize("data", [b"[", b"[]", b'{"a": 1}', b'{"a": {"b": true}}', b"\xff"])
-def test_a_file_that_says_nothing_counts_nothing(data):
-    assert not any(count.usefulness != BEGINS for count in total([data]).values())
-    assert set(parse_counts(data)) <= {"a"}
 
 
 def test_what_helped_comes_first_and_an_error_finds_the_episode_that_mended_it(desk, recorder, bare_git):
