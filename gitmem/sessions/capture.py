@@ -16,6 +16,7 @@ from functools import partial
 from gitmem.document.document import Document
 from gitmem.document.entry import (
     CURRENT_STATE,
+    RECENT_CONTEXT,
     STATE,
     clean_text,
     entries_in,
@@ -209,7 +210,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if remembered is None:
         return []
     book = FactBook(store, transaction)
-    changes, ids = log_changes(transaction, store, remembered.daily, turn.session, goes_on=not turn.prompt)
+    changes, ids = log_changes(transaction, store, (remembered.logged,), turn.session, goes_on=not turn.prompt)
     if turn.closed and not changes:
         return []  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
@@ -218,7 +219,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
         state = book.as_of_now(remembered.state, turn.exchange_id)
         remembered = remembered._replace(state=state._replace(tags=(*state.tags, _whose(store, book, turn))))
     changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
-    entries = dict.fromkeys((*(placed.entry.id for placed in remembered.memory), *ids))
+    entries = dict.fromkeys([*([remembered.told.id] if remembered.told else []), *ids])
     message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
     transaction.commit(message, changes, when=turn.ended)
     return [archive] if archive else []
@@ -235,11 +236,16 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
     )
     if remembered is None:
         return None
-    exchange, memory = remembered.daily[0], memory_text(transaction)
-    saved = _saved_entry(transaction, store, exchange, exchange.entry.tags)
-    if turn.prompt and saved and split_fields(saved[1]).answer:  # memory.md has it, or had it
-        remembered = remembered._replace(memory=(), state=None)
-    return remembered if turn.prompt else _continued(memory, turn, remembered)
+    saved = _saved_entry(transaction, store, remembered.logged, remembered.logged.entry.tags)
+    if turn.prompt:
+        known = saved and split_fields(saved[1]).answer  # memory.md has it, or had it
+        return remembered._replace(told=None, state=None) if known else remembered
+    before = find_by_digest(memory_text(transaction), tail_of(turn.exchange_id))
+    if before is None:
+        return remembered
+    told = remembered.told  # the turn continues a saved one: one exchange for both, without a new state
+    joined = told._replace(text=joined_exchange(before.entry.text, told.text)) if told else None
+    return remembered._replace(told=joined, state=None)
 
 
 def save_entries(
@@ -276,18 +282,6 @@ def _with(data: bytes, entries: Iterable[Placed]) -> bytes:
     return document.with_body(body).render()
 
 
-def _continued(memory: str, turn: Turn, remembered: Remembered) -> Remembered:
-    """Return the entries of a turn that continues a saved one: one exchange for both, without a new state."""
-    before = find_by_digest(memory, tail_of(turn.exchange_id))
-    if before is None:
-        return remembered
-    joined = (
-        placed._replace(entry=placed.entry._replace(text=joined_exchange(before.entry.text, placed.entry.text)))
-        for placed in remembered.memory
-    )
-    return remembered._replace(memory=tuple(joined), state=None)
-
-
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:
     """Return the tag of a state: of the person, known by name and address, else of the machine, and of the branch."""
     person = store.identity().result()
@@ -303,8 +297,10 @@ def _with_remembered(data: bytes, remembered: Remembered) -> bytes:
 
     A state without a person is of an older gitmem: any replaces it.
     """
-    document = Document.parse(_with(data, remembered.memory))
+    document = Document.parse(data)
     body = document.body
+    if remembered.told is not None:
+        body = put_entry(body, RECENT_CONTEXT, remembered.told, document.newline)
     if remembered.state is not None:
         every = [entry for entry in entries_in(body, CURRENT_STATE) if entry.entry.label == STATE]
         whose = remembered.state.tags[-1:]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gitmem.document.entry import RECENT_CONTEXT, STATE, TIMELINE, Entry, MemoryType, clean_text
+from gitmem.document.entry import STATE, TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import scope_tags, session_tag
 from gitmem.sessions.events import PLACE
 from gitmem.sessions.exchange import (
@@ -74,8 +74,8 @@ _AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:
 class Remembered(Value):
     """The entries of a turn for the daily log and for `memory.md`, and the subject of its commit."""
 
-    daily: tuple[Placed, ...]
-    memory: tuple[Placed, ...]
+    logged: Placed
+    told: Entry | None
     state: Entry | None
     subject: str
 
@@ -100,14 +100,11 @@ def remember(
     turn, asked, done, files = read
     text = clean_text(render_fields(fields_of(turn, asked, done, files, answer_chars)))
     logged = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
-    daily = (Placed(TIMELINE, logged, turn.started),)
     head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
-    memory: tuple[Placed, ...] = ()
-    state = None
-    if exchange and _is_told(turn, done):
-        memory = (Placed(RECENT_CONTEXT, _exchange(turn, asked, done, files), turn.ended),)
-        state = _state(turn, head, files)
-    return Remembered(daily, memory, state, f"{EXCHANGE}: {head}")
+    is_told = exchange and _is_told(turn, done)
+    told = _exchange(turn, asked, done, files) if is_told else None
+    state = _state(turn, head, files) if is_told else None
+    return Remembered(Placed(TIMELINE, logged, turn.started), told, state, f"{EXCHANGE}: {head}")
 
 
 def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = ()) -> Entry | None:

@@ -388,13 +388,10 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
     if not turns:
         return ()
     from gitmem.document.entry import render_entry
-    from gitmem.sessions.entries import remember
-    from gitmem.sessions.exchange import EXCHANGE
+    from gitmem.sessions.entries import exchange_of
     from gitmem.sessions.read import redacted
 
-    texts: list[str] = []
-    for turn in turns:
-        remembered = remember(redacted(turn, store), (os.path.dirname(store.root), turn.cwd))
-        entries = [placed.entry for placed in remembered.memory] if remembered else []
-        texts += [render_entry(entry).rstrip() for entry in entries if entry.label == EXCHANGE]
+    folder = os.path.dirname(store.root)
+    entries = (exchange_of(redacted(turn, store), (folder, turn.cwd)) for turn in turns)
+    texts = [render_entry(entry).rstrip() for entry in entries if entry]
     return tuple(_brief(without_ids(text)) for text in texts if _of_here(text, store.here))
