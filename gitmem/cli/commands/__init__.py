@@ -52,9 +52,8 @@ _OF_MODULES = {  # more than the one of its name
     "serve": "mcp web",
     "show": "at",
     "status": "stats path",
-    "stores": "init clone join trust remote private pause resume promote demote",
+    "stores": "init clone join trust remote private pause resume promote demote sync propose export backup restore",
     "summaries": "summary summarize judge",
-    "sync": "propose export backup restore",
     "task": "guide",
     "upkeep": "check consolidate reindex maintain doctor",
 }

@@ -9,7 +9,7 @@ from functools import partial
 
 from gitmem.cli import output
 from gitmem.cli.app import App, read_date
-from gitmem.cli.document import FILES, named_path, refuse_folder
+from gitmem.cli.commands.show import FILES, named_path, refuse_folder
 from gitmem.cli.output import SHORT, commit_value
 from gitmem.document.message import Op
 from gitmem.errors import NotFoundError, UsageError

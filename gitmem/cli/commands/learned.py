@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import OWN, App
-from gitmem.cli.document import (
+from gitmem.cli.commands.show import (
     as_it_stands,
     episode_value,
     fact_state,

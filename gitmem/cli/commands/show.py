@@ -1,32 +1,49 @@
-"""Show documents, entries, facts and commits, as they are or were."""
+"""Show documents, entries, facts, episodes, bug patterns and commits, as they are or were, by any of their names."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import re
+import unicodedata
+from collections.abc import Mapping
 from datetime import timedelta
 
 from gitmem.cli import output
 from gitmem.cli.app import App
-from gitmem.cli.document import FILES, named_path, refuse_folder, show_episode, show_fact, show_pattern
-from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, daily_path, is_fact_id, is_id, is_timed
+from gitmem.cli.output import place_lines
+from gitmem.document.ids import (
+    ALPHABET,
+    FACT_LETTERS,
+    MEMORY,
+    check_path,
+    daily_path,
+    id_in,
+    is_fact_id,
+    is_id,
+    is_timed,
+)
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.facts.edit import find_fact
+from gitmem.facts.edit import find_fact, read_fact
 from gitmem.facts.fact import Fact
+from gitmem.facts.validity import Status
 from gitmem.git.log import show
 from gitmem.history.authors import People
 from gitmem.history.named import named
 from gitmem.history.origin import find_entry
 from gitmem.history.records import difference, last_version, read_records, resolve
 from gitmem.lessons.episode import LETTER as EPISODE_LETTER
+from gitmem.lessons.episode import Episode, episode_paths, read_episode
+from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.pattern import LETTER as BUG_LETTER
-from gitmem.store.known_facts import marked
+from gitmem.lessons.pattern import BugPattern
+from gitmem.lessons.usage_log import Count
+from gitmem.store.known_facts import facts_for, marked, standing_of
 from gitmem.store.store import Store
-from gitmem.text.terminal import plain
+from gitmem.text.sentences import age, count
+from gitmem.text.terminal import fields, plain
 
 _FACT = re.compile(rf"\^?[{FACT_LETTERS}][{ALPHABET}]+")
-_SHOWN = {EPISODE_LETTER: show_episode, BUG_LETTER: show_pattern}
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
@@ -127,23 +144,16 @@ def _past_file(store: Store, text: str) -> tuple[str, bytes] | None:
 
 def _show_id(args: argparse.Namespace, app: App, store: Store, identifier: str) -> None:
     """Print the episode, the bug pattern or the entry of an id."""
-    if is_timed(identifier) or identifier[0] not in _SHOWN:
-        _show_entry(args, app, store, identifier)
-    else:
-        _SHOWN[identifier[0]](store, identifier, args, app)
-
-
-def _show_entry(args: argparse.Namespace, app: App, store: Store, identifier: str) -> None:
+    kind = "" if is_timed(identifier) else identifier[0]
+    if kind in {EPISODE_LETTER, BUG_LETTER}:
+        (show_episode if kind == EPISODE_LETTER else show_pattern)(store, identifier, args, app)
+        return
     entry = find_entry(store, identifier)
     whose = People(store).whose(identifier)
     words = marked(store, entry.entry.text, identifier)
     entry = entry._replace(entry=entry.entry._replace(text=words), text=marked(store, entry.text))
-    app.answer(
-        args,
-        output.entry_value(entry),
-        output.entry_text(entry) + (f"\nby      {plain(whose)}" if whose else ""),
-        "entry",
-    )
+    text = output.entry_text(entry) + (f"\nby      {plain(whose)}" if whose else "")
+    app.answer(args, output.entry_value(entry), text, "entry")
 
 
 def _readable(store: Store, args: argparse.Namespace, app: App, text: str) -> tuple[str, bytes] | None:
@@ -179,3 +189,216 @@ def run_at(args: argparse.Namespace, app: App) -> None:
         )
     value = about | {"path": path, "text": data.decode("utf-8", "replace")}
     output.answer_bytes(args, app, value, data, f"show {commit[: output.SHORT]}:{path}")
+
+
+_SHORTEST = 4  # characters of an episode's id
+FILES = "'gitmem at HEAD --list' lists the files."
+
+
+def refuse_folder(store: Store, path: str) -> None:
+    """Refuse a path that is a folder.
+
+    Raises:
+        NotFoundError: it is.
+
+    """
+    if os.path.isdir(os.path.join(store.root, path)):
+        raise NotFoundError(f"{path} is a folder.", f"'gitmem at HEAD {path} --list' lists its files.")
+
+
+def named_path(store: Store, args: argparse.Namespace, app: App, text: str) -> str:
+    """Return a path relative to the store for one that is relative to the store, or to the current folder inside it.
+
+    Raises:
+        RefusedError: it leads out of the store, or gitmem would not write a file of this name.
+
+    """
+    here = app.path(args, "")
+    full = os.path.normpath(os.path.join(here, text))
+    inside = _below(store, full)
+    if inside is None and os.path.isabs(text):
+        raise RefusedError(f"{text} is not in the store at {store.root}.", "Name a file of the store.")
+    # In the store's folder `archive`, `memory.md` is still the memory.
+    if inside is None or (_below(store, here) is not None and not os.path.lexists(full)):
+        inside = text
+    # Names that gitmem writes are in this form; a keyboard or a file system may have given another.
+    return check_path(unicodedata.normalize("NFC", inside.rstrip("/")))
+
+
+def _below(store: Store, full: str) -> str | None:
+    """Return an absolute path relative to the store: "" for the store itself, None outside of it."""
+    for root in (store.root, os.path.realpath(store.root)):
+        if full == root:
+            return ""
+        if full.startswith(root + os.sep):
+            return full[len(root) + 1 :].replace(os.sep, "/")
+    return None
+
+
+def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> None:
+    """Print a fact with its origin, the facts it supersedes, and the places of its line."""
+    fact = read_fact(store, known)
+    text = marked(store, fact.text, fact.id)
+    facts = {other.id: other for other in facts_for(store, {known.id})}
+    statuses = standing_of(store, [*facts.values()])
+    known, status = as_it_stands(known, statuses), statuses[known.id]
+    value = {**fact_value(known, status), "text": text, "origin": dict(fact.origin)}
+    value |= fields(fact, "supersedes keywords")
+    try:
+        entry = find_entry(store, known.id)
+    except NotFoundError:  # it has no line
+        entry = None
+    people = People(store)
+    origin, whose = people.origin(known.id), people.whose(known.id)
+    value |= {"author": origin.author if origin else None, **fields(status, "standing successor?")}
+    value["places"] = [fields(place, "path line") for place in entry.places] if entry else []
+    about = (
+        ("kind", known.kind),
+        ("status", fact_state(known, status)),
+        ("holds", _standing(status, facts)),
+        ("since", f"{known.created:%Y-%m-%d}"),
+        ("came", str(origin or "")),
+        ("whose", whose if origin and whose != origin.author else ""),
+        ("confidence", "" if known.confidence is None else f"{known.confidence:g}"),
+        ("origin", ", ".join(f"{key} {value}" for key, value in fact.origin.items())),
+        ("said in", ", ".join(known.sources)),
+        ("files", ", ".join(known.files) + (f" as of {known.commit}" if known.commit else "")),
+        ("branch", known.branch),
+        ("scope", ", ".join(known.scope)),
+        ("supersedes", ", ".join(fact.supersedes)),
+        ("file", known.path),
+    )
+    lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
+    lines += ["", *place_lines(entry)] if entry else []
+    app.answer(args, value, plain("\n".join(lines)), "fact")
+
+
+def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
+    """Return whether a fact holds now, with its successor or the facts that contradict it."""
+    others = (status.successor,) if status.successor else status.disputes
+    named = "; ".join(f"{other} {facts[other].description}" for other in others)
+    place = f", {status.place}" if status.place else ""
+    if status.holds:
+        return f"yes, but it contradicts {named}{place}" if named else f"yes{place}"
+    since = f" since {status.since:%Y-%m-%d}" if status.since else ""
+    return f"no, {status.standing}{since}{f', by {named}' if named else ''}{place}"
+
+
+def fact_value(fact: Fact, status: Status | None = None) -> dict[str, object]:
+    """Return a fact for JSON; `stale` are its files whose lines changed, `place` is what a mark says of its branch."""
+    return {
+        **fields(fact, "id kind status description created updated confidence sources files commit? branch? scope"),
+        "stale": list(status.stale) if status else [],
+        "place": str(status.place) if status and status.place else None,
+        **fields(fact, "review superseded_by? path"),
+    }
+
+
+def as_it_stands(fact: Fact, statuses: Mapping[str, Status]) -> Fact:
+    """Return a fact without the settled contradictions that its file may still name."""
+    return fact._replace(review=statuses[fact.id].disputes) if fact.id in statuses else fact
+
+
+def fact_state(fact: Fact, status: Status | None = None) -> str:
+    """Return how a fact stands, in words."""
+    words = fact.status + (f" by {fact.superseded_by}" if fact.superseded_by else "")
+    words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
+    words += ", pinned" * fact.pinned
+    return f"{words}, {status.place}" if status and status.place else words
+
+
+def show_episode(store: Store, prefix: str, args: argparse.Namespace, app: App) -> None:
+    """Print the episode whose id begins with a text, with what its task took."""
+    episode, path = find_episode(store, prefix)
+    body = named(store, (store.read(path) or b"").decode("utf-8", "replace"), path)
+    value = {**episode_value(episode, path, counts(store).get(episode.id, Count())), "text": body}
+    app.answer(args, value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))), "episode")
+
+
+def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
+    """Return the episode whose id begins with a text, and its path.
+
+    Raises:
+        NotFoundError: there is none, or there are several.
+
+    """
+    wanted = prefix.strip().removeprefix("^").casefold()
+    paths = [path for path in episode_paths(store) if id_in(path).startswith(wanted)]
+    ids = {*map(id_in, paths)}  # a plain git merge may have left two files of one
+    episode = read_episode(store, paths[0]) if len(ids) == 1 and len(wanted) >= _SHORTEST else None
+    if episode is None:
+        reason = "More than one episode begins" if len(ids) > 1 else "There is no episode that begins"
+        raise NotFoundError(f"{reason} with {prefix[:80]!r}.", "'gitmem episodes list' lists them with their ids.")
+    return episode, paths[0]
+
+
+def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) -> None:
+    """Print the bug pattern whose id begins with a text, with the time until it was mended."""
+    from statistics import mean  # takes every other command 10 ms
+
+    patterns = known_patterns(store)
+    these = [one for one in patterns if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
+    if len(these) != 1:
+        raise NotFoundError(
+            f"There is {'more than one' if these else 'no'} pattern {prefix[:80]!r}.",
+            "'gitmem patterns list' lists them with their ids.",
+        )
+    pattern = these[0]
+    paths = (path for path in episode_paths(store) if id_in(path) in pattern.episodes)
+    times = [episode.mended_in for path in paths if (episode := read_episode(store, path)) and episode.mended_in]
+    seconds = mean(times) if times else None
+    value = {**pattern_value(pattern), "mended_in": seconds}
+    text = named(store, "\n".join(_pattern_lines(pattern, seconds)), pattern.path)
+    app.answer(args, value, plain(text), "pattern")
+
+
+def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:
+    """Return an episode as JSON with stable keys."""
+    return {
+        **fields(episode, "id task type"),
+        "outcome": episode.outcome.value if episode.outcome else "",
+        **fields(episode, "created files exchanges seconds tokens mended_in"),
+        "told": count.retrieved,
+        "usefulness": round(count.usefulness, 4),
+        "path": path,
+    }
+
+
+def pattern_value(pattern: BugPattern) -> dict[str, object]:
+    """Return a bug pattern as JSON with stable keys."""
+    solutions = [
+        {**solution._asdict(), "success_rate": solution.success_rate, "confidence": solution.confidence}
+        for solution in pattern.solutions
+    ]
+    return {
+        "id": pattern.id,
+        "error": fields(pattern.error, "type message frames"),
+        **fields(pattern, "created updated seen commands files"),
+        "causes": [cause._asdict() for cause in pattern.causes],
+        "solutions": solutions,
+        **fields(pattern, "stale path"),
+    }
+
+
+def _took(episode: Episode) -> str:
+    """Return what a task took in words, "" if nothing is known."""
+    took = [age(episode.seconds)] if episode.seconds else []
+    took += [count(episode.tokens, "token")] if episode.tokens else []
+    mended = f"; its errors were mended within {age(episode.mended_in)}" if episode.mended_in else ""
+    return f"Took {' and '.join(took)}{mended}." if took else ""
+
+
+def _pattern_lines(pattern: BugPattern, seconds: float | None) -> list[str]:
+    lines = [pattern.title, ""]
+    lines.append(f"Seen in {count(len(pattern.seen), 'exchange')}, last on {pattern.updated:%Y-%m-%d}.")
+    lines += [f"Came with: {', '.join(pattern.commands)}"] if pattern.commands else []
+    lines += [f"Files: {', '.join(pattern.files)}"] if pattern.files else []
+    lines += [f"Cause: {cause.text} ({' '.join(cause.said)})" for cause in pattern.causes]
+    lines += ["The files have changed a lot since."] if pattern.stale else []
+    lines += [f"Mended within {age(seconds)} on average."] if seconds else []
+    for solution in sorted(pattern.solutions, key=lambda one: -one.confidence):
+        tried = len(solution.worked) + len(solution.failed)
+        after = f" when {', '.join(solution.commands)} failed" if solution.commands else ""
+        ids = " ".join(solution.worked or solution.failed)
+        lines += ["", f"{solution.text}", f"  worked in {len(solution.worked)} of {tried}{after}: {ids}"]
+    return [*lines, "", f"{pattern.id}, in {pattern.path}"]

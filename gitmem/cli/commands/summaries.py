@@ -10,10 +10,9 @@ from gitmem.archives.archives import archive_summaries, pending_archives
 from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
 from gitmem.archives.summary import SCHEMA, Summary
 from gitmem.cli.app import OWN, SESSIONS, App, read_date
-from gitmem.cli.document import find_archive
 from gitmem.cli.host import place_of
 from gitmem.cli.output import Bar, table
-from gitmem.document.ids import summary_path
+from gitmem.document.ids import ARCHIVE, summary_path
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.origin import sessions
@@ -25,6 +24,27 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens, tokens_of_size
 from gitmem.text.terminal import fields, plain
+
+
+def find_archive(store: Store, name: str | None) -> str:
+    """Return the path of an archive named by its path, its name or its summary's; without a name the newest.
+
+    Raises:
+        NotFoundError: the work tree has none of that name, or no archive at all.
+
+    """
+    paths = [item.archive for item in archive_summaries(store)]
+    if not paths:
+        raise NotFoundError(
+            "There is no archive yet.", "The first rotation makes one: 'gitmem status' shows how full memory.md is."
+        )
+    if name is None:
+        return paths[-1]
+    bare = name.replace("\\", "/").rpartition("/")[2].removesuffix(".md").removesuffix(".summary")
+    path = f"{ARCHIVE}/{bare}.md"
+    if path not in paths:
+        raise NotFoundError(f"There is no archive {name[:100]!r}.", "'gitmem summary list' lists them.")
+    return path
 
 
 def run_summary(args: argparse.Namespace, app: App) -> None:
