@@ -23,7 +23,7 @@ from gitmem.values import Value
 
 UNKNOWN = "somebody"  # committed it with a merge, or not at all
 _FILE = os.path.join("known", "experience.json")
-_VERSION = 2
+_VERSION = 3
 _SECONDS = 300.0  # for all of history, on a busy machine
 _DIGITS = 20  # of the digest of a claim
 _LENGTH = 80  # characters of a name
@@ -42,12 +42,10 @@ def experience(store: Store, pattern: BugPattern) -> list[Experience]:
     Of the person's own part, claims about exchanges that another author brought are left out.
     """
     index, people = brought(store), People(store)
-    names = _names(store, index)
 
     def author(*claim: str) -> str:
-        place = index.makers.get(_digest(pattern, *claim))
-        name = UNKNOWN if place is None else names[place]
-        return name or people.other(claim[-1])
+        maker = index.makers.get(_digest(pattern, *claim))
+        return (UNKNOWN if maker is None else _other(store, *maker)) or people.other(claim[-1])
 
     by_author: dict[str, set[tuple[str, str, str]]] = {}
     for claim in claims(pattern):
@@ -57,34 +55,30 @@ def experience(store: Store, pattern: BugPattern) -> list[Experience]:
 
 def own_counts(store: Store) -> list[str]:
     """Return the paths of the counts' files that only the person committed, and no merge of others changed."""
-    index = brought(store)
-    names = _names(store, index)
-    return sorted(path for path, authors in index.counts.items() if not any(names[number] for number in authors))
+    counts = brought(store).counts
+    return sorted(path for path, authors in counts.items() if not any(_other(store, *one) for one in authors))
+
+
+def _other(store: Store, name: str, email: str) -> str:
+    return "" if store.is_person(name, email, gitmem=False) else name or UNKNOWN
 
 
 class _Index(Value):
-    """The authors; their numbers by a claim's digest (who first made it) and by the path of a file of counts (all)."""
+    """Authors, name and address, by a claim's digest (who first made it) and by the path of a file of counts (all)."""
 
     tip: str
-    authors: list[tuple[str, str]]
-    makers: dict[str, int]
-    counts: dict[str, list[int]]
-
-
-def _names(store: Store, index: _Index) -> list[str]:
-    """Return the names of an index's authors, "" for the person."""
-    return ["" if store.is_person(name, email, gitmem=False) else name or UNKNOWN for name, email in index.authors]
+    makers: dict[str, list[str]]
+    counts: dict[str, list[list[str]]]
 
 
 def brought(store: Store) -> _Index:
     """Return the index, brought up to the store's tip; the old one where git fails."""
     path = os.path.join(store.private, _FILE)
-    index = _Index("", [], {}, {})
+    index = _Index("", {}, {})
     with contextlib.suppress(ValueError, TypeError, KeyError):
         known = read_json(path)
         if known["version"] == _VERSION:
-            authors = [(name, email) for name, email in known["authors"]]
-            index = _Index(known["tip"], authors, known["makers"], known["counts"])
+            index = _Index(known["tip"], known["makers"], known["counts"])
     with contextlib.suppress(GitmemError):
         tip = store.repository.tip(store.repository.branch()) or ""
         if tip and tip != index.tip:
@@ -98,20 +92,19 @@ def _extended(store: Store, index: _Index, tip: str) -> _Index:
     try:
         changes = list(_changes(store, f"{index.tip}..{tip}" if index.tip else tip))
     except GitmemError:  # the tip of then is gone, as after a purge: begin anew
-        index, changes = _Index("", [], {}, {}), list(_changes(store, tip))
-    numbers = {author: number for number, author in enumerate(index.authors)}
-    makers, counts = dict(index.makers), {path: {*authors} for path, authors in index.counts.items()}
+        index, changes = _Index("", {}, {}), list(_changes(store, tip))
+    makers, counts = index.makers, index.counts
     with store.repository.reading():
         for author, blob, path in changes:
             if path.startswith(f"{COUNTS}/"):
-                counts.setdefault(path, set()).add(numbers.setdefault(author, len(numbers)))
+                counts[path] = [*(one for one in counts.get(path, ()) if one != author), author]
             elif blob and (pattern := parse_pattern(store.repository.blob(blob))):
                 for claim in claims(pattern):
-                    makers.setdefault(_digest(pattern, *claim), numbers.setdefault(author, len(numbers)))
-    return _Index(tip, list(numbers), makers, {path: sorted(authors) for path, authors in counts.items()})
+                    makers.setdefault(_digest(pattern, *claim), author)
+    return _Index(tip, makers, counts)
 
 
-def _changes(store: Store, revisions: str) -> Iterator[tuple[tuple[str, str], str, str]]:
+def _changes(store: Store, revisions: str) -> Iterator[tuple[list[str], str, str]]:
     """Yield the changes of patterns and counts, oldest first: the commit's author, the new blob, and the path.
 
     Of a merge only files that it changed itself, without a blob.
@@ -122,12 +115,12 @@ def _changes(store: Store, revisions: str) -> Iterator[tuple[tuple[str, str], st
         *("--end-of-options", revisions, "--", BUGS, COUNTS),
         timeout=_SECONDS,
     )
-    author = ("", "")
+    author = ["", ""]
     for line in output.decode("utf-8", "replace").split("\n"):
         fields, _, path = line.partition("\t")
         if line.startswith("@"):
             name, _, email = line[1:].partition("\0")
-            author = (one_line(name, _LENGTH), one_line(email, _LENGTH))
+            author = [one_line(name, _LENGTH), one_line(email, _LENGTH)]
         elif line.startswith("::"):
             yield author, "", path
         elif line.startswith(":") and (blob := fields.split(" ")[3]).strip("0"):

@@ -15,35 +15,22 @@ from gitmem.history.undo_plan import undone_commits
 from gitmem.platform.clock import Context
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
-from gitmem.store.store import Store
+from tests.boxes import Box
 from tests.copies import accept
 from tests.own_settings import own_settings
 
 
-class Memory:
+class Memory(Box):
     """A store in a project, with time that moves on a minute at each look."""
-
-    def __init__(self, project, environ, bare_git, new_store):
-        self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-        self.git = lambda *args: bare_git(self.root, *args)
-        environ = {**environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
-        self.context = Context(environ, str(project / "home"), "host", self.clock)
-        self.store = new_store(project, self.context, self.now)
-        accept(project, self.context._replace(home=environ["HOME"]))  # of the commands that tests start
-        self.root = project / ".gitmem"
-
-    def clock(self):
-        self.now += timedelta(minutes=1)
-        return self.now
 
     def configure(self, text):
         (self.root / "config.yaml").write_text(text)
         self.git("commit", "-qam", "configure")
         own_settings(self.context, text)
-        self.store = Store(str(self.root), self.context)
+        self.reopen()
 
     def save(self, text, kind=MemoryType.NOTE, session=""):
-        at = self.clock()
+        at = self.context.clock()
         identifier = make_id(int(at.timestamp() * 1000), os.urandom(7))
         return save(self.store, Save(identifier, at, text, kind, (), session, "test"))
 
@@ -74,9 +61,6 @@ class Memory:
         assert self.git("status", "--porcelain") == ""
         assert self.git("fsck", "--strict", "--no-dangling") == ""
 
-    def tip(self):
-        return self.git("rev-parse", "HEAD")
-
     def read(self, path):
         file = self.root / path
         return file.read_text() if file.exists() else None
@@ -91,8 +75,8 @@ class Memory:
 
 
 @pytest.fixture
-def memory(tmp_path, environ, bare_git, new_store):
-    return Memory(tmp_path, environ, bare_git, new_store)
+def memory(box, context, bare_git):
+    return Memory(box.root, context, bare_git)
 
 
 def test_the_middle_one_of_three_saves(memory):
@@ -105,7 +89,7 @@ def test_the_middle_one_of_three_saves(memory):
     assert memory.git("rev-parse", "HEAD^") == before
     assert memory.git("log", "-1", "--format=%s") == 'Undo "Save decision: two"'
     trailers = memory.git("log", "-1", "--format=%(trailers:only)").splitlines()
-    assert {"Gitmem-Op: undo", f"Gitmem-Undoes: {second.commit}", "Gitmem-Machine: host"} == set(trailers)
+    assert {"Gitmem-Op: undo", f"Gitmem-Undoes: {second.commit}", "Gitmem-Machine: box"} == set(trailers)
 
 
 def test_without_an_argument_it_goes_back_one_by_one_past_what_others_did(memory):
@@ -124,7 +108,7 @@ def test_without_an_argument_it_goes_back_one_by_one_past_what_others_did(memory
 @pytest.mark.parametrize("length", [26, 8])
 def test_by_the_id_of_the_entry(memory, length):
     saved = memory.save("one")
-    memory.now += timedelta(days=400)
+    memory.context.clock.now += timedelta(days=400)
     memory.save("two")
     assert memory.undo(revision=f"^{saved.id}"[:length]).undone[0].commit == saved.commit
     assert saved.id not in memory.ids()

@@ -3,6 +3,7 @@ import os
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -17,8 +18,9 @@ from gitmem.store.doctor import DEEP, FULL
 from gitmem.store.findings import FailureLog, Level, LoggedFailure, examine
 from gitmem.store.init import Place, init_store
 from gitmem.store.status import StoreStatus, status_reader
-from gitmem.store.store import MAX_PACKS, Store
+from gitmem.store.store import MAX_PACKS
 from gitmem.store.transact import transact
+from tests.boxes import Box
 from tests.own_settings import own_settings
 
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -33,30 +35,15 @@ def status_of(patient) -> StoreStatus:
         return read_status()
 
 
-def on_a_branch(project, context):
-    return init_store(str(project), context, Place.BRANCH).store
-
-
-class Patient:
+class Patient(Box):
     """A store that something may be wrong with."""
 
-    def __init__(self, project, home, environ, bare_git, make):
-        self.context = Context(environ, str(home), "host", lambda: datetime.now(UTC))
-        self.store = make(project, self.context)
-        self.root = project / ".gitmem"
-        self.git = lambda *args, **more: bare_git(self.root, *args, **more)
-
-    def reopen(self):
-        self.store = Store(str(self.root), self.context)
-
     def save(self, text):
-        at = datetime.now(UTC)
+        at = self.context.clock()
         return save(self.store, Save(make_id(int(at.timestamp() * 1000), os.urandom(7)), at, text))
 
     def write(self, path, text):
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(text.encode() if isinstance(text, str) else text)
+        super().write(path, text.encode() if isinstance(text, str) else text)
 
     def examine(self, which=FULL):
         """Return what is not as it should be, by check; the tests' user has no name."""
@@ -75,10 +62,26 @@ class Patient:
 
 
 @pytest.fixture
-def patient(tmp_path, home, environ, bare_git, new_store):
+def context(home, environ):
+    return Context(environ, str(home), "host", lambda: datetime.now(UTC))
+
+
+@pytest.fixture
+def patient(tmp_path, context, bare_git, new_store):
     project = tmp_path / "project"
     project.mkdir()
-    return Patient(project, home, environ, bare_git, lambda *where: new_store(*where, BEGAN))
+    new_store(project, context, BEGAN)
+    return Patient(project / ".gitmem", context, bare_git)
+
+
+@pytest.fixture
+def on_a_branch(tmp_path, context, bare_git):
+    """A store on a branch of a project with a file of code."""
+    bare_git(tmp_path, "init", "-q")
+    (tmp_path / "code.c").write_text("int main;")
+    bare_git(tmp_path, "add", ".")
+    bare_git(tmp_path, "commit", "-qm", "code")
+    return Patient(Path(init_store(str(tmp_path), context, Place.BRANCH).store.root), context, bare_git)
 
 
 def test_a_healthy_store_has_nothing_wrong(patient):
@@ -92,13 +95,10 @@ def test_a_healthy_store_has_nothing_wrong(patient):
     assert patient.git("status", "--porcelain") == ""
 
 
-def test_a_healthy_store_on_a_branch_of_the_project_has_nothing_wrong(tmp_path, home, environ, bare_git):
-    bare_git(tmp_path, "init", "-q")
-    bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
-    patient = Patient(tmp_path, home, environ, bare_git, on_a_branch)
-    patient.save("one")
-    assert patient.examine(DEEP) == {}
-    packing = next(finding for finding in examine(patient.store, FULL) if finding.check == "packing")
+def test_a_healthy_store_on_a_branch_of_the_project_has_nothing_wrong(on_a_branch):
+    on_a_branch.save("one")
+    assert on_a_branch.examine(DEEP) == {}
+    packing = next(finding for finding in examine(on_a_branch.store, FULL) if finding.check == "packing")
     assert "the project's" in packing.message
 
 
@@ -152,13 +152,8 @@ def test_a_damaged_object_is_found_by_reading_it(patient):
     assert patient.examine(DEEP)["objects"].level is Level.PROBLEM
 
 
-def test_a_missing_object_of_a_store_on_a_branch_is_a_problem_and_of_the_code_none(tmp_path, home, environ, bare_git):
-    bare_git(tmp_path, "init", "-q")
-    (tmp_path / "code.c").write_text("int main;")
-    bare_git(tmp_path, "add", ".")
-    bare_git(tmp_path, "commit", "-qm", "code")
-    patient = Patient(tmp_path, home, environ, bare_git, on_a_branch)
-    patient.save("one")
+def test_a_missing_object_of_a_store_on_a_branch_is_a_problem_and_of_the_code_none(on_a_branch, tmp_path, bare_git):
+    on_a_branch.save("one")
     for pack in (tmp_path / ".git" / "objects" / "pack").glob("*.pack"):
         data = pack.read_bytes()
         for file in pack.parent.glob(f"{pack.stem}.*"):
@@ -169,7 +164,7 @@ def test_a_missing_object_of_a_store_on_a_branch_is_a_problem_and_of_the_code_no
         path = tmp_path / ".git" / "objects" / blob[:2] / blob[2:]
         path.chmod(0o644)
         path.unlink()
-        assert set(patient.examine()) == checks_found
+        assert set(on_a_branch.examine()) == checks_found
 
 
 def test_an_index_that_is_not_in_step_is_a_warning(patient):
