@@ -10,10 +10,11 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 
-from gitmem.config import Config, shown, value_of
+from gitmem.config import shown, value_of
 from gitmem.document.ids import FORMAT
 from gitmem.errors import BusyError, RefusedError
 from gitmem.git.lock import file_locks_serve
@@ -22,7 +23,7 @@ from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.store.document_checks import ATTRIBUTES, MODULES, attributes_finding, check_names, check_secrets, look
-from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, bytes_below, crowded, is_due
+from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, bytes_below, crowded, is_due, judged
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import FORMAT_VERSION, Store, format_version
@@ -42,11 +43,10 @@ def check_branch(store: Store) -> Iterator[Finding]:
     branch = store.repository.branch()
     tip = store.repository.tip(branch)
     name = branch.removeprefix("refs/heads/")
-    if tip is None:
-        message = f"The branch {name} has no commit."
-        yield Finding("branch", Level.WARNING, message, "'gitmem init' completes the store.")
-    else:
-        yield Finding("branch", Level.OK, f"On the branch {name}, at {tip[:10]}.")
+    problem = Finding(
+        "branch", Level.WARNING, f"The branch {name} has no commit.", "'gitmem init' completes the store."
+    )
+    yield judged(problem, f"On the branch {name}, at {(tip or '')[:10]}.", found=tip is None)
 
 
 def check_acceptance(store: Store) -> Iterator[Finding]:
@@ -61,25 +61,18 @@ def check_acceptance(store: Store) -> Iterator[Finding]:
 
 def check_config(store: Store) -> Iterator[Finding]:
     """Report invalid settings."""
-    problems = store.config.problems
-    if problems:
-        remedy = "Correct the file; 'gitmem config' lists the settings in force."
-        yield Finding("settings", Level.PROBLEM, "Some settings are invalid and not used.", remedy, problems)
-    else:
-        yield Finding("settings", Level.OK, "All settings are valid.")
-    if store.config.untrusted:
-        yield _untrusted(store.config)
-
-
-def _untrusted(config: Config) -> Finding:
-    """Return the finding on values that need the person's consent."""
+    config, message = store.config, "Some settings are invalid and not used."
+    remedy = "Correct the file; 'gitmem config' lists the settings in force."
+    problem = Finding("settings", Level.PROBLEM, message, remedy, config.problems)
+    yield judged(problem, "All settings are valid.", found=config.problems)
     details = tuple(
         f"{item.key}: {shown(item.value)} in {item.file}; {shown(value_of(config, item.key))} is used"
         for item in config.untrusted
     )
-    message = f"{count(len(details), 'setting')} of the store not trusted, so not used."
-    remedy = "Check them, and agree to those you want: 'gitmem config trust [KEY]'."
-    return Finding("trust", Level.WARNING, message, remedy, details)
+    if details:
+        message = f"{count(len(details), 'setting')} of the store not trusted, so not used."
+        remedy = "Check them, and agree to those you want: 'gitmem config trust [KEY]'."
+        yield Finding("trust", Level.WARNING, message, remedy, details)
 
 
 def check_spool(store: Store) -> Iterator[Finding]:
@@ -112,15 +105,13 @@ def check_log(store: Store) -> Iterator[Finding]:
     journal = FailureLog(store.private)
     since = store.context.clock() - _RECENT
     recent = [failure for failure in journal.failures() if failure.at >= since]
-    if not recent:
-        yield Finding("log", Level.OK, "Nothing failed in the last seven days.")
-        return
     details = tuple(
         f"{failure.at:%Y-%m-%d %H:%M} {failure.command}: {' '.join(failure.message.split())}"
         for failure in recent[-_SHOWN:]
     )
     message = f"{count(len(recent), 'failure')} in the last seven days; the newest:"
-    yield Finding("log", Level.WARNING, message, f"All failures, with tracebacks: {journal.path}", details)
+    problem = Finding("log", Level.WARNING, message, f"All failures, with tracebacks: {journal.path}", details)
+    yield judged(problem, "Nothing failed in the last seven days.", found=recent)
 
 
 def check_maintenance(store: Store) -> Iterator[Finding]:
@@ -191,12 +182,10 @@ def check_changes(store: Store) -> Iterator[Finding]:
     from gitmem.history.changes_by_others import others_changes
 
     waiting = others_changes(store)
-    if waiting:
-        message = f"{count(len(waiting), 'fact')} of yours changed by others."
-        details = tuple(f"{change.id}: {change}" for change in [*waiting.values()][:_SHOWN])
-        yield Finding("changes", Level.WARNING, message, "'gitmem review' accepts or refuses each.", details)
-    else:
-        yield Finding("changes", Level.OK, "Nobody changed your rules, preferences and decisions.")
+    message = f"{count(len(waiting), 'fact')} of yours changed by others."
+    details = tuple(f"{change.id}: {change}" for change in [*waiting.values()][:_SHOWN])
+    problem = Finding("changes", Level.WARNING, message, "'gitmem review' accepts or refuses each.", details)
+    yield judged(problem, "Nobody changed your rules, preferences and decisions.", found=waiting)
 
 
 CHECKS = (
@@ -239,11 +228,9 @@ def check_tools(store: Store) -> Iterator[Finding]:
 def check_format(store: Store) -> Iterator[Finding]:
     """Report the version of the store's format; stores of newer versions are refused when opened."""
     version = format_version(store.read(FORMAT) or b"")
-    if version is None:
-        message = f"{FORMAT} is missing or names no version; {FORMAT_VERSION} is assumed."
-        yield Finding("format", Level.WARNING, message, "'gitmem init' writes it where it is missing.")
-    else:
-        yield Finding("format", Level.OK, f"Format version {version}.")
+    message = f"{FORMAT} is missing or names no version; {FORMAT_VERSION} is assumed."
+    problem = Finding("format", Level.WARNING, message, "'gitmem init' writes it where it is missing.")
+    yield judged(problem, f"Format version {version}.", found=version is None)
 
 
 def check_work_tree(store: Store) -> Iterator[Finding]:
@@ -264,11 +251,6 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
         yield Finding("files", Level.OK, "Files, index and branch agree.")
 
 
-def check_objects_deeply(store: Store) -> Iterator[Finding]:
-    """Check the content of every object against its id."""
-    yield from check_objects(store, deep=True)
-
-
 def check_objects(store: Store, *, deep: bool = False) -> Iterator[Finding]:
     """Check that all reachable objects exist, or with `deep` are intact."""
     git, which = store.repository.git, "All objects"
@@ -281,8 +263,8 @@ def check_objects(store: Store, *, deep: bool = False) -> Iterator[Finding]:
         damage = missing_of(git, "HEAD", newest)
     if damage:
         remedy = "Stop saving, and copy the folder. Then 'git fetch' the missing objects from a clone or a backup."
-        details = tuple(damage[:_SHOWN])
-        yield Finding("objects", Level.PROBLEM, "Git reports damage in the repository.", remedy, details)
+        message = "Git reports damage in the repository."
+        yield Finding("objects", Level.PROBLEM, message, remedy, tuple(damage[:_SHOWN]))
     else:
         hint = "'gitmem doctor --deep' looks at all." if which != "All objects" else ""
         yield Finding("objects", Level.OK, f"{which} {'exist and are intact' if deep else 'exist'}.", hint)
@@ -334,34 +316,22 @@ def check_identity(store: Store) -> Iterator[Finding]:
     """Report the author of new commits."""
     layout = store.repository.layout
     who = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
-    if who == GITMEM:
-        remedy = "git config --global user.name 'Your Name'; git config --global user.email you@example.org"
-        yield Finding(
-            "identity", Level.NOTE, f"Git does not know your name; the author of commits is {who.name}.", remedy
-        )
-    else:
-        yield Finding("identity", Level.OK, f"The author of commits is {who.name} <{who.email}>.")
+    message = f"Git does not know your name; the author of commits is {who.name}."
+    remedy = "git config --global user.name 'Your Name'; git config --global user.email you@example.org"
+    problem = Finding("identity", Level.NOTE, message, remedy)
+    yield judged(problem, f"The author of commits is {who.name} <{who.email}>.", found=who == GITMEM)
 
 
 _AT_ONCE = 2_000  # documents that doctor never checked: a person waits
 _RECORD = "diagnosed.json"
 
 
-def check_documents(store: Store) -> Iterator[Finding]:
-    """Report what is wrong with documents: those that changed since the last time, and some that were never checked."""
-    yield from _look(store, _AT_ONCE)
-
-
-def check_all_documents(store: Store) -> Iterator[Finding]:
-    """Report what is wrong with documents."""
-    with contextlib.suppress(OSError):
-        os.unlink(os.path.join(store.private, _RECORD))
-    yield from _look(store, None)
-
-
-def _look(store: Store, most: int | None) -> Iterator[Finding]:
-    """Report what is wrong with documents that changed, and with at most `most` that were never checked."""
-    edited = store.files.edited()
+def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
+    """Report what is wrong with documents that changed since, and some never checked; with `deep` with all."""
+    if deep:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(store.private, _RECORD))
+    edited, most = store.files.edited(), None if deep else _AT_ONCE
     looked = look(store, edited, most=most, record=_RECORD, more=(check_secrets, check_names))
     yield from looked.findings
     if looked.left:
@@ -389,5 +359,5 @@ FULL: tuple[Check, ...] = (
     check_changes,
     check_signatures,
 )
-_DEEP: Mapping[Check, Check] = {check_objects: check_objects_deeply, check_documents: check_all_documents}
-DEEP: tuple[Check, ...] = tuple(_DEEP.get(check, check) for check in FULL)
+_MAY_BE_DEEP: dict[Check, Check] = {check: partial(check, deep=True) for check in (check_objects, check_documents)}
+DEEP: tuple[Check, ...] = tuple(_MAY_BE_DEEP.get(check, check) for check in FULL)

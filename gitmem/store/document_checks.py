@@ -21,7 +21,7 @@ from gitmem.git.objects import PathChange
 from gitmem.git.packing import known_files
 from gitmem.history.review import ToReview, review_since
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.store.findings import Finding, Level
+from gitmem.store.findings import Finding, Level, judged
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.values import Value
@@ -64,9 +64,8 @@ def check_conflicts(store: Store, paths: Sequence[str]) -> Checked:
 
 def _checked(found: Sequence[tuple[str, str]], fine: str, problem: Finding) -> Checked:
     """Return the problem with what was found, or that nothing was."""
-    if not found:
-        return Checked(Finding(problem.check, Level.OK, fine), ())
-    return Checked(problem._replace(details=tuple(words for _, words in found)), tuple(found))
+    problem = problem._replace(details=tuple(words for _, words in found))
+    return Checked(judged(problem, fine, found=found), tuple(found))
 
 
 def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
@@ -279,13 +278,10 @@ def attributes_finding(store: Store, paths: Iterable[str]) -> Finding:
         for number, line in _acting((read_or_none(store, path) or b"").decode("utf-8", "replace"))
     ]
     lines += [f"{path}: submodules" for path in paths if path == MODULES]
-    if lines:
-        message = (
-            "Attributes that are not gitmem's: gitmem ignores them, but your own git commands in the store do not."
-        )
-        remedy = f"If they are not yours, remove {ATTRIBUTES}; 'gitmem init' writes gitmem's own."
-        return Finding("attributes", Level.WARNING, message, remedy, tuple(lines[:_SHOWN]))
-    return Finding("attributes", Level.OK, "No attributes but those that keep bytes as they are.")
+    message = "Attributes that are not gitmem's: gitmem ignores them, but your own git commands in the store do not."
+    remedy = f"If they are not yours, remove {ATTRIBUTES}; 'gitmem init' writes gitmem's own."
+    problem = Finding("attributes", Level.WARNING, message, remedy, tuple(lines[:_SHOWN]))
+    return judged(problem, "No attributes but those that keep bytes as they are.", found=lines)
 
 
 def _acting(text: str) -> Iterator[tuple[int, str]]:

@@ -49,6 +49,11 @@ class Finding(Value):
     details: tuple[str, ...] = ()
 
 
+def judged(problem: Finding, fine: str, *, found: object) -> Finding:
+    """Return the problem if something was found, else that all is `fine`."""
+    return problem if found else Finding(problem.check, Level.OK, fine)
+
+
 MAX_BYTES = 1_000_000
 MAX_MESSAGE = 2_000  # characters
 MAX_TRACEBACK = 16_000  # characters; the end is kept, which has the reason
@@ -205,7 +210,7 @@ def examine(store: Store, checks: Sequence[Check], progress: Callable[[str], Non
     """
     findings: list[Finding] = []
     for check in checks:
-        name = check.__name__.removeprefix("check_").replace("_", " ")
+        name = getattr(check, "func", check).__name__.removeprefix("check_").replace("_", " ")
         progress(f"checking {name}")
         try:
             findings += check(store)
