@@ -101,7 +101,7 @@ def contradict(one: str, other: str) -> bool:
         return False
     if _leaves(one, other, (*_CHANGES, *_REJECTED)) or _leaves(other, one, (*_CHANGES, *_REJECTED)):
         return True
-    one, other = _without_rejected(one), _without_rejected(other)
+    one, other = _plain(one), _plain(other)
     if is_negated(one) != is_negated(other):
         return _denies(one, other) or _denies(other, one)
     return not _ADDS.search(one) and not _ADDS.search(other) and differ_in_value(one, other)
@@ -139,13 +139,13 @@ def differ_in_value(one: str, other: str) -> bool:
 
 def _leaves(one: str, other: str, forms: Sequence[re.Pattern[str]]) -> bool:
     """Return whether a statement leaves the value that another one chose, for the same subject if it names one."""
-    text, other = _plain(one), _without_rejected(other)
+    text, other = _plain(one), _plain(other)
     if is_negated(other):
         return False
     for found in (match for form in forms for match in form.finditer(text)):
         if _DENIED.search(text[: found.start()]) or _DENIED_AFTER.search(text[found.end() :]):
             continue
-        old = [word.stem for word in _read(_bare(found["old"])) if word.says]
+        old = [word.stem for word in _read(found["old"]) if word.says]
         subject = _subject(text, found) - (_chosen(text[: found.start()]) if found.re in _REJECTED else set())
         chosen = _read(other)
         for begin in range(len(chosen) - len(old) + 1) if old else ():
@@ -184,13 +184,6 @@ def _chosen(text: str) -> set[str]:
     words = _read(text)
     begin = next((at for at, word in enumerate(words, 1) if word.stem in _BEFORE_A_VALUE), len(words))
     return {word.stem for word in takewhile(lambda word: word.says, words[begin:])}
-
-
-def _without_rejected(text: str) -> str:
-    text = _plain(text)
-    for form in _REJECTED:
-        text = form.sub("", text)
-    return text
 
 
 def _denies(one: str, other: str) -> bool:
@@ -285,11 +278,6 @@ def _word(word: str) -> _Word:
 
 def _role_of(tail: str) -> str:
     return next((role for role, particles in _PARTICLES.items() if tail in particles), "")
-
-
-def _bare(word: str) -> str:
-    """Return a word without its Korean particle."""
-    return re.sub(r"(?<=[\w`])(?:에서는|에서|에는|으로|은|는|이|가|을|를)$", "", word)
 
 
 def _content(text: str) -> Iterator[str]:
