@@ -1,5 +1,7 @@
 """Find secrets by the names they bear and by how their values look: `password = "…"`, `--token …`, `비밀번호는 …`.
 
+Beside names, the context tells: URLs, headers, command lines; the places are a table, `data/secret_places.tsv`.
+
 A *password* may be any word, so its value counts unless it is plainly something else: a reference (`$PASSWORD`,
 `getpass()`), a type (`str`), a placeholder (`changeme`), a sentence. A *secret*, *token* or *key* is made by a machine,
 so its value counts only where letters and digits alternate as they do in little that a person writes (`looks_random`).
@@ -9,7 +11,7 @@ Names are found by `str.find`, values by anchored patterns of bounded length, so
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from gitmem.text.data import lines, table
@@ -347,3 +349,81 @@ def _closing(text: str, opening: re.Match[str]) -> int | None:
 def _leaves_json(value: str) -> bool:
     """Return whether a value in single quotes reaches beyond its JSON string."""
     return compiled(r'"\s{0,4}[,:}\]]').search(value) is not None
+
+
+# RFC 3986 section 3.2.1: user information is `user:password`. JSON may escape a slash (RFC 8259 section 7).
+_URL = r":\\?/\\?/[^\s/?#:@\"'<>\\`]{0,128}:([^\s/?#@\"'<>\\`]{1,256})@"
+# RFC 6265 sections 4.1 and 4.2: a header of cookies, and a cookie that is named as one of a session.
+_COOKIES = r"(?i:cookie)\\{0,8}[\"']?[ \t]{0,4}[:=][^\n]{1,4096}"
+_COOKIE = (
+    r"(?<![A-Za-z0-9_.-])(?=[A-Za-z0-9_.-]{0,60}(?i:sess|sid|auth|token|jwt|remember))"
+    r"[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9._~%+/-]{16,}=*)"
+)
+# Parts of many needed words: where one of these is not in a text, no row with it need be looked at.
+_STEMS = (
+    *("auth", "bearer", "pass", "user", "login", "sql", ".key", "snmp", "conn", "openssl", "credential", "identified"),
+    "",
+)
+
+
+def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
+    """Find the secrets that their context or name reveals; `lowered` is the text in lower case, of the same length.
+
+    `words` has each word of it once, which is less to look through. Spans may overlap and are not sorted.
+    """
+    if ":/" in words:
+        yield from _in_place(text, _URL, "any")
+    if "cookie" in words:
+        for header in compiled(_COOKIES).finditer(text):
+            yield from _in_place(text, _COOKIE, "random", *header.span())
+    for stem, rows in _places():
+        if stem not in words:
+            continue
+        for longest, needed, pattern, judge in rows:
+            if longest in words and all(part in lowered for part in needed):
+                yield from _in_place(text, pattern, judge)
+    yield from values_of_names(text, lowered, words)
+
+
+@cache
+def _places() -> list[tuple[str, list[tuple[str, list[str], str, str]]]]:
+    """Return the rows by the first stem they need, each with its longest piece of a word and all it needs."""
+    parts: dict[str, str] = {}
+    grouped: dict[str, list[tuple[str, list[str], str, str]]] = {stem: [] for stem in _STEMS}
+    for kind, needs, pattern in table("secret_places.tsv"):
+        for name, part in parts.items():
+            pattern = pattern.replace(name, part)  # noqa: PLW2901
+        if kind == "part":
+            parts[f"<{needs}>"] = pattern
+            continue
+        needed = needs.split(" & ")
+        stem = next(stem for stem in grouped if any(stem in part for part in needed))
+        longest = max(compiled(r"[a-z0-9_.:/+=~$-]+").findall(" ".join(needed)), key=len)
+        grouped[stem].append((longest, needed, pattern, kind))
+    return list(grouped.items())
+
+
+def _in_place(text: str, pattern: str, judge: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
+    """Find the values that group 1 of a pattern matches and that are secrets by a judge."""
+    marker, is_secret = _JUDGES[judge]
+    for match in compiled(pattern).finditer(text, start, len(text) if end is None else end):
+        if is_secret(match[1]):
+            yield Span(*match.span(1), marker)
+
+
+def _has_colon(encoded: str) -> bool:
+    from binascii import a2b_base64
+
+    try:
+        return b":" in a2b_base64(encoded)
+    except ValueError:
+        return False
+
+
+# By the kinds of `secret_places.tsv`: the word of the marker, and whether a value is a secret.
+_JUDGES: dict[str, tuple[str, Callable[[str], bool]]] = {
+    "any": ("password", lambda value: not stands_in(value)),
+    "password": ("password", lambda value: is_loose_secret(value, "password")),
+    "random": ("bearer-token", lambda value: looks_random(value[:MAX_VALUE])),
+    "base64": ("basic-auth", _has_colon),
+}

@@ -4,7 +4,7 @@
 an assignment, a header or a command line only the value goes. JSON stays JSON: no marker has a character that JSON
 escapes, and nothing beyond a string is touched.
 
-Secrets are found by format (`data/secrets.tsv`), name (gitmem.redact.names) and context (gitmem.redact.context): in
+Secrets are found by format (`data/secrets.tsv`), by name and context (gitmem.redact.names), keys by their frame: in
 the text as it is, and in views of it without invisible characters and percent-decoded, whose characters map to
 positions in the original. Not found: a password in a sentence that does not say "password" right before it, a phrase of
 several words, a secret split over lines (but keys in PEM), encoded in another way, or without prefix and name. The hash
@@ -13,11 +13,11 @@ of a password counts as one only after a name that says "password". docs/figures
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
-from gitmem.redact.context import find_in_context
-from gitmem.redact.names import Span, compiled
+from gitmem.redact.names import Span, compiled, find_in_context
 from gitmem.text.data import table
 from gitmem.values import Value
 
@@ -242,6 +242,8 @@ def _found_in(text: str) -> Iterator[Span]:
     for form in _formats(named=True):
         if any(word in words for word in form.literals):
             yield from _of_format(text, form)
+    if "private" in words and "private key" in lowered:
+        yield from _key_blocks(text)
     yield from find_in_context(text, lowered, words)
 
 
@@ -287,6 +289,47 @@ def _of_format(text: str, form: Format) -> Iterator[Span]:
         group = match.lastindex or 0  # a pattern with a group matches the text before the secret as well
         if (group or _starts_word(text, match.start())) and not _is_sample(match[group]):
             yield Span(*match.span(group), form.kind)
+
+
+_MAX_BLOCK = 65_536  # characters between the two lines of a key block (an OpenSSH RSA key of 16,384 bits has 13,000)
+# RFC 7468 sections 2 and 10 (PEM), RFC 9580 section 6.2 (OpenPGP); OpenSSH's PROTOCOL.key has the same frame.
+_FRAME = r"-----(BEGIN|END) (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+_BASE64 = r"[A-Za-z0-9+/=]{16,}"
+_BODY = r"(?:(?:\\{1,8}[nrt]|\s|[+>|#*-]|[0-9]{1,6}(?:→|\t|\\t)){0,24}[A-Za-z0-9+/=]{16,})+"
+_LINE = r"\\{1,8}[nrt]|([A-Za-z0-9+/=]{8,})"
+
+
+def _key_blocks(text: str) -> Iterator[Span]:
+    """Find key blocks from BEGIN to END; of a truncated one, the lines of base64 after BEGIN."""
+    frames = list(compiled(_FRAME).finditer(text))
+    for place, begin in enumerate(frames):
+        if begin[1] != "BEGIN":
+            continue
+        after = frames[place + 1] if place + 1 < len(frames) else None
+        if after and after[1] == "END" and _is_key_material(text, begin.end(), after.start()):
+            yield from _block(text, begin, after)
+        elif body := compiled(_BODY).match(text, begin.end()):
+            yield Span(begin.start(), body.end(), "private-key")
+
+
+def _block(text: str, begin: re.Match[str], end: re.Match[str]) -> Iterator[Span]:
+    """Find the block as one span, or each line if each is a string (a list in JSON, a sum in code)."""
+    if not compiled(r'(?<!\\)"').search(text, begin.end(), end.start()):
+        yield Span(begin.start(), end.end(), "private-key")
+        return
+    for line in compiled(_LINE).finditer(text, begin.end(), end.start()):
+        if line[1]:
+            yield Span(*line.span(1), "private-key")
+
+
+def _is_key_material(text: str, start: int, end: int) -> bool:
+    """Return whether most of the text between the two lines is base64, unlike prose that mentions both.
+
+    Line numbers, quotes and escapes may be among the lines of a key.
+    """
+    if end - start > _MAX_BLOCK:
+        return False
+    return 2 * sum(map(len, compiled(_BASE64).findall(text, start, end))) > end - start
 
 
 _MIN_KINDS = 5  # different characters behind the prefix
