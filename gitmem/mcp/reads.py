@@ -17,7 +17,7 @@ from gitmem.archives.plans import MARGIN_PERCENT, Limits, plan_rotation, tail_of
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY, daily_path
 from gitmem.errors import NotFoundError
-from gitmem.history.named import named
+from gitmem.history.authors import named
 from gitmem.history.origin import blame, versions
 from gitmem.history.records import CommitRecord, resolve
 from gitmem.lessons.usage_log import GET, SEARCH, GivenText, handles, note_asked

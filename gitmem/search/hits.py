@@ -11,7 +11,7 @@ from gitmem.document.ids import SHORT_LENGTH, is_git_folder, scopes_in, session_
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.lines import with_marks
 from gitmem.facts.validity import Standing
-from gitmem.history.named import named
+from gitmem.history.authors import named
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Worth
 from gitmem.search.units import ENTRY, Units, first_line
@@ -89,8 +89,8 @@ def read_passage(
 ) -> Passage:
     """Return lines of a file: `first` to `last`, or the entry or section around `first`, or the whole file.
 
-    They have the names of others, and marks on what does not hold (`gitmem.history.named`). `commit` is the id of a
-    commit to read instead of the working tree, without marks.
+    They have the names of others, and marks on what does not hold (`gitmem.history.authors.named`). `commit` is the id
+    of a commit to read instead of the working tree, without marks.
 
     Raises:
         NotFoundError: there is no such file or line.

@@ -20,13 +20,13 @@ from gitmem.facts.fact import FOLDER, PATH, Fact, parse_fact, render_fact
 from gitmem.facts.lines import TOLD, fact_entries, facts_as_edited, line_edits
 from gitmem.git.lock import beating
 from gitmem.git.log import Fork, log
-from gitmem.git.objects import PathChange, blob_id, empty_tree
+from gitmem.git.objects import PathChange, empty_tree
 from gitmem.git.repository import Repository, move_refs
 from gitmem.merge.documents import has_markers, merge, without_markers
 from gitmem.platform.safe_open import replace_file
 from gitmem.store.fact_lines import Shelf, followed
 from gitmem.store.merge_commits import MergeCommit, write_on
-from gitmem.store.recovery import ARRIVING, recover
+from gitmem.store.recovery import ARRIVING, is_version, recover
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
 
@@ -252,8 +252,9 @@ def fast_forward(
         with store.lock(purpose).acquire(store.config.lock.wait_seconds) as lock, beating(lock):
             if store.repository.tip(branch) != expected or store.marked() != expected:
                 return None
-            if any(_is_edited(store, change) for change in store.repository.changes(expected, new)):
-                return None
+            changes = store.repository.changes(expected, new)
+            if not all(is_version(store.files.read(change.path), change, change.old) for change in changes):
+                return None  # edited
             lock.check()
             replace_file(os.path.join(store.private, ARRIVING), f"{new}\n".encode("ascii"))
             if not move_refs(store.repository.git, {**(notes or {}), branch: (expected, new)}, "gitmem sync"):
@@ -263,9 +264,3 @@ def fast_forward(
             except (OSError, GitmemError) as error:
                 failure = f"The branch is at {new[:10]}, but the work tree could not be updated: {error}."
                 return (f"{failure} The next gitmem command repairs that.",)
-
-
-def _is_edited(store: Store, change: PathChange) -> bool:
-    data = store.files.read(change.path)
-    oid = None if data is None else blob_id(data, change.old or change.new or "")
-    return oid != change.old

@@ -41,13 +41,10 @@ def remove_abandoned(store: Store) -> None:
     """Remove the refs of killed processes: those older than a day."""
     oldest = store.context.clock().timestamp() - _ABANDONED_SECONDS
     pending = read_refs(store.repository.git, f"{_FOLDER}/")
-    abandoned = {ref: (oid, None) for ref, oid in pending.items() if _created(ref) < oldest}
+    made = {ref: ref.rpartition("/")[2].partition("-")[0] for ref in pending}  # in seconds
+    old = [ref for ref, when in made.items() if not when.isdecimal() or int(when) < oldest]
+    abandoned = {ref: (pending[ref], None) for ref in old}
     move_refs(store.repository.git, abandoned, "gitmem maintain")
-
-
-def _created(ref: str) -> float:
-    seconds = ref.rpartition("/")[2].partition("-")[0]
-    return float(seconds) if seconds.isdecimal() and seconds.isascii() else 0.0
 
 
 _LISTED = ".pack:"  # separates path and commits in a line of the list, as fast-import writes it
@@ -170,7 +167,7 @@ def _bring_up(store: Store, marked: str, held: str, tip: str, notices: list[str]
     for change in changes:
         try:
             disk = store.files.read(change.path) if is_file(change) else None
-            if is_file(change) and _is_version(disk, change, change.old):
+            if is_file(change) and is_version(disk, change, change.old):
                 plain.append(change)
                 continue
             entries = read_entries(store.repository.git) if entries is None else entries
@@ -194,7 +191,7 @@ def is_file(change: PathChange) -> bool:
     return change.mode.startswith("100")
 
 
-def _is_version(disk: bytes | None, change: PathChange, oid: str | None) -> bool:
+def is_version(disk: bytes | None, change: PathChange, oid: str | None) -> bool:
     """Return whether a file of the work tree is the version with this object id, None for no file."""
     return (None if disk is None else blob_id(disk, change.new or change.old or "")) == oid
 
@@ -259,7 +256,7 @@ def _follow(store: Store, change: PathChange, disk: bytes | None, indexed: str |
     """Bring a file that is not as before up to the tip; return a notice or "", and False if it was edited meanwhile."""
     from gitmem.text.difference import merge_lines  # late: rarely needed
 
-    if not is_file(change) or _is_version(disk, change, change.new):
+    if not is_file(change) or is_version(disk, change, change.new):
         return "", True
     path = change.path
     old, new = (None if oid is None else store.repository.blob(oid) for oid in (change.old, change.new))
@@ -286,7 +283,7 @@ def _bring_index(store: Store, changes: Sequence[PathChange]) -> None:
         except RefusedError:
             edited.append(change)
             continue
-        (unchanged if _is_version(disk, change, change.new) else edited).append(change)
+        (unchanged if is_version(disk, change, change.new) else edited).append(change)
     with store.files.open_index() as index:
         index.finish([change.path for change in unchanged])
     entries = {change.path: None if change.new is None else (change.mode, change.new) for change in edited}

@@ -82,17 +82,11 @@ class Spool:
 
     def names(self) -> list[str]:
         """Return the names of the waiting events, in order of arrival."""
-        try:
-            return sorted(name for name in os.listdir(self.folder) if name.endswith(_SUFFIX))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        return [name for name in _listed(self.folder) if name.endswith(_SUFFIX)]
 
     def aside(self) -> list[str]:
         """Return the names of the unreadable events that were put aside."""
-        try:
-            return sorted(os.listdir(os.path.join(self.folder, _ASIDE)))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        return _listed(os.path.join(self.folder, _ASIDE))
 
     def events(self) -> Iterator[SpooledEvent]:
         """Yield the complete events, in order of arrival; incomplete files are treated as in `event`."""
@@ -184,6 +178,13 @@ class Spool:
         except (ValueError, RecursionError):
             return None
         return content if isinstance(content, dict) else None
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 ANSWERED = "answered"

@@ -18,8 +18,8 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.edit import find_fact, read_fact
 from gitmem.facts.fact import Fact, FactKind, parse_fact
 from gitmem.facts.validity import Status
+from gitmem.history.authors import named
 from gitmem.history.changes_by_others import others_changes
-from gitmem.history.named import named
 from gitmem.history.origin import session_files
 from gitmem.history.records import records
 from gitmem.history.review import ToReview, sides_of, waiting_pairs

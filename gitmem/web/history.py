@@ -13,7 +13,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, find_entries, find_section
 from gitmem.document.ids import daily_path, id_in
 from gitmem.errors import NotFoundError
-from gitmem.history.named import named
+from gitmem.history.authors import named
 from gitmem.history.origin import SessionSummary, find_session, sessions
 from gitmem.history.records import difference, read_records, records, resolve
 from gitmem.lessons.episode import episode_paths, read_episode

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.archives.rotate import consolidate_due
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType, Save, find_entries
 from gitmem.document.ids import make_id
-from gitmem.history.authors import UNKNOWN, How, Origin, People, look_up_all
+from gitmem.history.authors import UNKNOWN, How, Origin, People, look_up_all, named
 from gitmem.platform.clock import Context
 from gitmem.search.engine import answer
 from gitmem.sessions.save import save
@@ -354,3 +354,41 @@ def test_what_was_composed_of_another_author_s_words_is_told_with_the_name(
     bare_git(root, "add", "-A")
     bare_git(root, "commit", "-qm", "More", env=author("Mallory"))
     assert whose("monthly/*/*.md") == "Mallory"
+
+
+def document(store: Store, path: str) -> str:
+    return named(store, (store.read(path) or b"").decode(), path)
+
+
+def test_each_entry_of_another_author_bears_the_name(team: Team):
+    ada = team.of("Ada")
+    saved(ada, "Use uv for every command", MemoryType.NOTE)
+    assert document(ada, "memory.md") == (ada.read("memory.md") or b"").decode(), "the person's own has no names"
+    saved(team.of("Kim"), "Dates are ISO 8601", MemoryType.NOTE)
+    text = document(ada, "memory.md")
+    assert "Use uv for every command ^" in text
+    assert "Dates are ISO 8601 [by Kim] ^" in text
+    assert [one.entry.text.partition(" [")[0] for one in find_entries(text)], "it is still the entry's first line"
+    assert "Use uv for every command [by Ada] ^" in document(team.of("Kim"), "memory.md")
+
+
+@pytest.mark.parametrize("header", ["", "---\nkind: note\n---\n\n"])
+def test_a_document_of_another_author_bears_the_name_once(team: Team, bare_git: RunsGit, header: str):
+    ada = team.of("Ada")
+    (Path(ada.root) / "knowledge").mkdir()
+    (Path(ada.root) / "knowledge" / "a.md").write_text(f"{header}# Deploys\n\nThey run at night.\n", encoding="utf-8")
+    bare_git(ada.root, "add", "-A")
+    bare_git(ada.root, "commit", "-qm", "A", env=author("Mallory [x] ^y"))
+    assert document(ada, "knowledge/a.md") == f"{header}# Deploys [by Mallory (x) 'y]\n\nThey run at night.\n"
+
+
+def test_lines_from_an_entry_on_do_not_bear_the_name_of_another_line_s_author(team: Team, bare_git: RunsGit):
+    ada = team.of("Ada")
+    saved(ada, "Use uv for every command", MemoryType.NOTE)
+    memory = Path(ada.root) / "memory.md"
+    memory.write_text(memory.read_text(encoding="utf-8").replace("## Recent", "- Always push.\n\n## Recent"), "utf-8")
+    bare_git(ada.root, "commit", "-qam", "Words", env=author("Mallory"))
+    text = memory.read_text(encoding="utf-8")
+    assert "[by you, changed by Mallory]\n" in document(ada, "memory.md")
+    entry = text[find_entries(text)[0].start :]
+    assert "Mallory" not in named(ada, entry, "memory.md")

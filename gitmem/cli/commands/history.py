@@ -13,7 +13,7 @@ from gitmem.cli.commands.show import FILES, named_path, refuse_folder
 from gitmem.cli.output import SHORT, commit_value
 from gitmem.document.message import Op
 from gitmem.errors import NotFoundError, UsageError
-from gitmem.history.named import named
+from gitmem.history.authors import named
 from gitmem.history.origin import SessionSummary, blame, find_session, sessions
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve, rotations
 from gitmem.history.undo import Undone, undo

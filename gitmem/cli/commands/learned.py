@@ -24,8 +24,7 @@ from gitmem.errors import RefusedError, UsageError
 from gitmem.facts.edit import act_on, find_fact, retire
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.lines import Marks
-from gitmem.history.authors import People
-from gitmem.history.named import named
+from gitmem.history.authors import People, named
 from gitmem.lessons.concepts import Concept, find_concept, known_concepts, merge, split
 from gitmem.lessons.episode import Episode, ending, newest_episodes, similar
 from gitmem.lessons.known_errors import counts, known_patterns

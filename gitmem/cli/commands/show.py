@@ -28,8 +28,7 @@ from gitmem.facts.edit import find_fact, read_fact
 from gitmem.facts.fact import Fact
 from gitmem.facts.validity import Status
 from gitmem.git.log import show
-from gitmem.history.authors import People
-from gitmem.history.named import named
+from gitmem.history.authors import People, named
 from gitmem.history.origin import find_entry
 from gitmem.history.records import difference, last_version, read_records, resolve
 from gitmem.lessons.episode import LETTER as EPISODE_LETTER
