@@ -157,55 +157,36 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
         GitmemError: a step could not be committed; those before it are.
 
     """
-    if dry_run:
-        kept = _kept(store) if due(store) else frozenset()
-        every = tuple(StepResult(step, None) for step in _all_rounds(store, kept))
-        return Consolidated(every, _due_of(store, kept), (), finished=True)
-    result = _consolidate(store, late)
-    if result.done:
-        keep_days(store)
-    return result
-
-
-def _consolidate(store: Store, late: Callable[[], bool]) -> Consolidated:
-    done: list[StepResult] = []
-    notices: list[str] = []
-    refused: set[str] = set()
-    while True:
-        kept = _kept(store) if due(store) else frozenset()
-        steps = [step for step in due(store, kept) if step.target not in refused]
-        if not steps or late():
-            unique = tuple(dict.fromkeys(notices))
-            return Consolidated(tuple(done), _due_of(store, kept), unique, finished=not steps)
-        for step in steps:
-            if late():
-                break
-            try:
-                outcome = transact(store, partial(_add, step=step), purpose="consolidate")
-            except RefusedError as error:  # such as a link in place of a log; other steps go on
-                refused.add(step.target)
-                notices.append(f"{step.period} is not consolidated: {error.sentences}")
-                continue
-            notices += outcome.notices
-            if outcome.value:
-                done.append(StepResult(step, outcome.commits[-1]))
-            else:
-                refused.add(step.target)  # another process did it; not tried again, so that the loop ends
-
-
-def due(store: Store, kept: frozenset[str] = frozenset()) -> tuple[ConsolidationStep, ...]:
-    """Return the due steps without the files in `kept`; lists folders, reads no file."""
-    return _planned(store, _logs(store) - kept)
-
-
-def _all_rounds(store: Store, kept: frozenset[str]) -> list[ConsolidationStep]:
-    """Return the due steps and their follow-ups: a week made of old days may join its month at once."""
+    kept = _kept(store) if due(store) else frozenset()
     steps: list[ConsolidationStep] = []
     paths = _logs(store) - kept
-    while planned := _planned(store, paths):
+    while planned := _planned(store, paths):  # a week made of old days may join its month at once
         steps += planned
         paths = paths - {path for step in planned for path in step.sources} | {step.target for step in planned}
-    return steps
+    done: list[StepResult] = []
+    notices: dict[str, None] = {}
+    finished = True
+    for step in steps:
+        if late():
+            finished = False
+            break
+        try:
+            outcome = None if dry_run else transact(store, partial(_add, step=step), purpose="consolidate")
+        except RefusedError as error:  # such as a link in place of a log; other steps go on
+            notices[f"{step.period} is not consolidated: {error.sentences}"] = None
+            continue
+        notices |= dict.fromkeys(outcome.notices if outcome else ())
+        if outcome is None or outcome.value:  # else another process did it
+            done.append(StepResult(step, outcome.commits[-1] if outcome else None))
+    if done and not dry_run:
+        keep_days(store)
+    left = tuple(path for step in due(store) for path in step.sources if path in kept)
+    return Consolidated(tuple(done), left, tuple(notices), finished)
+
+
+def due(store: Store) -> tuple[ConsolidationStep, ...]:
+    """Return the due steps; lists folders, reads no file."""
+    return _planned(store, _logs(store))
 
 
 def _planned(store: Store, paths: frozenset[str]) -> tuple[ConsolidationStep, ...]:
@@ -217,10 +198,6 @@ def _planned(store: Store, paths: frozenset[str]) -> tuple[ConsolidationStep, ..
 
 def _logs(store: Store) -> frozenset[str]:
     return frozenset(path for tier in (DAILY, WEEKLY) for path in _files(store, tier))
-
-
-def _due_of(store: Store, kept: frozenset[str]) -> tuple[str, ...]:
-    return tuple(path for step in due(store) for path in step.sources if path in kept)
 
 
 def _files(store: Store, folder: str) -> Iterator[str]:
