@@ -13,7 +13,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 
@@ -46,13 +46,12 @@ _SECONDS = 100_000_000_000  # below, a number of time is in seconds, else in mil
 _LAST = 253_370_764_800_000  # milliseconds; Python's years end there
 _MOST_VALUE, _MOST_ROWS = 32 * 1024 * 1024, 512 * 1024 * 1024  # bytes of a value, and of all: a column can compute them
 _PERMALINK = re.compile(rb"\A---\r?\n(?:[^\n]*\n)*?permalink:")
-_LOOKED = 50  # notes
 _Row = Mapping[str, object]
 
 
 MAX_FILE = 32 * 1024 * 1024  # bytes; a transcript has some, all else far fewer
 MAX_FILES = 20_000
-_LOOKED = 2_000  # files among which a note tells whose a folder is
+_LOOKED, _NOTES = 2_000, 50  # files, and notes among them, of which one tells whose a folder is
 MAX_TOTAL = 512 * 1024 * 1024
 MAX_DEPTH = 4  # folders; `sessions/archive/` is the deepest that any tool makes
 # Where the tools keep a project's memory: below it, or below the home, in a folder named after it or in one for all.
@@ -113,8 +112,7 @@ def kind_of(folder: str) -> SourceKind | None:
     known = names & {"memory.md", "logbook.md", "facts.json", "memory-index.json"}
     if known or any(name.startswith("memory_") for name in names):
         return SourceKind.ROTATION
-    below = islice(_walk(folder, "", 0, []), _LOOKED)
-    return SourceKind.BASIC if is_basic_memory(folder, below) else None
+    return SourceKind.BASIC if _is_basic_memory(folder) else None
 
 
 def read_source(folder: str, zone: tzinfo | None) -> Read:
@@ -177,9 +175,10 @@ def _read(root: str, name: str, zone: tzinfo | None) -> SourceFile | Left:
     return SourceFile(name, data[:MAX_FILE], modified)
 
 
-def is_basic_memory(folder: str, names: Iterable[str]) -> bool:
-    """Return whether one of the first notes among some files has the link that basic-memory gives each of them."""
-    for name in islice((name for name in names if name.endswith(".md")), _LOOKED):
+def _is_basic_memory(folder: str) -> bool:
+    """Return whether one of a folder's first notes has the link that basic-memory gives each of them."""
+    names = islice(_walk(folder, "", 0, []), _LOOKED)
+    for name in islice((name for name in names if name.endswith(".md")), _NOTES):
         with contextlib.suppress(OSError):
             if _PERMALINK.match(read_regular(os.path.join(folder, name), 4096, follow=False) or b""):
                 return True

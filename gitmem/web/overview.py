@@ -38,13 +38,15 @@ from gitmem.web.view import View, columns, moment, over_time
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
 _RECENT = 50  # commits in which the last save is looked for
-_FAILURES = 3
+_FAILURES, _ALL_FAILURES = 3, 30  # that are shown on the first page, and on that of syncs
 
 
 def show_home(view: View) -> dict[str, Any]:
     """Return the parts of the next session's start, open tasks for the person, and the state of recording."""
     store = view.store
-    shown = told(view)
+    pending = glance(store)
+    with ProjectQuestions(view.project(), store.context.environ) as questions:
+        shown = start_parts(store, with_last_answers(pending) if pending else (), questions.answer(), ())
     tokens = estimate_tokens(start_text(store, shown))
     return {
         "tokens": tokens,
@@ -54,14 +56,6 @@ def show_home(view: View) -> dict[str, Any]:
         "needs": [one for one in _needs(view) if one["count"]],
         "recording": _recording(view),
     }
-
-
-def told(view: View) -> list[Shown]:
-    """Return the parts of the next session's start."""
-    store = view.store
-    pending = glance(store)
-    with ProjectQuestions(view.project(), store.context.environ) as questions:
-        return start_parts(store, with_last_answers(pending) if pending else (), questions.answer(), ())
 
 
 def _part(view: View, shown: Shown) -> dict[str, Any]:
@@ -166,15 +160,9 @@ def _elsewhere(view: View, query: str) -> list[dict[str, Any]]:
 
 def _oldest(view: View) -> int:
     """Return how many days ago the oldest memory was made."""
-    store = view.store
-    if not store.tip:
-        return 0
-    now = store.context.clock()
-
-    def make() -> datetime:  # the first commit of every store is dated 1970
-        return min((record.date for record in view.records() if record.parents), default=now)
-
-    first: datetime = view.kept.get_or_make("first", store.tip, make)
+    now = view.store.context.clock()
+    # The first commit of every store is dated 1970.
+    first = min((record.date for record in view.records() if record.parents), default=now)
     return max((now.date() - first.astimezone(now.tzinfo).date()).days, 0)
 
 
@@ -210,13 +198,12 @@ def _page_of(hit: Hit) -> str:
 
 _WEEKS = 26
 _TOKENS = ("start", "injected", "recalled", "models")
-_FAILURES = 30
 
 
 def show_sync(view: View) -> dict[str, Any]:
     """Return the remotes, the machines with their last commits, and failures."""
     store = view.store
-    log = FailureLog(store.private).failures()[-_FAILURES:][::-1]
+    log = FailureLog(store.private).failures()[-_ALL_FAILURES:][::-1]
     return {
         "machine": store.context.machine,
         "remotes": [state.as_value() for state in states(store, behind=True)] if store.tip else [],
@@ -256,18 +243,10 @@ def show_stats(view: View) -> dict[str, Any]:
 
 def _machines(view: View) -> list[dict[str, Any]]:
     """Return the machines that committed here, each with the time of its last commit."""
-    store = view.store
-    if not store.tip:
-        return []
-
-    def make() -> list[dict[str, Any]]:
-        last: dict[str, dict[str, Any]] = {}
-        for record in view.records():
-            if not record.machine and not record.parents:  # the first commit of every store
-                continue
+    last: dict[str, dict[str, Any]] = {}
+    for record in view.records():
+        if record.machine or record.parents:  # unlike the first commit of every store
             name = record.machine or record.author
             machine = last.setdefault(name, {"name": name, "last": moment(record.committed), "commits": 0})
             machine["commits"] += 1
-        return list(last.values())
-
-    return view.kept.get_or_make("machines", store.tip, make)
+    return list(last.values())
