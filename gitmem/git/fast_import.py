@@ -169,9 +169,6 @@ class Writer(Dialogue):
         self._mover: Child | None = None
         self._known: dict[str, tuple[str, str] | None] = {}
 
-    def __enter__(self) -> Writer:
-        return self
-
     def __exit__(self, *exc: object) -> None:
         self._end()
 

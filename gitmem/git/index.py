@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
 from gitmem.git.objects import blob_id
-from gitmem.git.process import Git, GitOutput
+from gitmem.git.process import Dialogue, Git
 from gitmem.git.repository import clear_left_behind, raw_changes
 from gitmem.platform.safe_open import MAX_FILE_BYTES, READ, enter, read_open, read_regular
 from gitmem.platform.spawn import Child
@@ -237,7 +237,7 @@ class Look:
         """Compare with a commit, by its full id; "" for the commit that `HEAD` names."""
         self._git = git
         self._tip = tip
-        self._answers: list[GitOutput] = []
+        self._answers: list[Dialogue] = []
         self.unchanged: list[str] = []  # files as the tip has them, whose entries in the index say otherwise
         self.at_tip: dict[str, tuple[str, str] | None] = {}  # mode and id of the edited files there, None for new ones
 
@@ -245,8 +245,8 @@ class Look:
         """Start git, once."""
         if not self._answers:
             self._tip = self._tip or self._head()
-            self._answers.append(GitOutput(self._git.unfiltered, *_CHANGED, self._tip, "--"))
-            self._answers.append(GitOutput(self._git, *_NEW))
+            self._answers.append(Dialogue(self._git.unfiltered, *_CHANGED, self._tip, "--"))
+            self._answers.append(Dialogue(self._git, *_NEW))
 
     def __enter__(self) -> Look:
         return self
@@ -264,7 +264,7 @@ class Look:
         """
         self.start()
         try:
-            changed, new = [answer.read() for answer in self._answers]
+            changed, new = [answer.output() for answer in self._answers]
         except GitFailedError as error:
             if not is_damage(error.stderr):
                 raise

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 
 from gitmem.errors import GitmemError
-from gitmem.git.process import Git, GitOutput, head_at
+from gitmem.git.process import Dialogue, Git, head_at
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -311,7 +311,7 @@ def show(git: Git, commit: str) -> bytes:
     )
 
 
-class EarlyLog(GitOutput):
+class EarlyLog(Dialogue):
     """The newest commits of a revision, read by a git that runs until they are asked for."""
 
     def __init__(self, git: Git, revision: str, limit: int) -> None:
@@ -320,7 +320,7 @@ class EarlyLog(GitOutput):
 
     def commits(self) -> list[Commit]:
         """Return the commits, newest first; raises GitFailedError if there is no such commit."""
-        return list(_commits(self.read()))
+        return list(_commits(self.output()))
 
 
 def _commits(output: bytes) -> Iterator[Commit]:

@@ -147,8 +147,7 @@ class Objects:
                 answers.append((info, talk.data(info.size) if info and command == "contents" else None))
         except BaseException:  # an interrupt, too: nobody may read the rest of the answer
             self._talk = None
-            talk.kill()
-            talk.close(_GRACE)
+            talk.__exit__()
             raise
         return answers
 

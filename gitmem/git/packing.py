@@ -246,16 +246,12 @@ def remove_unreachable(git: Git, common_dir: str) -> None:
 
 def every_object(git: Git) -> Iterator[tuple[str, bytes]]:
     """Yield id and content of each object, even unreachable, unordered. Raises GitFailedError if one cannot be read."""
-    talk = Dialogue(git, "cat-file", "--batch-all-objects", "--batch", "--buffer", "--unordered")
-    try:
+    with Dialogue(git, "cat-file", "--batch-all-objects", "--batch", "--buffer", "--unordered") as talk:
         while header := talk.line(last=True):
             oid, *fields = header.split()
             if len(fields) != 2:  # noqa: PLR2004  # type and size
                 raise GitFailedError(f"An object cannot be read: {header!a}.", status=0, stderr="")
             yield oid.decode(), talk.data(int(fields[1]))
-    finally:
-        talk.kill()
-        talk.close(SECONDS)
 
 
 _LONGEST_LINE = 1 << 16

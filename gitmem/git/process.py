@@ -24,6 +24,10 @@ from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.platform.spawn import Child, ExpiredError
 from gitmem.text.data import table
 
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from typing import Self
+
 OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
 STDERR_LIMIT = 4096  # characters at the end of stderr that an error keeps
 _MOST_CONFIG = 65_536  # bytes of a configuration scanned here; git reads a longer one
@@ -180,15 +184,18 @@ class Git:
             raise GitmemError(f"git could not be started in {self._folder}: {error.strerror}.") from error
 
 
-class GitOutput:
-    """The answer of a git that runs until it is read; a context manager that ends it."""
+class Dialogue:
+    """A git that runs meanwhile, and is talked with; a context manager that ends it.
+
+    `_broke` once it ended too early, which is an error.
+    """
 
     def __init__(self, git: Git, *args: str) -> None:
-        """Start git."""
-        self._args = args
+        self._git, self._args = git, args
         self._process = git.spawn(*args)
+        self._broke = False
 
-    def __enter__(self) -> GitOutput:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -196,21 +203,12 @@ class GitOutput:
             self._process.kill()
             self._process.communicate()
 
-    def read(self) -> bytes:
-        """Wait for git and return its stdout; raises GitFailedError."""
+    def output(self) -> bytes:
+        """Wait for git's end and return its stdout; raises GitFailedError."""
         stdout, stderr = self._process.communicate()
         if self._process.returncode:
             raise failure(self._args, self._process.wait(), stderr)
         return stdout
-
-
-class Dialogue:
-    """A git that is talked with; `_broke` once it ended too early, which is an error."""
-
-    def __init__(self, git: Git, *args: str) -> None:
-        self._git, self._args = git, args
-        self._process = git.spawn(*args)
-        self._broke = False
 
     def send(self, *parts: bytes) -> None:
         """Write to git."""

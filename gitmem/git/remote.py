@@ -84,11 +84,11 @@ def _is_s3(url: str) -> bool:
     return url.lower().startswith(f"{_S3}://")
 
 
-FETCHED = "refs/worktree/fetched"  # a ref of the git folder alone, not of the common one
-_INBOX = "refs/worktree/inbox"
+_TOP = "refs/worktree"  # of refs of the git folder alone, not of the common one
+_FETCHED = "fetched"
 INBOX = "refs/gitmem/inbox"  # on a remote: commits of machines that lost the race for the branch, each a ref of its own
-_INBOX_NAME = re.compile(r"[0-9a-z-]{1,80}-[0-9a-f]{12}")
-_KNOWN = "refs/worktree/known-"
+_INBOX_NAME = re.compile(r"inbox/[0-9a-z-]{1,80}-[0-9a-f]{12}")
+_KNOWN = f"{_TOP}/known-"
 _PREFIX = "tmp_objdir-gitmem-"  # `git gc` removes such a folder of a killed process
 _KEEP = b"fast-import"  # recovery removes a `.keep` with this word, if this process is killed
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
@@ -146,15 +146,10 @@ class Quarantine:
                     os.unlink(path)
 
     def fetched(self) -> dict[str, str]:
-        """Return what was fetched into refs that begin with `FETCHED`, by the rest of their names."""
-        folder, name = os.path.split(os.path.join(self._folder, FETCHED))
-        found = {}
-        for base, _, names in os.walk(folder):
-            for path in (os.path.join(base, one) for one in names):
-                if path.startswith(os.path.join(folder, name)):
-                    rest = path.removeprefix(os.path.join(folder, name)).replace(os.sep, "/")
-                    found[rest] = read_text(path).strip()
-        return found
+        """Return what was fetched, by the names of the refs below `refs/worktree/`."""
+        top = os.path.join(self._folder, *_TOP.split("/"))
+        paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
+        return {os.path.relpath(path, top).replace(os.sep, "/"): read_text(path).strip() for path in paths}
 
     def check(self, git: Git) -> None:
         """Have git check the objects that were fetched; raises GitFailedError."""
@@ -162,13 +157,6 @@ class Quarantine:
         for name in [name for name in os.listdir(folder) if name.endswith(".pack")]:
             checked = os.path.join(self._folder, f"{name}.idx")
             git.run("index-pack", "--fsck-objects", "-o", checked, os.path.join(folder, name), env=self.variables)
-
-    def inbox(self) -> dict[str, str]:
-        """Return the commits of the remote's inbox that were fetched, by the name of their ref."""
-        folder = os.path.join(self._folder, *_INBOX.split("/"))
-        names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-        fit = [name for name in names if _INBOX_NAME.fullmatch(name) and os.path.isfile(os.path.join(folder, name))]
-        return {f"{INBOX}/{name}": read_text(os.path.join(folder, name)).strip() for name in fit}
 
 
 @contextlib.contextmanager
@@ -239,17 +227,18 @@ class Connection(Value):
         here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
         with quarantine(here, common, filter(is_object_id, known)) as place:
             try:
-                refs = [f"+{ref}:{FETCHED}", *([] if inbox is None else [f"+{INBOX}/*:{_INBOX}/*"])]
+                refs = [f"+{ref}:{_TOP}/{_FETCHED}", *([] if inbox is None else [f"+{INBOX}/*:{_TOP}/inbox/*"])]
                 self._fetch(remote.url, place, *refs)
             except GitFailedError as error:
                 if NO_SUCH_REF in error.stderr:
                     return None
                 raise explain_fetch(error, remote) from error
-            oid = place.fetched()[""]
-            place.adopt({into: oid})
+            fetched = place.fetched()
+            place.adopt({into: fetched[_FETCHED]})
             if inbox is not None:
-                inbox.update(place.inbox())
-            return oid
+                own = sorted(filter(_INBOX_NAME.fullmatch, fetched))
+                inbox.update({f"{INBOX}{name.removeprefix('inbox')}": fetched[name] for name in own})
+            return fetched[_FETCHED]
 
     def fetch_all(
         self, remote: Remote, ref: str, ends: re.Pattern[str], into: str, known: Iterable[str]
@@ -261,10 +250,11 @@ class Connection(Value):
         here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
         with quarantine(here, self.layout.common_dir, known) as place:
             try:
-                self._fetch(remote.url, place, f"+{ref}*:{FETCHED}*")
+                self._fetch(remote.url, place, f"+{ref}*:{_TOP}/{_FETCHED}*")
             except GitFailedError as error:
                 raise explain_fetch(error, remote) from error
-            found = {end: oid for end, oid in sorted(place.fetched().items()) if ends.fullmatch(end)}
+            fetched = ((name.removeprefix(_FETCHED), oid) for name, oid in sorted(place.fetched().items()))
+            found = {end: oid for end, oid in fetched if ends.fullmatch(end)}
             place.adopt({f"{into}{end}": oid for end, oid in found.items()})
             return found
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Protocol, Self
+from typing import Protocol
 
 from gitmem.git.fast_import import quote_path
 from gitmem.git.objects import read_objects
-from gitmem.git.process import Dialogue, Git, failure
+from gitmem.git.process import Dialogue, Git
 from gitmem.values import Value
 
 _SECONDS = 3600.0
@@ -152,6 +152,7 @@ def rewrite(
             for commit in commits:
                 if commit.oid in changed:
                     new[commit.oid] = importer.commit(commit, found, new, cleaner)
+            importer.end()
     return new
 
 
@@ -174,15 +175,10 @@ class _Importer(Dialogue):
         super().__init__(git, *sync, *kept, "fast-import", "--quiet", "--done", "--date-format=raw-permissive")
         self._marks: dict[str, bytes] = {}  # objects of an unfinished pack are known by marks only
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
-        if kind is None:
-            self.send(b"reset %s\ndone\n" % _REF)  # create no ref
-        stderr = self._process.communicate()[1]
-        if kind is None and self._process.returncode:
-            raise failure(("fast-import",), self._process.wait(), stderr)
+    def end(self) -> None:
+        """Have all written, without a ref; raises GitFailedError."""
+        self.send(b"reset %s\ndone\n" % _REF)
+        self.output()
 
     def _mark(self, oid: str) -> bytes:
         """Return the mark of an object's replacement."""
