@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 
 from gitmem.document.document import Document
@@ -33,7 +31,7 @@ from gitmem.facts.extract import (
 )
 from gitmem.facts.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.facts.validity import ended, supersede
-from gitmem.platform.clock import Context
+from gitmem.platform.clock import UTC, Context, datetime, timedelta
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.project.state import ProjectCode, project_code
 from gitmem.sessions.entries import relative_files
@@ -44,6 +42,7 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
+from gitmem.values import Value
 
 _TYPES = {kind.label: kind for kind in MemoryType}
 _LEARNED = {**KINDS, MemoryType.LEARNING: FactKind.CORE_LOGIC, MemoryType.ERROR_FIX: FactKind.SOLUTION}
@@ -250,8 +249,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Adopted:
+class Adopted(Value):
     """The result for a folder: ids of new, changed and retired facts, and the commits."""
 
     folder: str
@@ -276,7 +274,7 @@ def adopt(store: Store, folder: str) -> Adopted:
     outcome = transact(store, partial(_mirror, store, made), purpose="adopt")
     if outcome.commits:
         known_facts(store)
-    return replace(outcome.value, folder=folder, commits=outcome.commits)
+    return outcome.value._replace(folder=folder, commits=outcome.commits)
 
 
 def adopt_if_changed(store: Store, folder: str) -> None:

@@ -6,11 +6,10 @@ stand twice in a merged file; reading joins its lists.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from gitmem.document.document import Document, as_line, as_moment, as_texts, flow, plain_value
 from gitmem.document.ids import BUGS, file_name_of, kind_id
 from gitmem.lessons.error import ErrorSignature, names_in
+from gitmem.platform.clock import UTC, datetime
 from gitmem.sessions.events import is_place
 from gitmem.values import Value
 
