@@ -15,7 +15,7 @@ from gitmem.facts.compare import stems_of
 from gitmem.lessons.error import ErrorSignature, is_again, mask, read_errors
 from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
-from gitmem.sessions.outcome import bare, effects_before, environment, only_reads, told_error, works_now
+from gitmem.sessions.outcome import bare, edits_files, effects_before, environment, only_reads, told_error, works_now
 from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, program
 from gitmem.text.data import matcher
 from gitmem.text.sentences import split
@@ -170,7 +170,7 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
     if len(changes) > 1 and (len(edits) < len(changes) or len({_file(one) for one in edits}) > 1):
         return ""
     if not edits:
-        return f"`{one_line(bare(changes[0]) or changes[0], _LONGEST)}`"
+        return "" if edits_files(changes[0]) else f"`{one_line(bare(changes[0]) or changes[0], _LONGEST)}`"
     told = "; ".join([edits[0], *(one.removeprefix(_file(one)).lstrip(": ") for one in edits[1:])])
     for root in roots:
         told = told.replace(f"`{root.rstrip('/')}/", "`")

@@ -119,10 +119,15 @@ def runs_again(failed: str, later: str) -> bool:
 
 
 def effects_before(failed: str, later: str) -> str:
-    """Return the parts with an effect that a command line runs before what it repeats of a failed one; "" for none."""
+    """Return what a command line runs before what it repeats of a failed one; "" if none of it has an effect."""
     repeated = {_core(part) for part in _parts(failed)}
-    new = takewhile(lambda part: _core(part) not in repeated, _parts(later))
-    return " && ".join(part for part in new if _acts(part))
+    new = list(takewhile(lambda part: _core(part) not in repeated, _parts(later)))
+    return " && ".join(part for part in new if not _form("looks").match(part)) if any(map(_acts, new)) else ""
+
+
+def edits_files(command: str) -> bool:
+    """Return whether a part of a command line edits files in place: the same command again changes nothing more."""
+    return any(" ".join(_unwrapped(part)[0][:2]) in _effects()["edit"] for part in _parts(command))
 
 
 def _parts(command: str) -> list[str]:
@@ -177,14 +182,22 @@ def _wrapper(words: list[str]) -> int:
     return 0
 
 
+@cache
+def _effects() -> dict[str, set[str]]:
+    """Return the words of `effects.tsv` by their kind."""
+    return {
+        kind: {row[1] for row in table("effects.tsv") if row[0] == kind} for kind in ("verb", "program", "flag", "edit")
+    }
+
+
 def _acts(part: str) -> bool:
     words = _unwrapped(part)[0]
     if not words or words[:2] == ("git", "add"):
         return False
-    named = {kind: {row[1] for row in table("effects.tsv") if row[0] == kind} for kind in ("verb", "program", "flag")}
+    named = _effects()
     told = takewhile(lambda word: not word.startswith("-"), words[1:3])
     said = {verb for word in told for verb in (word, re.split(_OF_VERB, word)[-1]) if verb == word or verb != "ci"}
-    program = named["program"] & {words[0], " ".join(words[:2])}
+    program = (named["program"] | named["edit"]) & {words[0], " ".join(words[:2])}
     return bool(program or said & named["verb"] or set(words) & named["flag"])
 
 

@@ -42,8 +42,15 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
         (failure("uv init && pytest", fixed_by="uv add httpx && uv lock && pytest -q"), "`uv add httpx && uv lock`"),
         (
             failure("pytest", fixed_by="sudo apt-get install -y jq >/dev/null; make x; pytest"),
-            "`sudo apt-get install -y jq`",
+            "`sudo apt-get install -y jq && make x`",
         ),
+        (
+            failure("make", fixed_by="cat a.env && docker compose up -d db && ./load.sh && make"),
+            "`docker compose up -d db && ./load.sh`",
+        ),
+        (failure("make", fixed_by="./load.sh && make"), ""),
+        (failure("make", fixed_by="make", meanwhile="sed -i s/8/9/ a.toml"), ""),
+        (failure("make", fixed_by="sed -i s/8/9/ a.toml && make"), ""),
         (failure("pytest", fixed_by="export TZ=UTC && pytest", meanwhile=EDIT), ""),
         (failure("pytest", explained="The cause was a missing lock file; `pytest` passes now."), None),
         (failure("pytest", explained="then worked: `uv run pytest`"), "`uv run pytest`"),
