@@ -155,10 +155,9 @@ class Desk:
     def ran(
         self, *argv: str, cwd: Path | None = None, terminal: bool = False, stdin: bytes = b"", **environ: str
     ) -> Ran:
-        out, err = (Terminal(), Terminal()) if terminal else (_stream(), _stream())
-        app = App({**os.environ, **environ}, str(cwd or self.project), _stream(stdin), out, err)
-        code = main(argv, lambda: app)
-        return Ran(code, _written(out), _written(err).decode())
+        run = Runner(cwd or self.project, {**os.environ, **environ})
+        code, out, err = run(*argv, terminal=terminal, stdin=stdin, fence=True)
+        return Ran(code, out.encode(), err)
 
     def run(self, *argv: str, **options: Any) -> Ran:
         ran = self.ran(*argv, **options)

@@ -1,36 +1,23 @@
 """Settings that a sync brings: what a remote may say, and what waits for the person's word (issue: settings act)."""
 
-import io
 import json
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from gitmem.cli.app import App, now
-from gitmem.cli.main import main
+from gitmem.cli.app import now
 from gitmem.config import rules
 from gitmem.platform.clock import Context
+from tests.cli.commands.project import Ran, Runner
 from tests.conftest import RunsGit
 from tests.copies import FolderCopies, accept
 
 TOKEN = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links")
-
-
-@dataclass
-class Ran:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def said(self) -> Any:
-        return json.loads(self.out)
 
 
 @dataclass
@@ -54,11 +41,8 @@ class Person:
         names = ("HOME", "USERPROFILE")
         config = str(self.home / ".config")
         environ = {**os.environ, **dict.fromkeys(names, str(self.home)), "XDG_CONFIG_HOME": config, "APPDATA": config}
-        out, err, given = io.StringIO(), io.StringIO(), io.StringIO(answer or "")
-        if answer is not None:
-            given.isatty = err.isatty = lambda: True  # type: ignore[method-assign]
-        app = App({**environ, **self.more}, str(self.project), given, out, err)
-        return Ran(main(args, lambda: app), out.getvalue(), err.getvalue())
+        code, out, err = Runner(self.project, {**environ, **self.more})(*args, answer=answer)
+        return Ran(code, out.encode(), err)
 
     def gitmem(self, *args: str, answer: str | None = None) -> Ran:
         ran = self.run(*args, answer=answer)
@@ -124,7 +108,7 @@ def attacked(shared: tuple[Person, Person]) -> Callable[[str], Person]:
 
 
 def in_force(person: Person, *keys: str) -> list[object]:
-    found = {item["key"]: item["value"] for item in person.gitmem("config", "--json").said}
+    found = {item["key"]: item["value"] for item in person.gitmem("config", "--json").json}
     return [found[key] for key in keys]
 
 
@@ -195,10 +179,10 @@ remote: {trust: signed}
 
 def test_of_a_hostile_file_nothing_counts_and_all_of_it_is_named(attacked):
     victim = attacked(EVIL)
-    items = victim.gitmem("config", "--json").said
+    items = victim.gitmem("config", "--json").json
     assert {item["origin"] for item in items} == {"default"}
     asked = {item["key"]: item["untrusted"]["value"] for item in items if item["untrusted"]}
-    told = " ".join(finding["message"] for finding in victim.gitmem("status", "--json").said["attention"])
+    told = " ".join(finding["message"] for finding in victim.gitmem("status", "--json").json["attention"])
     assert set(asked) == set(rules())
     assert f"{len(asked)} settings of the store not trusted" in told
 
@@ -249,7 +233,7 @@ def test_who_says_no_or_is_not_there_has_agreed_to_nothing(attacked):
 
 def test_a_yes_can_be_given_by_a_script_and_taken_back(attacked):
     victim = attacked("redaction:\n  allow: [one, 'two*']\n")
-    given = victim.gitmem("config", "trust", "--yes", "--json").said
+    given = victim.gitmem("config", "trust", "--yes", "--json").json
     file = str(victim.store / "config.yaml")
     assert given["trusted"] == [{"key": "redaction.allow", "value": ["one", "two*"], "file": file}]
     assert in_force(victim, "redaction.allow") == [["one", "two*"]]

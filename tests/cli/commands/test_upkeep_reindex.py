@@ -1,4 +1,3 @@
-import io
 import json
 import subprocess
 import sys
@@ -7,16 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import App
-from gitmem.cli.main import main
 from gitmem.store.findings import FailureLog
+from tests.cli.commands.project import Runner
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 @pytest.fixture
@@ -39,12 +32,7 @@ def gitmem(home, environ, tmp_path, provider, started):
     environ["MY_KEY"] = "sk-secret-key"
     provider.same = {"car": "automobile"}
 
-    def run(*argv, stream=io.StringIO):
-        out, err = io.StringIO(), stream()
-        code = main(argv, lambda: App(environ, str(project), io.StringIO(), out, err))
-        return code, out.getvalue(), err.getvalue()
-
-    run.environ, run.home, run.root = environ, home, project / ".gitmem"
+    run = Runner(project, environ)
     assert run("init")[0] == 0
     settings = {"provider": "openai", "base_url": f"{provider.url}/v1", "api_key_env": "MY_KEY", "model": "fake"}
     for name, value in settings.items():
@@ -79,7 +67,7 @@ def test_what_means_the_same_is_found_after_it(gitmem):
 
 
 def test_progress_is_shown_on_a_terminal_and_taken_away(gitmem):
-    said = gitmem("reindex", stream=Terminal)[2]
+    said = gitmem("reindex", terminal=True)[2]
     assert "[#" in said
     assert said.endswith("\r")
 
