@@ -48,7 +48,6 @@ _PERIOD = re.compile(r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|W[0-9]{2})")
 _ALWAYS = tuple(kind.label for kind in MemoryType if kind.lasts)
 _IN_WEEKS = (*_ALWAYS, MemoryType.LEARNING.label, MemoryType.ERROR_FIX.label)
 _EXCHANGE = "Exchange"
-_ASKED, _NO_PROSE = "User Prompt", ("Tool Usage", "Error")  # but for the first, of version 1
 _HEADING = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)
 _OWN_TITLE = re.compile(r"(?:[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{4}-W[0-9]{2})?")
 _OWN_SECTIONS = ("", TIMELINE.casefold(), *(kind.label.casefold() for kind in MemoryType))
@@ -190,25 +189,20 @@ def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry
 
 
 def _to_digest(body: str) -> str:
-    """Return the text of a log to summarise: results and findings, or requests if there are none.
-
-    Lists of files, failed commands and kept entries are left out.
-    """
-    found = [entry.entry for entry in find_entries(body) if entry.entry.label not in (*_NO_PROSE, *_ALWAYS)]
-    entries = [_prose(entry) for entry in found]
-    done = [entry for entry in entries if entry.label != _ASKED]
-    texts = [render_entry(entry) for entry in done or entries]
+    """Return the text of a log to summarise: results and findings, or requests if there are none."""
+    entries = [found.entry for found in find_entries(body) if found.entry.label not in _ALWAYS]
+    results = [result for result in map(_result, entries) if result is not None]
     periods = (part for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title))
-    return "".join([*texts, *(body[part.body : part.end] for part in periods)])
+    return "".join([*map(render_entry, results or entries), *(body[part.body : part.end] for part in periods)])
 
 
-def _prose(entry: Entry) -> Entry:
-    """Return an exchange as its result, or as a request where it has none; other entries as they are."""
+def _result(entry: Entry) -> Entry | None:
+    """Return an exchange as its result, None if it has none; other entries as they are."""
     if entry.label != _EXCHANGE:
         return entry
     fields = split_fields(entry.text)
     if not fields.answer and not fields.said:
-        return entry._replace(label=_ASKED, text=fields.request)
+        return None
     return entry._replace(text=render_fields(Fields(answer=fields.answer, said=fields.said)))
 
 

@@ -95,20 +95,19 @@ def alike(one: frozenset[str], other: frozenset[str], same: float = SAME) -> boo
 
 MOST_CHARACTERS = 1_000_000  # read of an archive, half from either end; a usual one has a hundred thousand
 _DAY = re.compile(r"(?<![0-9])([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))(?![0-9])")
-_TURNS = ("Turn", "Exchange")
-_SKIPPED = ("State",)  # repeats the end of the last turn
+_EXCHANGE = "Exchange"
+_SKIPPED = "State"  # repeats the end of the last turn
 
 
 class SentenceRole(Enum):
-    """The role of a sentence in an archive."""
+    """The role of a sentence in an archive, by its weight in the overall text."""
 
-    DECISION = "decision"
-    ISSUE = "issue"
-    FIX = "fix"
-    LEARNING = "learning"
-    DONE = "done"
-    ASKED = "asked"
-    OTHER = "other"
+    DECISION = 1.5
+    LEARNING = 1.4  # or a fix
+    ISSUE = 1.3
+    DONE = 1.2
+    OTHER = 1.0
+    ASKED = 0.7
 
 
 _ROLES = {
@@ -116,7 +115,7 @@ _ROLES = {
     MemoryType.PREFERENCE: SentenceRole.DECISION,
     MemoryType.RULE: SentenceRole.DECISION,
     MemoryType.ISSUE: SentenceRole.ISSUE,
-    MemoryType.ERROR_FIX: SentenceRole.FIX,
+    MemoryType.ERROR_FIX: SentenceRole.LEARNING,
     MemoryType.LEARNING: SentenceRole.LEARNING,
     MemoryType.PATTERN: SentenceRole.LEARNING,
 }
@@ -174,11 +173,11 @@ def day_of(text: str) -> str:
 
 
 def _of_entry(entry: Entry, title: str) -> list[TextBlock]:
-    if entry.label in _SKIPPED:
+    if entry.label == _SKIPPED:
         return []
     day = day_of(entry.time) or day_of(title)
     kept = title.casefold() in KEPT_SECTIONS
-    if entry.label in _TURNS:
+    if entry.label == _EXCHANGE:
         session = entry.tags[0] if entry.tags else day
         whole = _on_one_line(without_labels(entry.text))
         return [TextBlock(SentenceRole.DONE, whole, tuple(_of_turn(entry.text)), day, session, kept)]
@@ -252,16 +251,6 @@ def is_statement(sentence: str, role: SentenceRole) -> bool:
     return reports(sentence) and not matcher("answers.tsv", "narration").search(sentence)
 
 
-# Weight of a sentence's role in the overall text.
-_WORTH = {
-    SentenceRole.DECISION: 1.5,
-    SentenceRole.FIX: 1.4,
-    SentenceRole.LEARNING: 1.4,
-    SentenceRole.ISSUE: 1.3,
-    SentenceRole.DONE: 1.2,
-    SentenceRole.OTHER: 1.0,
-    SentenceRole.ASKED: 0.7,
-}
 _SHORTEST = 20  # characters of a sentence of the overall text; a shorter one needs its neighbours
 _LONGEST = 300  # characters at which one is truncated
 _FEWEST_WORDS = 3  # keywords of a sentence of the overall text
@@ -323,7 +312,7 @@ def _most_telling(reading: Reading, fewest: int, most: int) -> list[str]:
         for role, sentence in item.sentences:
             text = _as_sentence(sentence)
             if len(text) >= _SHORTEST and is_statement(sentence, role) and len(stems(text)) >= _FEWEST_WORDS:
-                pool.append(Sentence(text, _WORTH[role], f"on {item.day}" if item.day else ""))
+                pool.append(Sentence(text, role.value, f"on {item.day}" if item.day else ""))
     count = min(FEWEST_SENTENCES + len(pool) // _SENTENCES_A_MORE, most)
     picked = choose(pool, count, weight)
     if len(picked) < fewest:  # the others repeat each other; spec R5 wants ten
@@ -418,7 +407,7 @@ def _themes(reading: Reading) -> tuple[Theme, ...]:
 def _theme_text(told: Sequence[TextBlock], weight: Mapping[str, float]) -> str:
     """Return the most telling sentences of a theme's items."""
     pool = [
-        Sentence(text, _WORTH[role])
+        Sentence(text, role.value)
         for item in told
         for role, sentence in item.sentences
         if len(sentence) >= _SHORTEST and is_statement(sentence, role)
