@@ -7,7 +7,7 @@ import re
 import unicodedata
 from functools import cache
 
-from gitmem.document.ids import SHORT_LENGTH, is_git_folder, scopes_in, session_tag, short_session
+from gitmem.document.ids import is_fact_id, is_git_folder, scopes_in, session_tag, short_session
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.lines import with_marks
 from gitmem.facts.validity import Standing
@@ -142,7 +142,6 @@ def _around(units: Units, lines: list[str], number: int) -> tuple[int, int]:
 
 
 BEFORE = "before"  # the status of a memory that tells what was before a newer one
-FACT_LETTERS = "dfrscpi"  # docs/format.md, "Facts"
 _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
 _STAMP = r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])"
@@ -196,7 +195,7 @@ class Hit(Value):
     @property
     def fact(self) -> bool:
         """Whether it is a view of a fact."""
-        return is_fact(self.entry)
+        return is_fact_id(self.entry)
 
     @property
     def standing(self) -> str:
@@ -230,11 +229,6 @@ class Hit(Value):
     def shown(self, text: str) -> str:
         """Return a part of the hit's text as it is shown: with marks on what does not hold as it says."""
         return with_marks(text, self.marks, self.entry) if self.marks else text
-
-
-def is_fact(identifier: str) -> bool:
-    """Return whether an id is a fact's."""
-    return len(identifier) == SHORT_LENGTH and identifier[0] in FACT_LETTERS
 
 
 class Facts(Value):

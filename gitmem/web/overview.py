@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gitmem.document.entry import without_ids
-from gitmem.document.ids import id_in
+from gitmem.document.ids import id_in, is_fact_id
 from gitmem.document.message import Op
 from gitmem.errors import GitmemError
 from gitmem.facts.validity import Standing
@@ -22,7 +22,7 @@ from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
 from gitmem.project.state import ProjectQuestions
 from gitmem.purge.purge import waiting_purges
 from gitmem.search.engine import answer
-from gitmem.search.hits import Hit, is_fact
+from gitmem.search.hits import Hit
 from gitmem.search.stores import StoreHit, search_stores
 from gitmem.sessions.read import glance, with_last_answers
 from gitmem.sessions.start import Shown, start_parts, start_text
@@ -174,7 +174,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         ),
         "heading": hit.heading or hit.field,
         "at": datetime.fromisoformat(hit.date).astimezone().isoformat() if len(hit.date) == _WITH_TIME else hit.date,
-        "fact": hit.entry if is_fact(hit.entry) else None,
+        "fact": hit.entry if is_fact_id(hit.entry) else None,
         "score": round(hit.score, 2),
         "href": _page_of(hit),
         "snippet": hit.shown(hit.snippet),
@@ -184,7 +184,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 def _page_of(hit: Hit) -> str:
     """Return the address of the page on which a hit stands, "" if none shows it."""
-    if is_fact(hit.entry):
+    if is_fact_id(hit.entry):
         return f"/fact/{hit.entry}"
     if hit.commit:
         return f"/commit/{hit.commit}"
