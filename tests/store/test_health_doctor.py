@@ -112,13 +112,6 @@ def test_a_missing_format_file_is_a_warning_and_a_later_version_is_not_opened(pa
         patient.reopen()
 
 
-def test_a_merge_in_progress_is_one_problem_with_its_remedy(patient):
-    (patient.root / ".git" / "MERGE_HEAD").write_text(patient.git("rev-parse", "HEAD") + "\n")
-    finding = patient.only("branch", Level.PROBLEM)
-    assert "A merge is in progress" in finding.message
-    assert "git merge --abort" in finding.remedy
-
-
 def test_a_detached_head_is_a_problem(patient):
     patient.git("switch", "-q", "--detach")
     assert "git switch gitmem" in patient.only("branch", Level.PROBLEM).remedy

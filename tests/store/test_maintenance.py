@@ -165,18 +165,6 @@ def test_the_repository_of_a_project_is_never_due(tmp_path, bare_git):
     assert not is_due(store)
 
 
-def test_saves_go_on_meanwhile_and_stay(grown):
-    store = grown.open()
-    saved = []
-    maintain(store, lambda step: saved.append(remember(store, f"while {step}")))
-    assert len(saved) == STEPS
-    log = grown.git("log", "--format=%H")
-    assert all(each.commit in log for each in saved)
-    memory = (grown.root / "memory.md").read_text()
-    assert all(each.id in memory for each in saved)
-    grown.assert_whole()
-
-
 def test_a_second_one_at_the_same_time_is_sent_away(grown):
     store = grown.open()
     met = []

@@ -6,17 +6,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gitmem.document.message import Message
 from gitmem.errors import BusyError, RefusedError
-from gitmem.git.fast_import import Writer
 from gitmem.git.lock import open_lock
 from gitmem.store import transact as transacting
 from gitmem.store.transact import transact
-from tests.boxes import forget_private, listing
+from tests.as_root import as_nobody, give, root_needed
+from tests.boxes import Box, forget_private, listing
 from tests.own_settings import own_settings
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
@@ -158,28 +159,6 @@ def test_a_link_that_a_person_committed_and_then_replaced(box):
     assert (box.root / "x.md").read_bytes() == b"a file\n"
 
 
-def test_an_edit_while_it_is_being_saved_is_not_overwritten(box, monkeypatch):
-    """Between reading and renaming a few milliseconds go by, in which an editor may save."""
-    box.put({"memory.md": b"one\ntwo\nthree\n", "other.md": b"o\n"})
-    finish = Writer.finish
-
-    def slow(writer):
-        commits = finish(writer)
-        box.write("memory.md", b"zero\none\ntwo\nthree\n")
-        return commits
-
-    monkeypatch.setattr(Writer, "finish", slow)
-    outcome = box.put({"memory.md": b"one\ntwo\nthree\nsaved\n", "other.md": b"p\n"})
-    monkeypatch.undo()
-    assert outcome.notices == ("memory.md was edited by hand during a save; both versions were merged.",)
-    assert box.files()["memory.md"] == b"zero\none\ntwo\nthree\nsaved\n"
-    assert box.tree()["memory.md"] == b"one\ntwo\nthree\nsaved\n"
-    assert box.status() == "M memory.md"
-    box.settle()
-    assert box.tree()["memory.md"] == b"zero\none\ntwo\nthree\nsaved\n"
-    box.sound()
-
-
 @pytest.mark.parametrize("content", [None, b"", b"rubbish\n", b"\xff\xfe", b"0" * 39, b"f" * 40 + b"\n"])
 def test_the_private_folder_can_be_deleted_and_its_mark_be_damaged(box, content):
     box.put({"memory.md": b"one\n"})
@@ -247,23 +226,6 @@ def test_a_plan_that_fails_changes_nothing(box):
     assert (box.tip(), box.files()) == (tip, files)
     box.settle()
     box.sound()
-
-
-def test_who_the_user_is(box, home):
-    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
-    box.put({"a": b"a"})
-    assert box.git("log", "-1", "--format=%an <%ae> %cn <%ce>") == "Ada <ada@example.org> Ada <ada@example.org>"
-
-
-def test_who_commits_is_asked_once_and_again_where_no_answer_came(box, home, monkeypatch):
-    (home / ".gitconfig").write_text("[user]\n\tname = First\n\temail = a@b\n")
-    box.put({"memory.md": b"1\n"})
-    first = box.store._identity
-    box.put({"memory.md": b"2\n"})
-    assert box.store._identity is first
-    first.expired = True
-    box.put({"memory.md": b"3\n"})
-    assert box.store._identity is not first
 
 
 def test_a_user_s_commit_during_a_transaction_is_built_upon(box):
@@ -422,3 +384,48 @@ def test_a_lock_that_stays_is_named(box, monkeypatch):
     assert box.tip() == tip
     box.settle()
     box.sound()
+
+
+# Files that belong to others
+
+
+@pytest.fixture
+def nobodys(folder_for_all, context, bare_git) -> Callable[[Path], Box]:
+    """Give a function that opens the store of another user, who has a home of their own and accepted the store."""
+
+    def open_it(root: Path) -> Box:
+        home = folder_for_all / "home"
+        home.mkdir()
+        box = Box(root, context._replace(home=str(home)), bare_git)
+        give(home)
+        give(root)
+        return box
+
+    return open_it
+
+
+@root_needed
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_files_that_cannot_be_read_keep_nothing_else_from_being_saved(box, boxes, nobodys, folder_for_all):
+    box.put({"mine.md": b"one\n", "other.md": b"o\n"})
+    root = shutil.copytree(box.root, folder_for_all / "store")
+    (root / "mine.md").write_bytes(b"edited\n")
+    (root / "new.md").write_bytes(b"new\n")
+    theirs = nobodys(root)
+    for name in ("mine.md", "new.md"):
+        (root / name).chmod(0)
+    result = as_nobody(lambda: repr(theirs.append("other.md", b"saved\n", scan=True).notices))
+    assert result == repr(
+        tuple(f"Not kept: {name} cannot be read: Permission denied." for name in ("mine.md", "new.md"))
+    )
+    result = as_nobody(lambda: repr(theirs.append("mine.md", b"saved\n").notices))
+    assert result.startswith("NotSavedError: Nothing was saved to ")
+    assert "mine.md" in result
+    give(root, 0)
+    after = boxes(root)
+    assert after.tree()["other.md"] == b"o\nsaved\n"
+    for name in ("mine.md", "new.md"):
+        (root / name).chmod(0o644)
+    after.settle()
+    assert after.tree()["mine.md"] == b"edited\n"
+    after.sound()

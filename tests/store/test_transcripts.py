@@ -311,12 +311,3 @@ def test_several_processes_lose_nothing(store, git, environ):
     assert len(sessions(store)) == 20
     assert git("rev-list", "--count", OWN) == "21"
     assert git("fsck", "--strict", "--no-dangling") == ""
-
-
-@pytest.mark.slow
-def test_fifty_megabytes(tmp_path, environ):
-    store = make(tmp_path, environ)
-    line = json.dumps({"role": "agent", "text": "a word and another " * 5000})
-    count = 50 * 1024 * 1024 // len(line)
-    put(store, SESSION, STARTED, (line for _ in range(count)))
-    assert sessions(store)[0].size == count * (len(line) + 1)
