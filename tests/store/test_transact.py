@@ -228,41 +228,30 @@ def test_a_plan_that_fails_changes_nothing(box):
     box.sound()
 
 
-def test_a_user_s_commit_during_a_transaction_is_built_upon(box):
-    tries = []
-
-    def plan(transaction):
-        tries.append(transaction.read("memory.md"))
-        if len(tries) == 1:
-            box.write("memory.md", b"raced\n")
-            box.write("race.md", b"r\n")
-            box.git("add", "race.md")
-            box.git("commit", "-qam", "race")
-        return transaction.commit(Message("ours", ()), {"memory.md": transaction.read("memory.md") + b"ours\n"})
-
-    outcome = transact(box.store, plan, purpose="test")
-    assert len(tries) == 2
-    assert box.subjects()[:2] == ["ours", "race"]
-    assert box.files()["memory.md"] == b"raced\nours\n"
-    assert outcome.notices == ()
-    box.sound()
+def commit_by_hand(box):
+    box.write("memory.md", b"raced\n")
+    box.git("commit", "-qam", "race")
 
 
-def test_a_reset_during_a_transaction_is_built_upon(box):
+@pytest.mark.parametrize(
+    "act, left",
+    [(commit_by_hand, b"raced\n"), (lambda box: box.git("reset", "-q", "--hard", "HEAD~1"), b"one\n")],
+    ids=["a commit", "a reset"],
+)
+def test_what_a_user_does_with_git_during_a_transaction_is_built_upon(box, act, left):
     box.put({"memory.md": b"one\n"})
     box.put({"memory.md": b"two\n"})
     tries = []
 
     def plan(transaction):
-        content = transaction.read("memory.md")
-        tries.append(content)
+        tries.append(transaction.read("memory.md"))
         if len(tries) == 1:
-            box.git("reset", "-q", "--hard", "HEAD~1")
-        return transaction.commit(Message("ours", ()), {"memory.md": content + b"ours\n"})
+            act(box)
+        return transaction.commit(Message("ours", ()), {"memory.md": tries[-1] + b"ours\n"})
 
-    transact(box.store, plan, purpose="test")
-    assert tries == [b"two\n", b"one\n"]
-    assert box.files()["memory.md"] == b"one\nours\n"
+    assert transact(box.store, plan, purpose="test").notices == ()
+    assert tries == [b"two\n", left]
+    assert box.files()["memory.md"] == left + b"ours\n"
     box.sound()
 
 

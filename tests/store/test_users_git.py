@@ -24,6 +24,11 @@ ACTS = {
     "an amended commit": ([ONE, b"one\nmine\n", "commit -qa --amend -m amended"], b"one\nmine\n", "amended"),
     "a hard reset": ([ONE, TWO, "reset -q --hard HEAD~1"], b"one\n", "put"),
     "a revert": ([ONE, TWO, "revert --no-edit HEAD"], b"one\n", 'Revert "put"'),
+    "a stash": (
+        [ONE, b"one\nmine\n", "stash", {"other.md": b"x\n"}, "stash pop"],
+        b"one\nmine\n",
+        "Edit by hand: memory.md",
+    ),
     "a checkout of a file": ([ONE, b"never mind\n", "checkout -- memory.md"], b"one\n", "put"),
 }
 
@@ -40,17 +45,6 @@ def test_a_save_builds_on_what_the_user_did_with_git(box, acts, memory, below):
     box.append("memory.md", b"saved\n", scan=True)
     assert box.subjects()[:2] == ["append", below]
     assert box.files()["memory.md"] == memory + b"saved\n"
-    box.sound()
-
-
-def test_a_stash(box):
-    box.put({"memory.md": b"one\n"})
-    box.write("memory.md", b"one\nstashed\n")
-    box.git("stash")
-    box.put({"other.md": b"x\n"}, scan=True)
-    box.git("stash", "pop")
-    box.settle()
-    assert box.files()["memory.md"] == b"one\nstashed\n"
     box.sound()
 
 
