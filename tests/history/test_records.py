@@ -240,15 +240,6 @@ def test_before_the_store_there_was_nothing(memory: Memory, text: str):
         resolve(memory.store, text)
 
 
-def test_the_zone_is_that_of_the_clock(memory: Memory):
-    memory.clock.now = datetime(2026, 11, 20, 23, 30, tzinfo=START.tzinfo)  # 14:30 UTC
-    late = memory.save("just before midnight in Seoul")
-    memory.clock.forward(hours=1)
-    memory.save("after midnight in Seoul, the same day in UTC")
-
-    assert resolve(memory.store, "2026-11-20") == late
-
-
 def test_commits_that_are_not_memorys_are_none(tmp_path: Path, home: Path, environ: dict[str, str], bare_git: RunsGit):
     project = tmp_path / "project"
     project.mkdir()

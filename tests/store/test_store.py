@@ -10,7 +10,6 @@ from gitmem.errors import GitmemError, StoreFormatError, StoreNotFoundError
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from tests.boxes import listing
-from tests.own_settings import own_settings
 
 # Opening
 
@@ -35,13 +34,6 @@ def test_what_is_no_store(tmp_path, context, what):
         (folder / ".git").mkdir()
     with pytest.raises(StoreNotFoundError, match="no store"):
         Store(str(folder), context)
-
-
-def test_the_user_s_settings_count_below_the_store_s(box, home):
-    own_settings(box.context, "lock:\n  wait_seconds: 3\nrotation:\n  max_archives: 7\n")
-    (box.root / "config.yaml").write_text("lock:\n  wait_seconds: 5\n")
-    config = box.reopen().config
-    assert (config.lock.wait_seconds, config.rotation.max_archives) == (5, 7)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
