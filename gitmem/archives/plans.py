@@ -110,7 +110,7 @@ def most_useful(pieces: Sequence[str], tokens: int, uses: Mapping[str, int]) -> 
     """
     ids = [next(iter(facts_in(piece)), "") for piece in pieces]
     if not any(ids):
-        return _that_fit(pieces, [], tokens, range(len(pieces) - 1, -1, -1))
+        return _last_that_fit(pieces, tokens)
     ages = [(len(pieces) - place) / max(uses.get(ids[place], 1), 1) for place in range(len(pieces))]
     return _that_fit(pieces, sorted(range(len(pieces)), key=lambda place: (ages[place], -place)), tokens)
 
@@ -332,13 +332,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _last_that_fit(pieces: Sequence[str], tokens: int) -> str:
-    size, first = 0, len(pieces)
-    while first:
-        size += utf8_size(pieces[first - 1])
-        if size > tokens * BYTES_PER_TOKEN:
-            break
-        first -= 1
-    return "".join(pieces[first:])
+    return _that_fit(pieces, [], tokens, range(len(pieces) - 1, -1, -1))
 
 
 def outdated_archives(names: Iterable[str], most: int, oldest: datetime | None) -> list[str]:

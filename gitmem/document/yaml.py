@@ -150,8 +150,6 @@ def _check_keys(node: YamlNode) -> None:
         seen.add(key.text)
 
 
-__all__ = ["YamlTextError", "load_mapping", "remove_value", "set_value"]
-
 _BOM = "\ufeff"
 
 

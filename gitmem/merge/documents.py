@@ -17,10 +17,10 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime
 from enum import StrEnum
 
-from gitmem.document.document import Document, flow, plain_value
+from gitmem.document.document import Document, YamlTextError, flow, plain_value
 from gitmem.document.entry import FoundEntry, fences, find_entries, sections
 from gitmem.document.ids import SUMMARIES
-from gitmem.document.yaml import YamlTextError, load_mapping, remove_value, set_value
+from gitmem.document.yaml import load_mapping, remove_value, set_value
 from gitmem.merge.bodies import TOP, MergedBody, merge_bodies, survivors
 from gitmem.text.difference import ended, lines, merge_lines, merge_tokens
 from gitmem.values import Value

@@ -13,10 +13,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 
 from gitmem.config import HERE, Config, Untrusted, is_harmless, parse_value, rules, settings, value_of
-from gitmem.document.document import flow
+from gitmem.document.document import YamlTextError, flow
 from gitmem.document.ids import CONFIG
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.document.yaml import YamlTextError, remove_value, set_value
+from gitmem.document.yaml import remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError, UsageError
 from gitmem.platform.clock import Context
 from gitmem.platform.safe_open import read_small, replace_file

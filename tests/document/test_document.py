@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.document.document import BrokenHeaderError, Document
-from gitmem.document.yaml import YamlTextError
+from gitmem.document.document import BrokenHeaderError, Document, YamlTextError
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document import yaml as outline
-from gitmem.document.yaml import YamlTextError, load_mapping, remove_value, set_value
+from gitmem.document.document import YamlTextError
+from gitmem.document.yaml import load_mapping, remove_value, set_value
 from gitmem.text.sentences import newline_of
 
 CONFIG = """\
