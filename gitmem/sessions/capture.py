@@ -127,11 +127,15 @@ _LONGEST_PICK = 400  # characters of a prompt
 
 
 class Captured(Value):
-    """The result of a capture: commits, archives that rotations made, notices for the user."""
+    """The result of a capture: commits, archives that rotations made, notices for the user.
+
+    `saved` is how many turns of a transcript were new, or longer than before.
+    """
 
     commits: tuple[str, ...] = ()
     archives: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    saved: int = 0
 
 
 def capture(store: Store, read: Callable[[], Pending]) -> Captured:

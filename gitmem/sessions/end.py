@@ -13,7 +13,7 @@ from gitmem.errors import UnreadableError
 from gitmem.hosts.host import file_of, find_host, read_transcript, writer
 from gitmem.platform.clock import local
 from gitmem.platform.safe_open import open_regular
-from gitmem.sessions.capture import BATCH_BYTES, capture_turn, save_entries
+from gitmem.sessions.capture import BATCH_BYTES, Captured, capture_turn, save_entries
 from gitmem.sessions.entries import Placed, cue_entries
 from gitmem.sessions.exchange import EXCHANGE, MENDED, exchanges_in, split_fields
 from gitmem.sessions.read import boot_lines, cleaner
@@ -39,15 +39,7 @@ BATCH = 50  # turns of one transaction
 _LONGEST_SESSION = timedelta(days=7)
 
 
-class Recorded(Value):
-    """The number of turns that were new or longer than before, the archives of rotations, and notices."""
-
-    saved: int
-    archives: tuple[str, ...]
-    notices: tuple[str, ...]
-
-
-def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> Recorded:
+def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> Captured:
     """Save the turns of a transcript, as far as the logs lack them; a second call changes nothing.
 
     Raises:
@@ -76,7 +68,7 @@ def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> Recor
         taken, more, rotated = outcome.value
         done, saved, archives = done + taken, saved + more, archives + rotated
         notices += outcome.notices
-    return Recorded(saved, tuple(archives), tuple(notices))
+    return Captured((), tuple(archives), tuple(notices), saved)
 
 
 def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
@@ -304,18 +296,16 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
     from gitmem.lessons.outcome_counts import note_mends  # a save of lessons does without
 
     turns, unread = _turns(path, name)
+    begun = bool(turns)
     if store.has_layers:
         from gitmem.store.layers import is_private, was_paused
 
         left = {turn.session for turn in turns if was_paused(store, turn.session)}
         left |= {turn.session for turn in turns if is_private(store, turn.session, turn.cwd)}
         turns = [turn for turn in turns if turn.session not in left]
-        if left and not turns:
-            return Replayed(path, unread=unread)
-    if since is not None:
-        turns = [turn for turn in turns if turn.started >= since]
-        if not turns:
-            return Replayed(path, unread=unread)
+    turns = [turn for turn in turns if since is None or turn.started >= since]
+    if not turns and (begun or since is not None):
+        return Replayed(path, unread=unread)
     recorded = capture_recorded(store, turns, "replay")
     notices = (*_notices(path, len(turns), unread), *recorded.notices)
     sessions = tuple(dict.fromkeys(turn.session for turn in turns))

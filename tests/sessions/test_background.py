@@ -17,38 +17,26 @@ from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
+from tests.sessions.test_capture import Host
 
 ALIVE, DEAD = 4711, 4712
 
 
-class Session:
+class Session(Host):
     """A session that delivers events and has a transcript."""
 
     def __init__(self, desk, folder: Path, name="sess-1", owner=ALIVE) -> None:
-        self.desk = desk
-        self.name = name
-        self.owner = owner
+        super().__init__(desk, name, owner)
         self.path = folder / f"{name}.jsonl"
         self.path.touch()
-
-    def deliver(self, kind: str, turn="", second: float = 0, **more: object) -> None:
-        payload = {
-            "hook_event_name": kind,
-            "session_id": self.name,
-            "prompt_id": turn,
-            "transcript_path": str(self.path),
-        }
-        spool = HookSpool(self.desk.store.private)
-        name = spool.accept(kind, self.owner, json.dumps(payload | more).encode())
-        at = self.desk.clock.now.timestamp() + second
-        os.utime(os.path.join(spool.folder, name), (at, at))
+        self.transcript = str(self.path)
 
     def say(self, role: str, text: str, tokens: int = 0, **more: object) -> None:
         message: dict[str, object] = {"role": role, "content": text}
         if tokens:
             message["usage"] = {"input_tokens": tokens}
         at = self.desk.clock.now.isoformat()
-        item = {"type": role, "uuid": f"u-{os.path.getsize(self.path)}", "sessionId": self.name, "timestamp": at}
+        item = {"type": role, "uuid": f"u-{os.path.getsize(self.path)}", "sessionId": self.session, "timestamp": at}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(item | {"message": message} | more, ensure_ascii=False) + "\n")
 
