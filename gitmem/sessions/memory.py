@@ -8,37 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from enum import StrEnum
 from functools import partial
 from typing import Any
 
 from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
 from gitmem.platform.safe_open import read_text, replace_file
+from gitmem.sessions import working
 from gitmem.sessions.events import HookEvent
 from gitmem.sessions.exchange import file_name
 from gitmem.sessions.read import clean_fields, cleaner
-from gitmem.sessions.turns import TaskType
-from gitmem.sessions.working import (
-    EndedTask,
-    ErrorSeen,
-    Hypothesis,
-    HypothesisStatus,
-    PlanStep,
-    Snapshot,
-    Statistics,
-    Task,
-    TaskDecision,
-    TaskStatus,
-    ToolResult,
-    Touched,
-    WorkingMemory,
-    apply,
-    begin,
-    look_at_context,
-)
+from gitmem.sessions.working import WorkingMemory, apply, begin, look_at_context
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 from gitmem.values import Value
@@ -203,35 +186,20 @@ def _json_of(value: object) -> object:
     return [_json_of(item) for item in value] if isinstance(value, tuple) else value
 
 
-_KINDS: dict[str, type[Value]] = {
-    "task": Task,
-    "steps": PlanStep,
-    "results": ToolResult,
-    "errors": ErrorSeen,
-    "files": Touched,
-    "symbols": Touched,
-    "hypotheses": Hypothesis,
-    "decisions": TaskDecision,
-    "context": Snapshot,
-    "statistics": Statistics,
-    "earlier": EndedTask,
-}
-_ENUMS: dict[type[Value], dict[str, type[StrEnum]]] = {
-    Task: {"type": TaskType, "status": TaskStatus},
-    Hypothesis: {"status": HypothesisStatus},
-}
-
-
 def _made(kind: type[Value], given: Mapping[str, Any]) -> Any:
-    """Return the value of this kind in an object of JSON; its fields of other kinds are known by their names."""
-    fields = {name: _field(name, value) for name, value in given.items()}
-    return kind(**fields | {name: enum(given[name]) for name, enum in _ENUMS.get(kind, {}).items()})
+    """Return the value of this kind in an object of JSON."""
+    return kind(**{name: _field(str(kind.__annotations__.get(name)), value) for name, value in given.items()})
 
 
-def _field(name: str, value: Any) -> Any:
+def _field(annotation: str, value: Any) -> Any:
+    """Return the value of a field; a class that its annotation names is one of `gitmem.sessions.working`."""
     if isinstance(value, list):
-        return tuple(_field(name, item) for item in value)
-    return _made(_KINDS[name], value) if isinstance(value, dict) else value
+        return tuple(_field(annotation, item) for item in value)
+    named = re.search(r"\b[A-Z]\w+", annotation)
+    kind = vars(working).get(named[0]) if named and value is not None else None
+    if kind is None:
+        return value
+    return _made(kind, value) if isinstance(value, dict) else kind(value)
 
 
 def brief(memory: WorkingMemory, budget: int = TOKENS) -> str:

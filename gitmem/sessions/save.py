@@ -65,7 +65,6 @@ class Drained(Value):
     commits: dict[str, str]
     archives: tuple[str, ...]
     notices: tuple[str, ...]
-    waiting: int
     refused: dict[str, RefusedError]
     added: dict[str, Added]
 
@@ -105,7 +104,7 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
             raise
         if commit is None and name in spool.aside():
             raise
-        drained = Drained({name: commit} if commit else {}, (), (), 0, {}, {})
+        drained = Drained({name: commit} if commit else {}, (), (), {}, {})
     archive = drained.archives[-1] if drained.archives else None
     if added := drained.added.get(name):
         identifier, redacted = added.id, added.redacted
@@ -176,8 +175,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
         refused |= batch.refused
         added |= batch.added
         if len(batch.done) < BATCH:
-            waiting = len(store.spool.names())
-            return Drained(commits, tuple(archives), tuple(notices), waiting, refused, added)
+            return Drained(commits, tuple(archives), tuple(notices), refused, added)
         scan = False
 
 

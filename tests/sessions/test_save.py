@@ -204,7 +204,7 @@ def test_an_event_of_a_day_whose_log_cannot_be_read_waits_and_holds_up_nobody(de
         desk.store.spool.deliver(what.to_event())
     drained = drain(desk.store)
     assert any("symbolic link" in notice for notice in drained.notices)
-    assert (drained.waiting, desk.store.spool.aside()) == (1, [])
+    assert (len(desk.store.spool.names()), desk.store.spool.aside()) == (1, [])
     assert tomorrow.id in desk.text("memory.md")
     with pytest.raises(RefusedError, match="Not committed yet"):
         save(desk.store, desk.save("later"))
@@ -230,9 +230,8 @@ def test_what_comes_again_from_another_time_zone_is_known(desk, hours):
 
 def test_an_event_of_a_newer_gitmem_stays(desk):
     name = desk.store.spool.deliver({"v": 2, "kind": "dream", "text": "from the future"})
-    drained = drain(desk.store)
+    drain(desk.store)
     assert desk.store.spool.names() == [name]
-    assert drained.waiting == 1
 
 
 def test_events_survive_json_with_lone_surrogates_and_control_characters(desk, bare_git):
