@@ -15,6 +15,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
+    from typing import Any
 
 
 PLACE = "change `"  # begins an edit; one that changes more than a few lines names its file alone
@@ -179,9 +180,6 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
         return None
     if kind in {HookKind.SAID, HookKind.INTERRUPTED}:
         return None
-    given = payload.get("tool_input")
-    tool_input: Mapping[str, object] = given if isinstance(given, dict) else {}
-    tool = _string(payload, "tool_name", _MAX_NAME)
     return HookEvent(
         kind=kind,
         session=session,
@@ -191,20 +189,25 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
         transcript=_string(payload, "transcript_path", _MAX_NAME),
         turn=_string(payload, "prompt_id", _MAX_NAME) or _string(payload, "turn_id", _MAX_NAME),
         text="" if payload.get("is_interrupt") is True else _string(payload, _TEXT_OF.get(kind, ""), MAX_TEXT),
-        tool=tool,
         tool_id=_string(payload, "tool_use_id", _MAX_NAME),
-        command=_string(tool_input, "command", MAX_DETAIL),
-        target=target_of(tool_input),
-        files=changed_files(tool, tool_input),
         agent=_string(payload, "agent_id", _MAX_NAME),
-        steps=plan_steps(tool, tool_input, payload.get("tool_response")),
-        changes=changes_of(tool, tool_input),
+        **call_fields(
+            _string(payload, "tool_name", _MAX_NAME), payload.get("tool_input"), payload.get("tool_response")
+        ),
     )
 
 
-def target_of(tool_input: Mapping[str, object]) -> str:
-    """Return the target of a tool call on one line, where the tool names it in the usual way."""
-    return _first(tool_input, _TARGETS, MAX_DETAIL)
+def call_fields(tool: str, given: object, result: object = None) -> dict[str, Any]:
+    """Return the fields of an event that a tool call with this input and this result fills."""
+    tool_input: Mapping[str, object] = given if isinstance(given, dict) else {}
+    return {
+        "tool": tool,
+        "command": _string(tool_input, "command", MAX_DETAIL),
+        "target": _first(tool_input, _TARGETS, MAX_DETAIL),
+        "files": changed_files(tool, tool_input),
+        "steps": plan_steps(tool, tool_input, result),
+        "changes": changes_of(tool, tool_input),
+    }
 
 
 def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:

@@ -12,16 +12,7 @@ import re
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from gitmem.sessions.events import (
-    MAX_DETAIL,
-    MAX_TEXT,
-    HookEvent,
-    HookKind,
-    changed_files,
-    changes_of,
-    plan_steps,
-    target_of,
-)
+from gitmem.sessions.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, call_fields
 from gitmem.sessions.turns import INTERRUPTION, human_text
 from gitmem.values import Value
 
@@ -320,19 +311,12 @@ def _said_by_person(part: Record) -> HookKind | None:
 
 
 def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: str) -> Iterator[HookEvent]:
-    given = call.input or {}
-    command = given.get("command")
     event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, zone, host)
-    output = result.text[-_SAID:] if isinstance(command, str) else ""  # the result of a command is at its end
+    event = event._replace(tool_id=call.tool_id, **call_fields(call.tool, call.input, result.text))
+    output = result.text[-_SAID:] if event.command else ""  # the result of a command is at its end
     yield event._replace(
         text=result.text[:MAX_DETAIL] if result.failed else output,
-        tool=call.tool,
-        tool_id=call.tool_id,
-        command=command[:MAX_DETAIL] if isinstance(command, str) else "",
-        target=target_of(given),
-        files=changed_files(call.tool, given),
-        steps=plan_steps(call.tool, given, result.text),
-        changes=() if result.failed else changes_of(call.tool, given),
+        changes=() if result.failed else event.changes,
         agent="sidechain" if call.sidechain else "",
     )
 
