@@ -2,6 +2,7 @@
 
 import contextlib
 import getpass
+import http.server
 import itertools
 import os
 import shlex
@@ -52,6 +53,28 @@ def running(command: list[str], port: int, log: Path, env: dict[str, str] | None
     finally:
         process.terminate()
         process.wait()
+
+
+class _AsksAll(http.server.BaseHTTPRequestHandler):
+    """Asks everybody for a password, and takes none."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="memory"')
+        self.end_headers()
+
+
+@contextlib.contextmanager
+def password_server() -> Iterator[int]:
+    """Give the port of a web server that lets nobody in."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _AsksAll)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
 
 
 class Ssh(NamedTuple):

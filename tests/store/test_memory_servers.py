@@ -1,9 +1,7 @@
 """Sync over real servers, in a project's own repository, and failures that users of other tools reported."""
 
-import http.server
 import itertools
 import os
-import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,27 +18,13 @@ from gitmem.sync.rounds import Options, sync
 from tests.conftest import RunsGit
 from tests.own_settings import own_settings
 from tests.store.machines import QUICK, Machine, converge
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    """Asks for a password, and takes none."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        self.send_response(401)
-        self.send_header("WWW-Authenticate", 'Basic realm="memory"')
-        self.end_headers()
+from tests.store.servers import password_server
 
 
 @pytest.fixture
 def web() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"127.0.0.1:{server.server_address[1]}/memory.git"
-    server.shutdown()
-    server.server_close()
+    with password_server() as port:
+        yield f"127.0.0.1:{port}/memory.git"
 
 
 def test_a_web_server_that_lets_nobody_in_is_said_at_once_and_nobody_is_asked(

@@ -1,10 +1,8 @@
 """No setting of a store's repository starts a program or leads elsewhere, and what is no URL is never gone to."""
 
 import contextlib
-import http.server
 import os
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_in_background, sync_remote
 from tests.conftest import RunsGit
 from tests.store.machines import Machine
+from tests.store.servers import password_server
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are programs of POSIX")
 
@@ -100,39 +99,20 @@ def traps(tmp_path: Path, remote: Path) -> Traps:
     return Traps(tmp_path, remote)
 
 
-@pytest.fixture
-def password_server() -> Iterator[int]:
-    """Give the port of a web server that asks everybody for a password."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def do_GET(self) -> None:
-            self.send_response(401)
-            self.send_header("WWW-Authenticate", 'Basic realm="memory"')
-            self.end_headers()
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
-
-
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.few(10)
-def test_no_key_of_a_repository_starts_a_program(machine, traps: Traps, password_server: int, key: str):
+def test_no_key_of_a_repository_starts_a_program(machine, traps: Traps, key: str):
     first = machine("laptop")
     first.save("one")
-    traps.set(first, *KEYS[key], port=password_server)
     told: list[str] = []
-    for asks in (False, True):
-        try:
-            sync_remote(first.store, find_remote(first.store, None), Options(), asks=asks)
-        except GitmemError as error:
-            told.append(error.remedy)
-    list(sync_in_background(first.store, Options()))
+    with password_server() as port:
+        traps.set(first, *KEYS[key], port=port)
+        for asks in (False, True):
+            try:
+                sync_remote(first.store, find_remote(first.store, None), Options(), asks=asks)
+            except GitmemError as error:
+                told.append(error.remedy)
+        list(sync_in_background(first.store, Options()))
     assert not traps.ran
     assert "trap" not in "".join(told), "nobody is told to use what is not theirs"
 
