@@ -101,7 +101,7 @@ def contradict(one: str, other: str) -> bool:
         return False
     if _leaves(one, other, (*_CHANGES, *_REJECTED)) or _leaves(other, one, (*_CHANGES, *_REJECTED)):
         return True
-    one, other = _plain(one), _plain(other)
+    one, other = _without_rejected(one), _without_rejected(other)
     if is_negated(one) != is_negated(other):
         return _denies(one, other) or _denies(other, one)
     return not _ADDS.search(one) and not _ADDS.search(other) and differ_in_value(one, other)
@@ -139,7 +139,7 @@ def differ_in_value(one: str, other: str) -> bool:
 
 def _leaves(one: str, other: str, forms: Sequence[re.Pattern[str]]) -> bool:
     """Return whether a statement leaves the value that another one chose, for the same subject if it names one."""
-    text, other = _plain(one), _plain(other)
+    text, other = _plain(one), _without_rejected(other)
     if is_negated(other):
         return False
     for found in (match for form in forms for match in form.finditer(text)):
@@ -184,6 +184,14 @@ def _chosen(text: str) -> set[str]:
     words = _read(text)
     begin = next((at for at, word in enumerate(words, 1) if word.stem in _BEFORE_A_VALUE), len(words))
     return {word.stem for word in takewhile(lambda word: word.says, words[begin:])}
+
+
+def _without_rejected(text: str) -> str:
+    """Return a statement without the value that it rejects ("not pnpm"), which does not deny all of it."""
+    text = _plain(text)
+    for form in _REJECTED:
+        text = form.sub("", text)
+    return text
 
 
 def _denies(one: str, other: str) -> bool:

@@ -39,6 +39,7 @@ def held(desk) -> set[str]:
     [
         ("Always use tabs for indentation.", "Always use spaces for indentation."),
         ("Use Redis for the session cache.", "Use Memcached for the session cache."),
+        ("Use pnpm, not npm.", "Use uv, not pnpm."),
         ("들여쓰기는 항상 탭을 사용한다.", "들여쓰기는 항상 스페이스를 사용한다."),
     ],
 )
