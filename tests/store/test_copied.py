@@ -10,7 +10,6 @@ import pytest
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.locate import find_project, find_store, home_store
-from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links as POSIX has them")
@@ -224,15 +223,6 @@ def test_a_copy_that_git_has_noted_in_place_of_the_original(original, project, c
     assert box.files()["memory.md"] == b"first\noriginal\n"
 
 
-def test_a_branch_that_a_person_has_checked_out_elsewhere(original, project, tmp_path, bare_git, init):
-    moved = project.parent / "moved"
-    project.rename(moved)
-    bare_git(moved, "worktree", "prune", "--expire=now")
-    bare_git(moved, "worktree", "add", "-q", str(tmp_path / "elsewhere"), "gitmem")
-    with pytest.raises(GitmemError, match=r"checked out at .*elsewhere"):
-        init(moved)
-
-
 def test_init_that_was_cut_off_as_it_connected(original, project, init, boxes, monkeypatch):
     copy = copied(project)
     replace = os.replace
@@ -253,25 +243,7 @@ def test_init_that_was_cut_off_as_it_connected(original, project, init, boxes, m
     assert not [name for name in os.listdir(copy / ".gitmem") if name.startswith(".git.new")]
 
 
-def test_copies_of_other_stores_stand_for_themselves(tmp_path, init, boxes):
-    (tmp_path / "one").mkdir()
-    first = boxes(init(tmp_path / "one", Place.PROJECT).store.root)
-    shutil.copytree(tmp_path / "one", tmp_path / "two", symlinks=True)
-    init(tmp_path / "two", Place.PROJECT)
-    second = boxes(tmp_path / "two" / ".gitmem")
-    second.append("memory.md", b"second\n")
-    assert b"second" not in first.files()["memory.md"]
-
-
 # What only looks like a copy
-
-
-@posix
-def test_a_project_that_is_reached_by_a_link(original, project, tmp_path, context, home):
-    (tmp_path / "link").symlink_to(project)
-    for folder in (tmp_path / "link", tmp_path / "link" / ".gitmem"):
-        assert find_store(str(folder), str(home)) == str(project / ".gitmem")
-    assert Store(str(tmp_path / "link" / ".gitmem"), context).tip == original.tip()
 
 
 def test_a_project_that_is_mounted_in_another_place_too(original, project, tmp_path, boxes, home):
@@ -331,13 +303,6 @@ def test_a_copy_of_a_linked_work_tree_is_refused(original, linked, home, init):
     assert "git worktree add" in caught.value.remedy
     with pytest.raises(RefusedError):
         init(linked.parent / "copy")
-
-
-def test_events_of_a_copy_wait_in_the_copy(original, project, init):
-    copy = copied(project)
-    spool = HookSpool(str(copy / ".git" / "gitmem"))
-    spool.accept("Stop", 0, b"{}")
-    assert HookSpool(init(copy).store.private).names() == spool.names() != []
 
 
 @pytest.mark.parametrize("git", [True, False])

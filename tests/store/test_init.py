@@ -178,17 +178,6 @@ def test_a_store_on_a_branch(project, init, boxes, bare_git):
     assert "checkout" in private
 
 
-def test_the_memory_of_another_machine(project, tmp_path, init, boxes, bare_git):
-    box = boxes(init(project, Place.BRANCH).store.root)
-    box.put({"memory.md": b"theirs\n", "daily/day.md": b"day\n"})
-    bare_git(tmp_path, "clone", "-q", str(project), "clone")
-    other = boxes(init(tmp_path / "clone", Place.BRANCH).store.root)
-    assert other.files() == box.files()
-    assert other.subjects() == box.subjects()
-    other.append("memory.md", b"ours\n", scan=True)
-    other.sound()
-
-
 def test_a_project_without_git_has_no_branches(tmp_path, init):
     with pytest.raises(GitmemError, match="not a git repository") as caught:
         init(tmp_path, Place.BRANCH)
