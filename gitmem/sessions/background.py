@@ -15,7 +15,8 @@ from gitmem.errors import GitmemError, UnreadableError
 from gitmem.platform.programs import is_running
 from gitmem.platform.safe_open import read_text
 from gitmem.sessions.capture import Captured, capture, is_due
-from gitmem.sessions.read import lacks_answer, look
+from gitmem.sessions.exchange import file_name
+from gitmem.sessions.read import context_tokens, context_used, lacks_answer, look
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
@@ -97,7 +98,6 @@ def _process_private(store: Store, alive: Callable[[int], bool]) -> None:
 
 def _follow(store: Store, pending: Pending) -> None:
     from gitmem.sessions.memory import apply_events
-    from gitmem.sessions.read import context_tokens
 
     contexts = {session.name: context_tokens(session.transcript)[0] for session in pending.sessions}
     apply_events(store, pending.events, contexts)
@@ -164,7 +164,7 @@ def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None
 
 
 class _Steps:
-    """The steps of the background work for one store."""
+    """The steps of the background work for one store; `finished` says that the daily ones need not go on today."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -210,8 +210,6 @@ class _Steps:
 
     def half_used(self, session: PendingSession) -> None:
         """Save lessons when the configured share of the context is used, once until it is compacted (spec P1)."""
-        from gitmem.sessions.read import context_used
-
         percent, mark = self._store.config.save.context_percent, self._path(_MARKS, session)
         if not percent or os.path.exists(mark) or context_used(session.transcript) * 100 < percent:
             return
@@ -238,9 +236,8 @@ class _Steps:
             turns = logged_turns(self._store, session.name, session.host)
             if turns and session.transcript:
                 message = f"{session.transcript} tells no turn; its session is told as its hooks did."
-                FailureLog(self._store.private).record_once(
-                    LoggedFailure(self._store.context.clock(), "transcript", message)
-                )
+                failure = LoggedFailure(self._store.context.clock(), "transcript", message)
+                FailureLog(self._store.private).record_once(failure)
         errors = {header.path for header in pattern_headers(self._store)}
         records = read_records(session.transcript) if turns and not turns[0].logged else ()
         keep_session(self._store, session.name, session.host, turns, records)
@@ -290,8 +287,6 @@ class _Steps:
         transact(self._store, partial(retain, config=self._store.config.rotation), purpose="retain")
 
     def _path(self, folder: str, session: PendingSession) -> str:
-        from gitmem.sessions.exchange import file_name
-
         return os.path.join(self._store.private, folder, file_name(session.name))
 
     def _unmark(self, session: PendingSession) -> None:
