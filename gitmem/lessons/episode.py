@@ -13,7 +13,7 @@ from math import log
 
 from gitmem.document.document import Document, as_line, as_moment, as_texts, flow, plain_value
 from gitmem.document.ids import do_meet, file_name_of, id_in, kind_id, tail_of
-from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, read_error
+from gitmem.lessons.error import MATCH, ErrorSignature, fields_of, likeness, read_error, signature
 from gitmem.lessons.usage_log import Count
 from gitmem.platform.clock import UTC, datetime
 from gitmem.sessions.outcome import Outcome
@@ -22,6 +22,8 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from typing import Any
+
     from gitmem.search.hits import Hit
     from gitmem.store.store import Store
 
@@ -94,11 +96,6 @@ _LISTS = {
     "links": "Exchanges",
 }
 _CONTEXT = "Context"
-# The keys of the header in order, and how those are read that need no more than that.
-_HEADER = (
-    *("id", "kind", "created", "ended", "session", "host", "type", "task", "outcome", "files"),
-    *("errors", "steps", "seconds", "tokens", "mended_in", "by", "tools", "exchanges", "scope"),
-)
 
 
 def episode_folder(created: datetime) -> str:
@@ -110,10 +107,34 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-_READ: dict[str, Callable[[object], object]] = {
-    **dict.fromkeys(("session", "host", "task", "by"), as_line),
-    **dict.fromkeys(("exchanges", "files", "scope"), as_texts),
+def _errors(given: object) -> tuple[ErrorSignature, ...]:
+    rows = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    return tuple(signature(one.get("type"), one.get("message"), one.get("frames")) for one in rows)
+
+
+def _tools(given: object) -> tuple[tuple[str, int], ...]:
+    rows = given.items() if isinstance(given, dict) else ()
+    return tuple((str(name), count) for name, count in rows if isinstance(count, int))
+
+
+# The keys of the header in order, and how each is read.
+_HEADER: dict[str, Callable[[object], Any]] = {
+    "id": as_line,
+    "kind": as_line,
+    "created": as_moment,
+    "ended": as_moment,
+    "session": as_line,
+    "host": as_line,
+    "type": lambda given: TaskType(kind) if (kind := as_line(given)) in set(TaskType) else TaskType.FEATURE,
+    "task": as_line,
+    "outcome": lambda given: Outcome(ending) if (ending := as_line(given)) in set(Outcome) else None,
+    "files": as_texts,
+    "errors": _errors,
     **dict.fromkeys(("steps", "seconds", "tokens", "mended_in"), _number),
+    "by": as_line,
+    "tools": _tools,
+    "exchanges": as_texts,
+    "scope": as_texts,
 }
 
 
@@ -132,25 +153,11 @@ def parse_episode(data: bytes) -> Episode | None:
     """Return the episode of a document, None if it is none."""
     document = Document.parse(data)
     given = document.metadata
-    created, tools = as_moment(given.get("created")), given.get("tools")
-    if given.get("kind") != KIND or not given.get("id") or created is None:
+    fields = {key: read(given.get(key)) for key, read in _HEADER.items()}
+    if fields.pop("kind") != KIND or not fields["id"] or fields["created"] is None:
         return None
-    episode = Episode(
-        id=as_line(given.get("id")),
-        session="",
-        host="",
-        created=created,
-        ended=as_moment(given.get("ended")) or created,
-        type=TaskType(kind) if (kind := as_line(given.get("type"))) in set(TaskType) else TaskType.FEATURE,
-        task="",
-        outcome=Outcome(ending) if (ending := as_line(given.get("outcome"))) in set(Outcome) else None,
-        exchanges=(),
-        errors=_errors(given.get("errors")),
-        tools=tuple((str(name), count) for name, count in tools.items() if isinstance(count, int))
-        if isinstance(tools, dict)
-        else (),
-    )
-    return episode._replace(**{key: read(given.get(key)) for key, read in _READ.items()}, **_told(document.body))
+    fields["ended"] = fields["ended"] or fields["created"]
+    return Episode(**fields, **_told(document.body))
 
 
 def _fields(episode: Episode) -> dict[str, object]:
@@ -158,12 +165,7 @@ def _fields(episode: Episode) -> dict[str, object]:
         "kind": KIND,
         "created": episode.created.astimezone(UTC).replace(microsecond=0),
         "ended": episode.ended.astimezone(UTC).replace(microsecond=0),
-        "type": episode.type.value,
-        "outcome": episode.outcome.value if episode.outcome else "",
-        "errors": [
-            {key: value for key in ("type", "message", "frames") if (value := getattr(error, key))}
-            for error in episode.errors
-        ],
+        "errors": list(map(fields_of, episode.errors)),
         "tools": dict(episode.tools),
     }
     return {key: made[key] if key in made else getattr(episode, key) for key in _HEADER}
@@ -174,10 +176,7 @@ def _body(episode: Episode) -> list[str]:
     for name, title in _TEXTS.items():
         if text := getattr(episode, name):
             lines += [f"## {title}", "", text, ""]
-    context = {
-        "Files": episode.files,
-        "Errors": tuple(map(title_of, episode.errors)),
-    }
+    context = {"Files": episode.files, "Errors": tuple(map(title_of, episode.errors))}
     context_lines = [f"- {name}: {', '.join(values)}" for name, values in context.items() if values]
     lines += [f"## {_CONTEXT}", "", *context_lines, ""] if context_lines else []
     for name, title in _LISTS.items():
@@ -186,37 +185,20 @@ def _body(episode: Episode) -> list[str]:
     return lines[:-1]
 
 
-def _told(body: str) -> dict[str, object]:
-    """Return the fields that the sections of a body tell."""
-    sections = _sections(body)
+def _told(body: str) -> dict[str, Any]:
+    """Return the fields that the sections of a body tell; blank lines count for nothing."""
+    sections: dict[str, list[str]] = {}
+    title = ""
+    for line in filter(None, map(str.strip, body.splitlines())):
+        if line.startswith("## "):
+            title = line[3:].strip()
+        else:
+            sections.setdefault(title, []).append(line)
     texts = {name: " ".join(sections.get(title, ())) for name, title in _TEXTS.items()}
     return texts | {
         name: tuple(line.removeprefix("- ") for line in sections.get(title, ()) if line.startswith("- "))
         for name, title in _LISTS.items()
     }
-
-
-def _sections(body: str) -> dict[str, list[str]]:
-    """Return the lines below each heading, without blank ones."""
-    found: dict[str, list[str]] = {}
-    title = ""
-    for line in body.splitlines():
-        if line.startswith("## "):
-            title = line[3:].strip()
-        elif line.strip():
-            found.setdefault(title, []).append(line.strip())
-    return found
-
-
-def _errors(given: object) -> tuple[ErrorSignature, ...]:
-    found = []
-    for one in given if isinstance(given, list) else []:
-        if isinstance(one, dict):
-            message = as_line(one.get("message"))
-            found.append(
-                ErrorSignature(as_line(one.get("type")), message, names_in(message), as_texts(one.get("frames")))
-            )
-    return tuple(found)
 
 
 _SESSIONS = "sessions"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 
+from gitmem.document.document import as_line, as_texts
 from gitmem.text.data import table
 from gitmem.text.stems import stop_words
 from gitmem.values import Value
@@ -66,6 +67,18 @@ class ErrorSignature(Value):
     message: str
     names: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
+
+
+def signature(kind: object, message: object, frames: object = ()) -> ErrorSignature:
+    """Return a signature from what was kept of it, perhaps in the header of a document."""
+    listed = list(frames) if isinstance(frames, tuple) else frames
+    text = as_line(message)
+    return ErrorSignature(as_line(kind), text, names_in(text), tuple(dict.fromkeys(as_texts(listed))))
+
+
+def fields_of(error: ErrorSignature) -> dict[str, object]:
+    """Return what is kept of a signature, without what is empty."""
+    return {key: value for key in ("type", "message", "frames") if (value := getattr(error, key))}
 
 
 def read_error(output: str) -> ErrorSignature | None:

@@ -19,7 +19,7 @@ from gitmem.facts.validity import in_force
 from gitmem.history.authors import People
 from gitmem.lessons.episode import FOLDER as EPISODES_FOLDER
 from gitmem.lessons.episode import REJECTED, RankedEpisode, ending, ranked_episodes, similar
-from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, quoted, read_errors
+from gitmem.lessons.error import MATCH, likeness, quoted, read_errors, signature
 from gitmem.lessons.known_errors import (
     counts,
     from_other,
@@ -153,8 +153,8 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Ad
     tag = short_session(memory.session)
     seen = read_errors(error) if error else []
     for occurrence in memory.errors:
-        signature = ErrorSignature(occurrence.type, occurrence.message, names_in(occurrence.message))
-        if any(likeness(signature, one) > MATCH for one in seen):
+        error_seen = signature(occurrence.type, occurrence.message)
+        if any(likeness(error_seen, one) > MATCH for one in seen):
             told = f"`{occurrence.command}` failed with it at {occurrence.at[11:16]}: {occurrence.message}"
             yield Advice(AdviceKind.AVOID, f"The same again after {told}", (tag,), 1.0)
     for hypothesis in memory.hypotheses:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gitmem.document.ids import BUGS, do_meet
 from gitmem.errors import GitmemError
 from gitmem.history.experience import experience, own_counts
-from gitmem.lessons.error import MATCH, ErrorSignature, likeness, names_in, read_errors
+from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_errors, signature
 from gitmem.lessons.pattern import FOLDER, BugPattern, Solution, parse_pattern
 from gitmem.lessons.usage_log import (
     COUNTS,
@@ -120,8 +120,7 @@ def read_pattern(store: Store, path: str) -> BugPattern | None:
 
 def signature_of(header: Header) -> ErrorSignature:
     """Return the signature in the header of a pattern."""
-    kind, message, frames = header.load()
-    return ErrorSignature(kind, message, names_in(message), frames)
+    return signature(*header.load())
 
 
 def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:

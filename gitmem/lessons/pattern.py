@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gitmem.document.document import Document, as_line, as_moment, as_texts, flow, plain_value
 from gitmem.document.ids import BUGS, file_name_of, kind_id
-from gitmem.lessons.error import ErrorSignature, names_in
+from gitmem.lessons.error import ErrorSignature, fields_of, signature
 from gitmem.platform.clock import UTC, datetime
 from gitmem.sessions.events import is_place
 from gitmem.values import Value
@@ -184,7 +184,6 @@ def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
     error = given.get("error")
     if given.get("kind") != KIND or not given.get("id") or not isinstance(error, dict):
         return None
-    message = as_line(error.get("message"))
     created = as_moment(given.get("created")) or _BEFORE_TIME
     solutions: tuple[Solution, ...] = ()
     for text, one in _rows(given.get("solutions")):
@@ -195,7 +194,7 @@ def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
         causes = _said(causes, Cause(text, _each(one.get("said"))))
     return BugPattern(
         id=as_line(given["id"]),
-        error=ErrorSignature(as_line(error.get("type")), message, names_in(message), _each(error.get("frames"))),
+        error=signature(error.get("type"), error.get("message"), error.get("frames")),
         created=created,
         updated=max(created, as_moment(given.get("updated")) or created),
         solutions=solutions,
@@ -239,13 +238,12 @@ def render_pattern(pattern: BugPattern) -> bytes:
 
 
 def _fields(pattern: BugPattern) -> dict[str, object]:
-    error = {"type": pattern.error.type, "message": pattern.error.message, "frames": list(pattern.error.frames)}
     fields: dict[str, object] = {
         "id": pattern.id,
         "kind": KIND,
         "created": pattern.created,
         "updated": pattern.updated,
-        "error": {key: value for key, value in error.items() if value},
+        "error": fields_of(pattern.error),
         "commands": pattern.commands,
         "files": pattern.files,
         "seen": pattern.seen,
