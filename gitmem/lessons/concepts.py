@@ -88,8 +88,10 @@ def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = ""
         common = affinity(exchange, concept)
         if concept is last:
             common += _GOES_ON if soon else _GOES_ON / 2
-        elif _shared(exchange, concept) < _FEWEST:
-            continue
+        else:
+            files = _folded(exchange.files) & _folded(concept.files)
+            if len(files) + len(_stems(exchange.keywords) & _stems(concept.keywords)) < _FEWEST:
+                continue
         if (common, concept.updated) > (score, best.updated if best else ""):
             best, score = concept, common
     if score >= JOINS:
@@ -123,21 +125,15 @@ def _filed(concept: Concept) -> Concept:
 
 
 def joined(concept: Concept, exchange: Exchange) -> Concept:
-    """Return a concept with one more exchange; its files and keywords move to the front."""
-    return concept._replace(
+    """Return a concept with one more exchange, whose files and keywords move to the front; a young one is renamed."""
+    after = concept._replace(
         keywords=_moved(concept.keywords, exchange.keywords, MAX_KEYWORDS),
         files=_moved(concept.files, exchange.files, MAX_FILES),
         exchanges=tuple(sorted({*concept.exchanges, exchange.id})),
         updated=max(concept.updated, _when(exchange)),
         scope=tuple(sorted({*concept.scope, *scopes_in(exchange.tags)})),
     )
-
-
-def renamed(before: Concept, after: Concept) -> Concept:
-    """Return a young concept renamed by its present words, unless a person named it."""
-    if has_own_name(before):
-        return after
-    return after._replace(name=name_of(after.keywords, after.files, after.name))
+    return after if has_own_name(concept) else after._replace(name=name_of(after.keywords, after.files, after.name))
 
 
 def has_own_name(concept: Concept) -> bool:
@@ -222,11 +218,6 @@ def _moved(known: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ..
     merged = {**front, **{one.casefold(): front.get(one.casefold(), one) for one in new}}
     rest = [one for one in known if one.casefold() not in merged]
     return tuple([*merged.values(), *rest][:most])
-
-
-def _shared(exchange: Exchange, concept: Concept) -> int:
-    files = _folded(exchange.files) & _folded(concept.files)
-    return len(files) + len(_stems(exchange.keywords) & _stems(concept.keywords))
 
 
 def _stems(words: Iterable[str]) -> frozenset[str]:
@@ -320,7 +311,7 @@ def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: s
     for exchange in exchanges:
         if tail_of(exchange.id) not in concept_of:
             chosen = choose(exchange, concepts, previous)
-            concept = begun(exchange) if chosen is None else renamed(chosen, joined(chosen, exchange))
+            concept = begun(exchange) if chosen is None else joined(chosen, exchange)
             concepts[concept.id] = concept
             concept_of[tail_of(exchange.id)] = concept.id
             lines.setdefault(concept.id, []).append(line_of(exchange, link))
@@ -339,7 +330,11 @@ def find_concept(store: Store, identifier: str) -> Concept:
     """
     bare = identifier.strip().rpartition("/")[2].removesuffix(".md").casefold()
     concepts = known_concepts(store)
-    matches = [concept for concept in concepts if bare in (concept.id, _stem(concept), *concept.merged)]
+    matches = [
+        concept
+        for concept in concepts
+        if bare in (concept.id, concept.path[len(FOLDER) + 1 : -len(".md")].casefold(), *concept.merged)
+    ]
     if not matches and bare:
         matches = [
             concept for concept in concepts if concept.id.startswith(bare) or concept.name.casefold().startswith(bare)
@@ -430,10 +425,6 @@ def naming(transaction: Transaction, concept: Concept, name: str, by: str) -> di
         return {}
     changed = Document.parse(render_changed(data, concept._replace(name=name), ()))
     return {concept.path: changed.set("method", by).render()}
-
-
-def _stem(concept: Concept) -> str:
-    return concept.path.rpartition("/")[2].removesuffix(".md").casefold()
 
 
 def _about(subject: str, concepts: Iterable[str], session: str = "", host: str = "") -> Message:

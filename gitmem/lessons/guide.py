@@ -112,7 +112,10 @@ def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
         same = [one.text for one in kept if one.part is line.part]
         if line.text and len(same) < _LINES and not any(_repeats(line.text, one) for one in same):
             kept.append(line)
-    return tuple(one._replace(text=marked(store, one.text, one.sources[0])) for one in kept)
+    return tuple(
+        one._replace(text=marked(store, one.text, one.sources[0]), confidence=round(min(one.confidence, 1.0), 2))
+        for one in kept
+    )
 
 
 def _repeats(one: str, other: str) -> bool:
@@ -158,14 +161,12 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Ad
             told = f"`{occurrence.command}` failed with it at {occurrence.at[11:16]}: {occurrence.message}"
             yield Advice(AdviceKind.AVOID, f"The same again after {told}", (tag,), 1.0)
     for hypothesis in memory.hypotheses:
-        yield Advice(
-            AdviceKind.TRY, f"Open: {hypothesis.text}", (f"{tag}/{hypothesis.id}",), round(hypothesis.confidence, 2)
-        )
+        yield Advice(AdviceKind.TRY, f"Open: {hypothesis.text}", (f"{tag}/{hypothesis.id}",), hypothesis.confidence)
     words = stems_of(task)
     for occurrence in memory.failed:
         text = f"`{occurrence.command}` failed: {occurrence.message}"
         if near := len(words & stems_of(text)):
-            yield Advice(AdviceKind.CHALLENGE, text, (tag,), round(near / len(words), 2))
+            yield Advice(AdviceKind.CHALLENGE, text, (tag,), near / len(words))
 
 
 def _of_error(store: Store, error: str) -> Iterator[Advice]:
@@ -175,13 +176,13 @@ def _of_error(store: Store, error: str) -> Iterator[Advice]:
     matched = match(store, error)
     useful = counts(store) if matched else {}
     for one in matched:
-        pattern, alike = one.pattern, round(one.score, 2)
+        pattern, alike = one.pattern, one.score
         if one.solution:
             # A mend that helped whom it was told is surer, one that did not is less sure.
             helped = usefulness_of(useful, (pattern.id, *pattern.episodes)) / BEGINS
             sure = min(one.score * one.solution.confidence * helped, 1.0)
             ids = (pattern.id, *pattern.episodes[-1:], *one.solution.worked[-_LINES:])
-            yield Advice(AdviceKind.TRY, mend_line(one), ids, round(sure / 2 if one.author else sure, 2))
+            yield Advice(AdviceKind.TRY, mend_line(one, one.solution), ids, sure / 2 if one.author else sure)
         if one.author:
             continue
         for cause in pattern.causes[:1]:
@@ -208,7 +209,7 @@ def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
         mended = f"mended by {best.text}" if best else "not known to be mended"
         text = f"{pattern.title}: {seen_times(len(pattern.seen)).lower()}, {mended}, last {pattern.updated:%Y-%m-%d}"
         ids = (pattern.id, *(best.worked if best else pattern.seen)[-_FEW:])
-        yield Advice(AdviceKind.CHALLENGE, text, ids, round(best.confidence if best else MATCH, 2))
+        yield Advice(AdviceKind.CHALLENGE, text, ids, best.confidence if best else MATCH)
 
 
 def _is_of(pattern: BugPattern, named: Sequence[str]) -> bool:
@@ -227,9 +228,7 @@ def _of_review(store: Store, task: str) -> Iterator[Advice]:
         rules = [fact for fact in in_force(known_facts(store)) if fact.kind is FactKind.RULE]
         rules.sort(key=lambda fact: (len(fact.sources), fact.when, fact.id), reverse=True)
         for fact in rules[:_RULES]:
-            yield Advice(
-                AdviceKind.APPROACH, f"Check: {fact.description}", (fact.id,), round(fact.confidence or 0.0, 2)
-            )
+            yield Advice(AdviceKind.APPROACH, f"Check: {fact.description}", (fact.id,), fact.confidence or 0.0)
 
 
 def _of_memories(store: Store, task: str) -> Iterator[Advice]:
@@ -245,7 +244,7 @@ def _of_memories(store: Store, task: str) -> Iterator[Advice]:
             yield from _of_pattern(store, hit)
         elif hit.fact:
             part, text = AdviceKind.CHALLENGE if hit.entry.startswith("i") else AdviceKind.APPROACH, _plain(hit)
-            yield Advice(part, text, (hit.entry,), round(min(hit.worth.share, 1.0), 2))
+            yield Advice(part, text, (hit.entry,), hit.worth.share)
 
 
 def _plain(hit: Hit) -> str:
@@ -265,7 +264,7 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
     """
     episode, source = found.episode, (found.episode.id,)
     # An episode that helped before is surer than its words; one that did not is told only if asked for.
-    sure = round(min(share * found.count.usefulness / BEGINS, 1.0), 2)
+    sure = share * found.count.usefulness / BEGINS
     failed = episode.outcome is Outcome.FAILED
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
     if episode.solution or plan:
@@ -294,9 +293,9 @@ def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
     sure = min(hit.worth.share, 1.0)
     if pattern and best:
         ids = (pattern.id, *best.worked[-_LINES:])
-        yield Advice(AdviceKind.TRY, f"{pattern.title}: mended by {best.text}", ids, round(sure * best.confidence, 2))
+        yield Advice(AdviceKind.TRY, f"{pattern.title}: mended by {best.text}", ids, sure * best.confidence)
     elif pattern:
-        yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), round(sure, 2))
+        yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), sure)
 
 
 def _of_person(store: Store, task: str) -> Iterator[Advice]:
@@ -305,7 +304,7 @@ def _of_person(store: Store, task: str) -> Iterator[Advice]:
     for hit in (one for one in hits if one.worth.share >= _SHARE_OF_RULE):
         text = _plain(hit)
         part = AdviceKind.AVOID if is_negated(text) else AdviceKind.APPROACH
-        yield Advice(part, text, (hit.entry,), round(min(hit.worth.share, 1.0), 2))
+        yield Advice(part, text, (hit.entry,), hit.worth.share)
 
 
 def _of_project(store: Store, task: str) -> Iterator[Advice]:
@@ -317,7 +316,7 @@ def _of_project(store: Store, task: str) -> Iterator[Advice]:
             for command in read_commands(data).values():
                 lines = [line for line in command_lines([command], counted=True) if line.startswith(purposes)]
                 part = AdviceKind.CHALLENGE if command.fails_now else AdviceKind.TRY
-                yield from (Advice(part, line, source, round(len(command.worked) / command.tried, 2)) for line in lines)
+                yield from (Advice(part, line, source, len(command.worked) / command.tried) for line in lines)
             continue
         is_hot = known.kind is KnowledgeKind.HOTSPOTS
         near = [

@@ -160,38 +160,30 @@ def mends_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tu
     What was told before and did not help is left out.
     """
     useful = counts(store)
-    best: dict[tuple[bool, object], Matched] = {}
+    best: dict[tuple[bool, object], tuple[Matched, Solution]] = {}
     for one in matched:
         if one.solution and usefulness_of(useful, (one.pattern.id, *one.pattern.episodes)) >= USELESS:
-            best.setdefault((bool(one.author), one.error), one)
-    for one in sorted(best.values(), key=lambda one: bool(one.author)):
+            best.setdefault((bool(one.author), one.error), (one, one.solution))
+    for one, solution in sorted(best.values(), key=lambda pair: bool(pair[0].author)):
         own = best.get((False, one.error))
-        if own and own is not one and own.solution and one.solution and own.solution.text == one.solution.text:
+        if one.author and own and own[1].text == solution.text:
             continue
-        yield marked(store, mend_line(one)), (one.pattern.id, *one.pattern.episodes[-1:])
+        yield marked(store, mend_line(one, solution)), (one.pattern.id, *one.pattern.episodes[-1:])
 
 
-def mend_line(found: Matched) -> str:
-    """Return a pattern as text: the error, what fixed it and when, and the pattern's id."""
-    pattern, solution = found.pattern, found.solution
-    fix = solution.text[:_MAX_MEND] if solution else ""
+def mend_line(found: Matched, solution: Solution) -> str:
+    """Return a pattern as text: the error, how often it came, what fixed it and when, and the pattern's id."""
+    pattern, fix = found.pattern, solution.text[:_MAX_MEND]
     if found.author:
         return f"{pattern.title}\n{from_other(fix, found.author, pattern.id)} ^{pattern.id}"
-    worked = solution is not None and solution.worked[-1:] == pattern.seen[-1:]
-    tried = len(solution.worked) + len(solution.failed) if solution else 0
-    more = f" It helped {len(solution.worked)} of {tried} times." if solution and tried > 1 else ""
+    date, times = f"{pattern.updated:%Y-%m-%d}", seen_times(len(pattern.seen))
+    seen, when = f"{times}. " if len(pattern.seen) > 1 else "", f"Last time ({date}) this"
+    if solution.worked[-1:] != pattern.seen[-1:]:
+        seen, when = f"{times}, last on {date}. ", "Before, it"
+    tried = len(solution.worked) + len(solution.failed)
+    more = f" It helped {len(solution.worked)} of {tried} times." if tried > 1 else ""
     more += " Its files changed a lot since." if pattern.stale else ""
-    date = f"{pattern.updated:%Y-%m-%d}"
-    return _line(pattern.title, len(pattern.seen), date, fix, pattern.id, worked=worked, more=more)
-
-
-def _line(title: str, times: int, date: str, fix: str, handle: str, *, worked: bool, more: str = "") -> str:
-    seen = f"{seen_times(times)}. " if times > 1 else ""
-    if not worked:
-        seen = f"{seen_times(times)}, last on {date}. "
-    when = f"Last time ({date}) this" if worked else "Before, it"
-    fixed = f'{when} was fixed by: "{fix}"' if fix else "No fix is known."
-    return f"{title}\n{seen}{fixed}{more} ^{handle}"
+    return f'{pattern.title}\n{seen}{when} was fixed by: "{fix}"{more} ^{pattern.id}'
 
 
 # A pipe or a substitution into an interpreter, more rights, what downloads. As a string: rarely needed.
