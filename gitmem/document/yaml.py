@@ -179,23 +179,15 @@ def set_value(text: str, path: tuple[str, ...], value: object, *, newline: str =
     `newline` serves a text that has no line yet. Raises `YamlTextError`, also where the value is shared through an
     anchor, so that it cannot be changed alone.
     """
-    if not path:
-        raise YamlTextError("no key was named")
     value = plain_value(value)
-    with _readable_errors():
-        before = load_mapping(text)
-        wanted = _with(before, path, value)
-        if repr(wanted) == repr(before):
-            return text
-        bom, text = _BOM if text.startswith(_BOM) else "", text.removeprefix(_BOM)
-        newline = newline_of(text, default=newline)
-        root = outline(text)
+
+    def put(bare: str) -> str:
+        end, root = newline_of(bare, default=newline), outline(bare)
         if root is None:
-            edited = _insert(text, len(text), _block(path[0], _nested(path[1:], value), "", newline), newline)
-        else:
-            edited = _put(text, root, path, value, newline)
-        _verify(edited, wanted, path)
-    return bom + edited
+            return _insert(bare, len(bare), _block(path[0], _nested(path[1:], value), "", end), end)
+        return _put(bare, root, path, value, end)
+
+    return _edited(text, path, lambda before: _with(before, path, value), put)
 
 
 def remove_value(text: str, path: tuple[str, ...]) -> str:
@@ -204,17 +196,32 @@ def remove_value(text: str, path: tuple[str, ...]) -> str:
     The text stays as it is where there is no such key. The mapping around the key stays, as `{}` when nothing is left
     in it. Raises `YamlTextError`.
     """
+    return _edited(text, path, lambda before: _without(before, path), lambda bare: _cut(bare, path))
+
+
+def _edited(
+    text: str, path: tuple[str, ...], change: Callable[[dict[str, object]], object], edit: Callable[[str], str]
+) -> str:
+    """Return an edited text. Raise unless it means what `change` makes of its mapping.
+
+    `repr` tells 1 from True and 1.0, and sees the order of keys and a NaN.
+    """
+    name = ".".join(path)
     if not path:
         raise YamlTextError("no key was named")
     with _readable_errors():
         before = load_mapping(text)
-        wanted = _without(before, path)
+        wanted = change(before)
         if repr(wanted) == repr(before):
             return text
-        bom, text = _BOM if text.startswith(_BOM) else "", text.removeprefix(_BOM)
-        edited = _cut(text, path)
-        _verify(edited, wanted, path)
-    return bom + edited
+        edited = edit(text.removeprefix(_BOM))
+        try:
+            result = load_mapping(edited)
+        except YamlTextError as error:
+            raise YamlTextError(f"'{name}' cannot be changed in place: {error}") from error
+        if repr(result) != repr(wanted):
+            raise YamlTextError(f"'{name}' cannot be changed in place without changing something else")
+    return (_BOM if text.startswith(_BOM) else "") + edited
 
 
 def _with(mapping: object, path: tuple[str, ...], value: object) -> object:
@@ -232,17 +239,6 @@ def _without(mapping: dict[str, object], path: tuple[str, ...]) -> dict[str, obj
     if len(path) == 1:
         return {key: value for key, value in mapping.items() if key != path[0]}
     return {**mapping, path[0]: _without(inner, path[1:])} if isinstance(inner, dict) else mapping
-
-
-def _verify(edited: str, wanted: object, path: tuple[str, ...]) -> None:
-    """Raise unless `edited` means `wanted`. `repr` tells 1 from True and 1.0, and sees the order of keys and a NaN."""
-    name = ".".join(path)
-    try:
-        result = load_mapping(edited)
-    except YamlTextError as error:
-        raise YamlTextError(f"'{name}' cannot be changed in place: {error}") from error
-    if repr(result) != repr(wanted):
-        raise YamlTextError(f"'{name}' cannot be changed in place without changing something else")
 
 
 @cache
