@@ -230,7 +230,8 @@ def _read_state(folder: str) -> _State | None:
     try:
         end, tip, days, whole = read_json(os.path.join(folder, "state"))
         state = _State(int(end), str(tip), [str(one) for one in days], int(whole))
-        return state if os.stat(os.path.join(folder, "all")).st_size >= state.end else None
+        is_whole = os.stat(os.path.join(folder, "all")).st_size >= state.end
+        return state if is_whole and re.fullmatch("[0-9a-f]{40,64}", state.tip) else None  # git is asked about it
     except (OSError, ValueError, TypeError):
         return None
 

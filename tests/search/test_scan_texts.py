@@ -97,12 +97,16 @@ def test_renewing_adds_what_changed_and_at_times_writes_all_anew(large):
         assert b"killed" not in file.read()
 
 
-@pytest.mark.parametrize("broken", ["", "[]", '[1e9, "", [], 1]', '["x", 1, 2, 3]', f'[9, "{"0" * 40}", [], 9]'])
+@pytest.mark.parametrize(
+    "broken",
+    ["", "[]", '[1e9, "", [], 1]', '["x", 1, 2, 3]', f'[9, "{"0" * 40}", [], 9]', '[9, "--output=written", [], 9]'],
+)
 def test_without_usable_texts_the_files_are_searched(large, broken):
     with open(os.path.join(large.store.private, texts.FOLDER, "state"), "w") as file:
         file.write(broken)
 
     assert asked(large, "zebra") == ["knowledge/0/part-007.md"]
+    assert not [*large.root.rglob("written")]
 
 
 def test_a_hostile_text_names_no_other_file(large):
