@@ -43,19 +43,21 @@ FREE = ("search", "more")  # `gitmem search recall` searches for a word
 PLUMBING = ("hook", "merge-driver")  # not for people
 _OF_MODULES = {  # more than the one of its name
     "completion": "help",
+    "facts": "resolve",
     "find": "search recall keywords get",
     "forget": "clear cleanup purge",
     "history": "log sessions blame index diff undo",
     "hook": "statusline merge-driver",
     "imports": "import replay migrate adopt",
-    "learned": "facts resolve concepts episodes patterns knowledge",
+    "learned": "concepts episodes patterns knowledge",
     "serve": "mcp web",
     "show": "at",
     "status": "stats path",
-    "stores": "init clone join trust remote private pause resume promote demote sync propose export backup restore",
+    "stores": "init clone join trust remote private pause resume promote demote",
     "summaries": "summary summarize judge",
+    "sync": "propose export backup restore",
     "task": "guide",
-    "upkeep": "check consolidate reindex maintain doctor",
+    "upkeep": "check consolidate reindex maintain",
 }
 MODULES = {name: module for module, names in _OF_MODULES.items() for name in names.split()}
 COMMANDS = tuple(name for group in (*GROUPS.values(), *PARTS.values(), PLUMBING) for name in group)

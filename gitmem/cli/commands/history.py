@@ -17,7 +17,6 @@ from gitmem.history.authors import named
 from gitmem.history.origin import SessionSummary, blame, find_session, sessions
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve, rotations
 from gitmem.history.undo import Undone, undo
-from gitmem.judgement.judge import answers_of
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
@@ -73,6 +72,8 @@ def run_sessions(args: argparse.Namespace, app: App) -> None:
     if args.session is not None:
         found = find_session(store, args.session)
         if args.question:
+            from gitmem.judgement.judge import answers_of  # takes every other command 40 ms
+
             asked = [one._asdict() for one in answers_of(store, found.id)]
             form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"
             body = "\n\n".join(form.format(**one) for one in asked)

@@ -1,0 +1,135 @@
+"""Facts: list, show, add, edit, retire, confirm and resolve; apart from what else was learned, which loads more."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+
+from gitmem.cli.app import OWN, App
+from gitmem.cli.commands.show import (
+    as_it_stands,
+    fact_state,
+    fact_value,
+    show_fact,
+)
+from gitmem.document.entry import MemoryType, clean_tag, clean_text
+from gitmem.errors import RefusedError
+from gitmem.facts.edit import act_on, find_fact, retire
+from gitmem.facts.fact import Fact, FactKind
+from gitmem.facts.lines import Marks
+from gitmem.history.authors import People
+from gitmem.sessions.save import save_text
+from gitmem.store.known_facts import known_facts, known_marks, standing_of
+from gitmem.store.store import Store
+from gitmem.text.terminal import plain
+
+_KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
+
+
+def run_facts(args: argparse.Namespace, app: App) -> None:
+    act = {"list": _list, "add": _add}.get(args.action, _show_or_change)
+    with app.waiting():
+        act(app.settled(args), args, app)
+
+
+def _show_or_change(store: Store, args: argparse.Namespace, app: App) -> None:
+    known = find_fact(store, args.fact)
+    if args.action == "show":
+        show_fact(store, known, args, app)
+        return
+    before = {fact.id: fact for fact in known_facts(store)}
+    text = str(getattr(args, "text", ""))
+    commits = act_on(store, args.action, known, app.stdin.read() if (args.action, text) == ("edit", "-") else text)
+    again = find_fact(store, known.id)
+    value = {**fact_value(again), "commits": list(commits)}
+    text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again)} already."
+    app.answer(args, value, text)
+
+
+def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
+    """Return a report on the facts that an act changed."""
+    now = known_facts(store)
+    statuses = standing_of(store, now)
+    lines = [f"{fact.id} is {fact_state(as_it_stands(fact, statuses))} now: {fact.description}"]
+    if fact.description != before[fact.id].description:
+        lines.append(f"  It said: {before[fact.id].description}")
+    for other in (as_it_stands(one, statuses) for one in now):
+        was = before.get(other.id)
+        if was is not None and other.id != fact.id and other.status != was.status:
+            lines.append(f"  {other.id} is {fact_state(other)} now: {other.description}")
+    others = "; other machines after the next sync" if store.has_remotes() else ""
+    lines.append(f"Sessions and searches go by this from now on{others}.")
+    return plain("\n".join(lines))
+
+
+def _add(store: Store, args: argparse.Namespace, app: App) -> None:
+    text = app.stdin.read() if args.text == "-" else args.text
+    if not clean_text(text):
+        raise RefusedError("There is no fact to add: the text is empty.", "Give it as an argument or on stdin.")
+    try:
+        tags = tuple(clean_tag(tag) for tag in args.tag)
+    except ValueError as error:
+        raise RefusedError(f"The tag is refused: {error}.") from None
+    store = store.for_session(app.session())
+    saved = save_text(store, text, MemoryType(args.kind), tags, host="cli")
+    app.notices(saved.notices)
+    fact = find_fact(store, saved.id)
+    value = {**fact_value(fact), "commits": [saved.commit] if saved.commit else []}
+    app.answer(args, value, f"{fact.id} is {fact_state(fact)} now.", OWN)
+
+
+def _list(store: Store, args: argparse.Namespace, app: App) -> None:
+    every = known_facts(store)
+    statuses = standing_of(store, every)
+    facts = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
+    facts = [fact for fact in facts if args.kind in (None, fact.kind)]
+    facts = [fact for fact in facts if statuses[fact.id].stale or not args.stale]
+    facts.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
+    people = People(store)
+    authors = {fact.id: people.whose(fact.id) for fact in facts}
+    text = (
+        _table(facts, authors, known_marks(store))
+        if facts
+        else _nothing(args, len(every), in_git=store.code() is not None)
+    )
+    values = [{**fact_value(fact, statuses[fact.id]), "author": authors[fact.id] or None} for fact in facts]
+    app.answer(args, values, text, "facts" if facts else "")
+
+
+def _nothing(args: argparse.Namespace, known: int, *, in_git: bool) -> str:
+    if args.stale:
+        return (
+            "No fact is stale."
+            if in_git
+            else "The project is not a git repository, so gitmem cannot tell which facts are stale."
+        )
+    if known and not args.all:
+        return f"No fact{' of this kind' if args.kind else ''} holds now: --all lists those that ended."
+    if args.kind:
+        return f"There is no fact of the kind {args.kind}."
+    return "No facts yet: `gitmem facts add` adds one, others are learned from sessions."
+
+
+def _table(found: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> str:
+    lines: list[str] = []
+    kind = ""
+    for fact in found:
+        if fact.kind != kind:
+            kind = fact.kind
+            lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
+        note = f"  (by {authors[fact.id]})" if authors[fact.id] else ""
+        words = ", ".join(filter(None, ("pinned" * fact.pinned, marks.mark(fact.id))))
+        mark = f" [{words}]" if words else ""
+        lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{mark}{note}")
+    return plain("\n".join(lines))
+
+
+def run_resolve(args: argparse.Namespace, app: App) -> None:
+    store = app.settled(args)
+    fact = find_fact(store, args.issue)
+    if fact.kind != FactKind.ISSUE:
+        raise RefusedError(f"{fact.id} is no issue, but a {fact.kind}.", f"'gitmem facts retire {fact.id}' ends it.")
+    with app.waiting():
+        commits = retire(store, fact, args.how) if fact.binds else ()
+    value = {"id": fact.id, "status": "resolved", "commits": list(commits)}
+    app.answer(args, value, f"{fact.id} is resolved{'' if commits else ' already'}.", OWN)
