@@ -22,6 +22,7 @@ from gitmem.lessons.usage_log import GivenText, ToldMends, record, record_mends
 from gitmem.platform.programs import resource
 from gitmem.search.stores import search_stores
 from gitmem.sessions.end import replay
+from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.known_facts import known_facts
 from gitmem.sync.remotes import REFS, add_remote
 from gitmem.web.export import export
@@ -316,7 +317,9 @@ def test_style_and_script_stay_small():
     assert os.path.getsize(resource("templates", "web", "gitmem.js")) <= 8_000
 
 
-def test_the_command_prints_an_address_that_opens_once(viewer):
+@pytest.fixture
+def address(viewer):
+    """Give the address that `gitmem web` prints, in a process of its own."""
     environ = {**os.environ, "PYTHONPATH": os.getcwd()}
     server = subprocess.Popen(
         [sys.executable, "-m", "gitmem", "web", "--json"],
@@ -324,14 +327,38 @@ def test_the_command_prints_an_address_that_opens_once(viewer):
     )  # fmt: skip
     with server:
         try:
-            url = json.loads("".join(server.stdout.readline() for _ in range(3)))["url"]
-            opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            assert "What the next session will be told" in opener.open(url, timeout=20).read().decode()
-            with pytest.raises(urllib.error.HTTPError, match="403"):
-                urllib.request.urlopen(url, timeout=20)
+            yield json.loads("".join(server.stdout.readline() for _ in range(3)))["url"]
         finally:
             server.terminate()
         assert "Traceback" not in server.stderr.read()
+
+
+def test_the_command_prints_an_address_that_opens_once(address):
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    assert "What the next session will be told" in opener.open(address, timeout=20).read().decode()
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(address, timeout=20)
+
+
+def test_the_stream_says_when_something_is_saved(viewer, address):
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    opener.open(address, timeout=20).read()
+    with opener.open(address.partition("?")[0] + "events", timeout=20) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        first = json.loads(stream.readline().removeprefix(b"data: "))
+        stream.readline()
+        viewer.add("We deploy on Fridays.")
+        second = json.loads(stream.readline().removeprefix(b"data: "))
+    assert first["tip"] != second["tip"] == viewer.open().tip
+
+
+def test_the_first_page_shows_the_newest_failures_and_that_of_syncs_more(viewer):
+    log = FailureLog(viewer.open().private)
+    for number in range(5):
+        log.record(LoggedFailure(NOW, "sync", f"failure {number}"))
+    home, sync = (viewer.json(f"/{name}.json") for name in ("home", "sync"))
+    assert [one["message"] for one in home["recording"]["failures"]] == ["failure 4", "failure 3", "failure 2"]
+    assert len(sync["failures"]) == 5
 
 
 @pytest.fixture
@@ -430,25 +457,3 @@ def test_each_page_leads_to_its_twin(viewer):
     for path in ("home", *MENU, *items, f"commit/{viewer.open().tip}"):
         assert f'href="/{path}.json">JSON<' in viewer.get(f"/{path}")
         assert viewer.json(f"/{path}.json")
-
-
-def test_the_stream_says_when_something_is_saved(viewer):
-    environ = {**os.environ, "PYTHONPATH": os.getcwd()}
-    server = subprocess.Popen(
-        [sys.executable, "-m", "gitmem", "web", "--json"],
-        cwd=viewer.root.parent, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    with server:
-        try:
-            url = json.loads("".join(server.stdout.readline() for _ in range(3)))["url"]
-            opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            opener.open(url, timeout=20).read()
-            with opener.open(url.partition("?")[0] + "events", timeout=20) as stream:
-                assert stream.headers["content-type"].startswith("text/event-stream")
-                first = json.loads(stream.readline().removeprefix(b"data: "))
-                stream.readline()
-                viewer.add("We deploy on Fridays.")
-                second = json.loads(stream.readline().removeprefix(b"data: "))
-            assert first["tip"] != second["tip"] == viewer.open().tip
-        finally:
-            server.terminate()
