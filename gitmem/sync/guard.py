@@ -76,11 +76,11 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
         return {}
     noted = [cut for _, cut in _noted_losses(store)]
     with store.repository.reading():
-        changes = store.repository.changes(local, target)
+        changes = [change for change in store.repository.changes(local, target) if change.old is not None]
         followed = followed_paths(store)
-        record = next((change.path for change in changes if change.old is not None and change.path in followed), "")
+        record = next((change.path for change in changes if change.path in followed), "")
         changes = [change for change in changes if is_memory(change.path)]
-        old = _texts(store, {change.path: change.old for change in changes if change.old is not None})
+        old = _texts(store, {change.path: change.old or "" for change in changes})
         new = _texts(store, {change.path: change.new for change in changes if change.new is not None})
         loss = _loss(store, (local, target), old, new, sum(map(Counter, noted), Counter()))
     remedy = f"'git log {target[:10]}' shows who did it. To accept: {remote.to_accept('deletions')}."
@@ -127,7 +127,8 @@ def _loss(store: Store, commits: tuple[str, str], old: Texts, new: Texts, earlie
         return _Loss(cut)
     here, there = (_memory(read_tree(store.repository.git, commit)) for commit in commits)
     before = {**_texts(store, {path: oid for path, oid in here.items() if path not in old}), **old}
-    standing = standing.union(*(before[path] for path in here.keys() - old.keys()))
+    added = _texts(store, {path: oid for path, oid in there.items() if path not in here})
+    standing = standing.union(*added.values(), *(before[path] for path in here.keys() - old.keys()))
     allowed = _allowed(store, old, here, there)
     gone = {path: _gone(lines, standing, allowed.get(path, set())) for path, lines in old.items()}
     cut = _cut(gone, old, new)
@@ -178,7 +179,7 @@ def _memory(tree: Tree) -> dict[str, str]:
 
 def _allowed(store: Store, old: Texts, here: Mapping[str, str], there: Mapping[str, str]) -> dict[str, set[str]]:
     """Return, by path, the lines that may go: replaced by summaries, or deleted by retention."""
-    tiers = [path for path in old if path.startswith(_TIERS)]
+    tiers = [path for path in here if path in old and path.startswith(_TIERS)]
     summaries = [path for path in there if tiers and path.startswith(_TIERS[1:])]
     after = dict(zip(summaries, store.repository.blobs([there[path] for path in summaries]), strict=True))
     today = store.context.clock().date()
