@@ -98,9 +98,6 @@ def test_no_payload_of_a_hook(missing, value):
     del payload[missing]
     with pytest.raises(ValueError, match="no hook_event_name or no session_id"):
         parse(**payload)
-
-
-def test_a_blank_session_is_none():
     with pytest.raises(ValueError, match="session_id"):
         parse(hook_event_name="Stop", session_id=" \t\n")
 
@@ -139,22 +136,25 @@ def test_texts_are_bounded():
 # Files
 
 
-def test_a_notebook():
-    assert changed_files("NotebookEdit", {"notebook_path": "n.ipynb"}) == ("n.ipynb",)
+PATCHES = (
+    "*** Begin Patch\n*** Add File: 한글 file.py\n+*** Add File: not this\n*** Update File: b.py\r\n"
+    "*** Move to: c.py\n*** Update File: b.py\n*** Delete File: d\n*** Add File: \n*** End Patch"
+)
 
 
-@pytest.mark.parametrize("tool", ["Read", "Bash", "Grep", "mcp__x__Edit", "", "edit"])
-def test_what_only_reads_changes_nothing(tool):
-    assert changed_files(tool, {"file_path": "/p/a", "path": "b", "command": "touch c"}) == ()
-
-
-def test_a_patch_names_each_file_once():
-    patch = (
-        "*** Begin Patch\n*** Add File: 한글 file.py\n+*** Add File: not this\n*** Update File: b.py\r\n"
-        "*** Move to: c.py\n*** Update File: b.py\n*** Delete File: d\n*** Add File: \n*** End Patch"
-    )
-    for key in ("patch", "command"):
-        assert changed_files("apply_patch", {key: patch}) == ("한글 file.py", "b.py", "c.py", "d")
+@pytest.mark.parametrize(
+    "tool, given, files",
+    [
+        ("NotebookEdit", {"notebook_path": "n.ipynb"}, ("n.ipynb",)),
+        *(("apply_patch", {key: PATCHES}, ("한글 file.py", "b.py", "c.py", "d")) for key in ("patch", "command")),
+        *(
+            (tool, {"file_path": "/p/a", "path": "b", "command": "touch c"}, ())
+            for tool in ("Read", "Bash", "Grep", "mcp__x__Edit", "", "edit")
+        ),
+    ],
+)
+def test_the_files_that_a_call_changes(tool, given, files):
+    assert changed_files(tool, given) == files
 
 
 # What real hosts sent

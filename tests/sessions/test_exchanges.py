@@ -249,14 +249,11 @@ def test_only_a_turn_that_the_person_interrupted_is_broken_off():
             "The loader has two layers here.\n\n**The loader drops its cache.**\n\nThe loader has a log.",
             "The loader drops its cache.",
         ),
+        (  # options that the person is to pick
+            "The loader is slow.\n\n1. Added a cache to the loader.\n2. Removed the loader.\n\nWhich one?",
+            "The loader is slow.",
+        ),
     ],
 )
 def test_the_sentence_is_no_option_nor_what_was_taken_back(answer, sentence):
     assert summarize_exchange("Why is it like this?", answer, (), ()).sentence == sentence
-
-
-def test_of_options_that_the_person_is_to_pick_none_stands_for_the_exchange():
-    answer = (
-        "The loader is slow.\n\n1. Added a cache to the loader.\n2. Removed the loader.\n\nWhich one do you prefer?"
-    )
-    assert summarize_exchange("What can be done?", answer, (), ()).sentence == "The loader is slow."

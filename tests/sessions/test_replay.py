@@ -175,50 +175,37 @@ def test_a_transcript_that_names_no_session_goes_by_its_file(desk, tmp_path):
     assert done.saved == 1
 
 
+def after_the_first(line: bytes):
+    return lambda data: data.replace(b"\n", b"\n" + line + b"\n", 1)
+
+
+# What is done to a transcript, and how many of its lines cannot be read then.
 MUTATIONS = {
-    "crlf": lambda data: data.replace(b"\n", b"\r\n"),
-    "bom": lambda data: b"\xef\xbb\xbf" + data,
-    "no final newline": lambda data: data.rstrip(b"\n"),
-    "two objects on a line": lambda data: data.replace(b"\n", b"", 3),
-    "all objects on a line": lambda data: data.replace(b"\n", b""),
-    "blank lines": lambda data: data.replace(b"\n", b"\n\n \n"),
-    "noise between": lambda data: data.replace(b"\n", b'\n\0\xff\xfe noise {"a\n'),
-    "a huge line between": lambda data: data.replace(b"\n", b"\n" + b"x" * 960_000 + b"\n", 1),
-    "a huge record between": lambda data: data.replace(
-        b"\n", b'\n{"type": "system", "content": "' + "한".encode() * 320_000 + b'"}\n', 1
-    ),
+    "crlf": (lambda data: data.replace(b"\n", b"\r\n"), 0),
+    "bom": (lambda data: b"\xef\xbb\xbf" + data, 0),
+    "no final newline": (lambda data: data.rstrip(b"\n"), 0),
+    "two objects on a line": (lambda data: data.replace(b"\n", b"", 3), 0),
+    "all objects on a line": (lambda data: data.replace(b"\n", b""), 0),
+    "blank lines": (lambda data: data.replace(b"\n", b"\n\n \n"), 0),
+    "noise between": (lambda data: data.replace(b"\n", b'\n\0\xff\xfe noise {"a\n'), None),
+    "half": (after_the_first(b'{"type": "user", "mess'), 1),
+    "noise": (after_the_first(b"noise\n{}\n\0\xff"), 2),
+    "and more": (after_the_first(b'{"type": "system"} and more\n'), 1),
+    "a large line": (after_the_first(b"x" * 960_000), 1),
+    "a huge line": (after_the_first(b"x" * (17 * 1024 * 1024)), 1),
+    "a huge record": (after_the_first(b'{"type": "system", "content": "' + "한".encode() * 320_000 + b'"}'), 0),
 }
 
 
-@pytest.mark.parametrize("mutate", MUTATIONS.values(), ids=MUTATIONS)
-@pytest.mark.few(3)
-def test_what_can_be_read_is_kept(desk, recorder, mutate):
+@pytest.mark.parametrize("mutate, unread", MUTATIONS.values(), ids=MUTATIONS)
+@pytest.mark.few(5)
+def test_what_can_be_read_is_kept_and_the_other_lines_are_counted_and_told(desk, recorder, mutate, unread):
     path = Path(recorder.write())
     path.write_bytes(mutate(path.read_bytes()))
     done = replay(desk.store, str(path))
-    assert (done.turns, done.saved) == (3, 3)
-    assert len(transcripts.read(desk.store, "s-rec") or ()) == len(recorder.lines)
-
-
-@pytest.mark.parametrize(
-    "damage, unread",
-    [
-        (b"", 0),
-        (b"\n \r\n", 0),
-        (b'{"type": "user", "mess', 1),
-        (b"noise\n{}\n\0\xff", 2),
-        (b'{"type": "system"} and more\n', 1),
-        (b"x" * (17 * 1024 * 1024), 1),
-    ],
-    ids=["nothing", "blanks", "half", "noise", "and more", "huge"],
-)
-@pytest.mark.few(2)
-def test_lines_that_cannot_be_read_are_counted_and_told(desk, recorder, damage, unread):
-    path = Path(recorder.write())
-    first, rest = path.read_bytes().split(b"\n", 1)
-    path.write_bytes(first + b"\n" + damage + b"\n" + rest)
-    done = replay(desk.store, str(path))
+    unread = len(recorder.lines) if unread is None else unread
     assert (done.turns, done.saved, done.unread) == (3, 3, unread)
+    assert len(transcripts.read(desk.store, "s-rec") or ()) == len(recorder.lines)
     lines = "1 line" if unread == 1 else f"{unread} lines"
     assert done.notices == ((f"{path}: {lines} could not be read; everything else is saved.",) if unread else ())
 

@@ -1,4 +1,5 @@
 import re
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 
@@ -53,6 +54,12 @@ def fill(desk, count: int, size: int = 1) -> None:
             body.append(render_entry(Entry(identifier, "2026-11-20 10:00:00", label, text)))
         body.append("\n")
     Path(desk.store.root, "memory.md").write_text("".join(body), encoding="utf-8")
+
+
+def recent(desk, entries: Iterable[Entry]) -> None:
+    """Write a memory.md of these entries alone."""
+    body = "## Recent Context\n\n" + "".join(map(render_entry, entries))
+    Path(desk.store.root, "memory.md").write_text(body, encoding="utf-8")
 
 
 def test_nothing_to_tell(desk):
@@ -260,8 +267,7 @@ def test_of_what_was_done_the_last_entry_is_told_whole_and_of_those_before_it_on
         for number in range(9)
     ]
     again = Entry("x" + "a" * 10, "2026-11-20 10:05:00", "Exchange", "Task 5.\nDone: The same.")
-    body = "## Recent Context\n\n" + "".join(map(render_entry, [*entries[:6], again, *entries[6:]]))
-    Path(desk.store.root, "memory.md").write_text(body, encoding="utf-8")
+    recent(desk, [*entries[:6], again, *entries[6:]])
     text = told(desk, turn(desk))
     last = text.partition("## What was done last\n")[2].partition("\n\n")[0]
     assert re.findall(r"Task (\d)", last) == ["0", "1", "2", "3", "4", "5", "6", "7", "8"]
@@ -275,8 +281,7 @@ def test_a_question_is_told_with_its_answer_or_as_the_last(desk):
     entries = [
         Entry(f"x{number:010}", f"2026-11-20 10:0{number}:00", "Exchange", text) for number, text in enumerate(said)
     ]
-    body = "## Recent Context\n\n" + "".join(map(render_entry, entries))
-    Path(desk.store.root, "memory.md").write_text(body, encoding="utf-8")
+    recent(desk, entries)
     text = told(desk)
     assert [one for one in said if one.partition("\n")[0] in text] == said[1:]
 
@@ -288,8 +293,7 @@ def test_talk_is_told_only_of_a_session_that_changed_nothing(desk):
         Entry(f"x{number:010}", f"2026-11-20 10:0{number}:00", "Exchange", text, (session,))
         for number, (session, text) in enumerate([*said, ("dddddddd", "The last.")])
     ]
-    body = "## Recent Context\n\n" + "".join(map(render_entry, entries))
-    Path(desk.store.root, "memory.md").write_text(body, encoding="utf-8")
+    recent(desk, entries)
     text = told(desk)
     assert [one for _, one in said if one.partition("\n")[0] in text] == [said[1][1], said[2][1], said[3][1]]
 

@@ -285,18 +285,17 @@ def test_the_end_of_a_row_and_what_may_fail_again_must_be_seen_to_work(row, late
     assert one(failed(1, row), tool(2, later)).failures[0].fixed_by == ""
 
 
-def test_what_was_never_tried_again_is_open():
-    assert one(failed(1, "make"), tool(2, "ls")).failures[0].fixed_by == ""
-
-
-def test_what_worked_before_it_failed_mended_nothing():
-    assert one(tool(1, "make"), failed(2, "make")).failures[0].fixed_by == ""
-
-
-def test_a_file_that_could_be_edited_in_the_end():
-    turn = one(failed(1, "", name="Edit", files=("a.py",)), tool(2, name="Edit", files=("a.py",)))
-    assert turn.failures[0].command == "a.py"
-    assert turn.failures[0].fixed_by == "a.py"
+@pytest.mark.parametrize(
+    "events, command, fixed_by",
+    [
+        ((failed(1, "make"), tool(2, "ls")), "make", ""),
+        ((tool(1, "make"), failed(2, "make")), "make", ""),  # what worked before
+        ((failed(1, "", name="Edit", files=("a.py",)), tool(2, name="Edit", files=("a.py",))), "a.py", "a.py"),
+    ],
+)
+def test_what_then_worked_is_the_same_command_or_file_later(events, command, fixed_by):
+    (failure,) = one(*events).failures
+    assert (failure.command, failure.fixed_by) == (command, fixed_by)
 
 
 def test_failures_are_bounded():
