@@ -309,7 +309,7 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
     """Return the facts in the turns of a session, in order, each once.
 
     `roots` are the folders that file names are relative to; `boot_lines` are the lines of the agent's own boot files
-    (`noise.content_lines`), which it reads at every start.
+    (`turns.content_lines`), which it reads at every start.
     """
     found: dict[tuple[FactKind, str], FoundFact] = {}
     answers: dict[str, str] = {}  # the last one of each session

@@ -149,8 +149,8 @@ class Host(Value):
     """An agent that gitmem remembers for.
 
     `name` is the word of the command line. `events` has gitmem's name of each of the
-    host's events that it is asked for; `SessionStart` is answered at once, and `SessionStart` with `shim.LATE` with the
-    next prompt, or with the next event that has `shim.DUE`. `folder`, below the home, shows that the host is there.
+    host's events that it is asked for; `SessionStart` is answered at once, and `SessionStart` with `LATE` with the
+    next prompt, or with the next event that has `DUE`. `folder`, below the home, shows that the host is there.
     `edits` is what `gitmem install` writes.
     `read` turns a payload into Claude Code's keys, or into None where memory needs nothing of it; `recorded` adds to a
     payload that is answered what the session's record says and no event does. `records` reads the lines of a

@@ -91,7 +91,7 @@ def remember(
     """Return the entries of a turn; None where it was idle: "ok", an empty prompt, a notification.
 
     `roots` are the folders that names of files are told from, the first that holds one; `boot_lines` are what the
-    agent's own boot files say (`noise.content_lines`). Without `exchange`, the host's model writes what goes into
+    agent's own boot files say (`turns.content_lines`). Without `exchange`, the host's model writes what goes into
     `memory.md`.
     """
     read = _read(turn, roots, boot_lines)

@@ -7,6 +7,7 @@ import os
 from gitmem.hosts.host import find_host, name_of, read_payload, read_records
 from gitmem.platform.clock import timedelta
 from gitmem.platform.programs import is_running
+from gitmem.platform.safe_open import read_end, read_small
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.turns import BOOT_FILES, Turn, content_lines, fold
 from gitmem.store.spool import HookSpool
@@ -148,21 +149,11 @@ def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
     return read_pending(HookSpool(store.private), store.context, alive)
 
 
-_BOOT_BYTES = 262_144
-
-
 def boot_lines(store: Store) -> frozenset[str]:
     """Return the lines of files such as CLAUDE.md, which the agent loads itself and memory leaves out."""
-    project, texts = os.path.dirname(store.root), []
-    for name in BOOT_FILES:
-        path = os.path.join(project, name)
-        if os.path.isfile(path):
-            try:
-                with open(path, encoding="utf-8", errors="replace") as file:
-                    texts.append(file.read(_BOOT_BYTES))
-            except OSError:
-                continue
-    return content_lines(texts)
+    project = os.path.dirname(store.root)
+    files = (read_small(os.path.join(project, name)) or b"" for name in BOOT_FILES)
+    return content_lines(data.decode("utf-8", "replace") for data in files)
 
 
 def cleaner(store: Store) -> Callable[[str], str]:
@@ -213,7 +204,6 @@ def context_used(path: str) -> float:
 
 def context_tokens(path: str) -> tuple[int, int]:
     """Return the tokens of the context that the last message used, 0 if unknown, and the size of the window."""
-    from gitmem.platform.safe_open import read_end
     from gitmem.sessions.transcript import records
 
     lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n") if path else []
@@ -229,8 +219,6 @@ def in_context(path: str, marker: str) -> bool:
 
     Only the end of a large transcript is read; without marker and compaction in it, the marker is assumed before it.
     """
-    from gitmem.platform.safe_open import read_end
-
     data, whole = read_end(path, _MARKER_BYTES)
     marked, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
     return marked > compacted or (not whole and compacted < 0)
@@ -238,7 +226,6 @@ def in_context(path: str, marker: str) -> bool:
 
 def recorded_turn(path: str, turn: Turn) -> Turn | None:
     """Return a turn as the end of its host's transcript tells it; the last one for a turn without a prompt."""
-    from gitmem.platform.safe_open import read_end
     from gitmem.sessions.transcript import hook_events
 
     name = name_of(turn.host)
