@@ -281,6 +281,8 @@ class Connection(Value):
             RefusedError: as `fetch`.
 
         """
+        if remote.backup:  # it is read, and not written
+            return
         git = self._git(remote.push_url)
         lease, force = f"--force-with-lease={ref}:{expected or ''}", ""
         here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
@@ -306,6 +308,8 @@ class Connection(Value):
 
     def empty(self, remote: Remote, taken: Mapping[str, str]) -> None:
         """Delete refs of a remote that still are where they were seen; what fails is left to the next sync."""
+        if remote.backup:
+            return
         leases = [f"--force-with-lease={ref}:{oid}" for ref, oid in taken.items()]
         refs = [f":{ref}" for ref in taken]
         with contextlib.suppress(GitFailedError):

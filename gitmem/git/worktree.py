@@ -231,7 +231,7 @@ class WorkTree:
         return IndexUpdate(self._git)
 
     def _status(self, folders: Sequence[str], name: str) -> os.stat_result | None:
-        """Return the status of a temporary file, None for a removal."""
+        """Return the status of the file that is to be replaced, None where there is none."""
         try:
             with self._enter_to_write(folders) as folder:
                 return folder.status(name)

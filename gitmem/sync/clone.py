@@ -48,7 +48,7 @@ from gitmem.sync import remotes
 from gitmem.sync.attempts import SyncRecord, write_record
 from gitmem.sync.guard import Accept, check_extent, check_incoming
 from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget
-from gitmem.sync.rounds import MEMORY_REF, Options, Synced, fetch_memory, note_synced, sync
+from gitmem.sync.rounds import Options, Synced, fetch_memory, no_memory, note_synced, sync
 from gitmem.sync.signed import check_signed, signed
 from gitmem.sync.sync import sync_transcripts
 from gitmem.text.terminal import mask_urls
@@ -123,14 +123,8 @@ def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
             raise
         return _fetched(remote, connection._replace(shallow=False), options)
     if theirs is None:
-        raise _no_memory(remote)
+        raise no_memory(remote)
     return theirs
-
-
-def _no_memory(remote: Remote) -> NotFoundError:
-    remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' make one."
-    remedy = "'gitmem backup FILE' makes one that does." if remote.backup else remedy
-    return NotFoundError(f"{remote.shown} holds no memory.", remedy)
 
 
 def _check_out(store: Store, commit: str) -> None:
@@ -268,24 +262,7 @@ def _restore_transcripts(store: Store, file: str, options: Options) -> None:
 
 
 def _reader(store: Store) -> Connection:
-    return _Reader(store.repository.layout, store.context.environ, own=store.own_repository)
-
-
-class _Reader(Connection):
-    """A connection to a file that is read and not written."""
-
-    def fetch(self, remote: Remote, ref: str, into: str, inbox: dict[str, str] | None = None) -> str | None:
-        """Fetch a ref of the file, which has a memory at least."""
-        found = super().fetch(remote, ref, into, inbox)
-        if found is None and ref == MEMORY_REF:
-            raise _no_memory(remote)
-        return found
-
-    def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
-        """Send nothing: a bundle is not written again."""
-
-    def empty(self, remote: Remote, taken: Mapping[str, str]) -> None:
-        """Delete nothing there, either."""
+    return Connection(store.repository.layout, store.context.environ, own=store.own_repository)
 
 
 def _check(file: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from gitmem.errors import BusyError, GitmemError, ProtectedError, RefusedError
+from gitmem.errors import BusyError, GitmemError, NotFoundError, ProtectedError, RefusedError
 from gitmem.git.index import Look
 from gitmem.git.log import Fork, commits, count_commits, fork
 from gitmem.git.remote import INBOX, Connection, PushRacedError, Remote
@@ -160,7 +160,17 @@ def fetch_memory(
     It may hold purged texts; see `gitmem.purge.rewrite.clean_incoming`.
     """
     options.progress(SyncStep.FETCH)
-    return connection.fetch(remote, MEMORY_REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}", inbox)
+    fetched = connection.fetch(remote, MEMORY_REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}", inbox)
+    if fetched is None and remote.backup:
+        raise no_memory(remote)
+    return fetched
+
+
+def no_memory(remote: Remote) -> NotFoundError:
+    """Return the error for a remote, or a file, without a memory."""
+    remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' make one."
+    remedy = "'gitmem backup FILE' makes one that does." if remote.backup else remedy
+    return NotFoundError(f"{remote.shown} holds no memory.", remedy)
 
 
 def note_synced(store: Store, remote: Remote, commit: str) -> None:
