@@ -184,12 +184,11 @@ def change_facts(
     plan: Callable[[dict[str, Fact]], Mapping[str, Fact]],
     subject: str,
     *more: Fact,
-    model: str = "",
 ) -> tuple[str, ...]:
     """Commit changes to a fact, to `more`, and to the facts linked with them; returns the commits.
 
     `plan` gets these facts by id and returns them changed. A fact given with its content is changed only while its
-    file still has that content. `model` is the model that decided, "" for a person.
+    file still has that content.
 
     Raises:
         MovedOnError: it has another one by now; nothing was changed.
@@ -216,7 +215,7 @@ def change_facts(
         changed = {name: fact for name, fact in plan(facts).items() if fact != facts[name]}
         changes: dict[str, bytes | None] = {known_by_id[name].path: render_fact(fact) for name, fact in changed.items()}
         if changes:
-            transaction.commit(fact_message(subject, changed).by(model), changes)
+            transaction.commit(fact_message(subject, changed), changes)
 
     outcome = transact(store, commit, purpose="fact")
     known_facts(store)

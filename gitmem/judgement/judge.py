@@ -25,7 +25,6 @@ from gitmem.judgement.keep import JudgedSession, keep
 from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
 from gitmem.judgement.reply import Judged, Reader
 from gitmem.lessons.concepts import known_concepts
-from gitmem.llm.http import Patience
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.sessions.end import filed_turns, logged_turns, read_records
@@ -67,7 +66,7 @@ def request_judgement(store: Store, session: str, host: str, transcript: str) ->
     _write(store, _REQUESTS, session, {"session": session, "host": host, "transcript": transcript, "tries": 0})
 
 
-def judge_requested(store: Store, late: Callable[[], bool], patience: Patience | None = None) -> None:
+def judge_requested(store: Store, late: Callable[[], bool]) -> None:
     """Have requested sessions judged until it is `late`, unless another process is at it.
 
     A session that failed three times is given up.
@@ -84,7 +83,7 @@ def judge_requested(store: Store, late: Callable[[], bool], patience: Patience |
         while new := [name for name in _requests(folder) if name not in seen]:
             seen.update(new)
             for name in new:
-                if late() or not _judge_one(store, os.path.join(folder, name), patience):
+                if late() or not _judge_one(store, os.path.join(folder, name)):
                     return
 
 
@@ -92,7 +91,7 @@ def _requests(folder: str) -> list[str]:
     return sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIX)) if os.path.isdir(folder) else []
 
 
-def _judge_one(store: Store, path: str, patience: Patience | None) -> bool:
+def _judge_one(store: Store, path: str) -> bool:
     """Have a requested session judged; return False if that failed, as the next question probably would."""
     given = _read(path)
     session, tries = str(given.get("session", "")), given.get("tries")
@@ -104,15 +103,13 @@ def _judge_one(store: Store, path: str, patience: Patience | None) -> bool:
     _write(store, _REQUESTS, session, {**given, "tries": tries + 1})  # counts, whatever ends this process
     host = str(given.get("host", ""))
     read = read_session(store, session, host, str(given.get("transcript", "")))
-    done = judge_session(store, session, host, read, patience)
+    done = judge_session(store, session, host, read)
     if not done.why or tries + 1 >= _TRIES:
         _remove(path)
     return not done.why
 
 
-def judge_session(
-    store: Store, session: str, host: str, read: tuple[list[Turn], list[str]], patience: Patience | None = None
-) -> JudgementResult:
+def judge_session(store: Store, session: str, host: str, read: tuple[list[Turn], list[str]]) -> JudgementResult:
     """Have the model of the settings judge a session as it was read, and keep what passes.
 
     Raises:
@@ -128,7 +125,7 @@ def judge_session(
     for window in windows:
         found = {f"S{number}": claim.statement for number, claim in enumerate(judged.facts, 1)}
         question = question_of(instructions_for(store, "session"), window, known, found)
-        one, why = _answer(store, session, question, before, patience)
+        one, why = _answer(store, session, question, before)
         if one is None:
             return JudgementResult(judged, why=why)
         asked.append(one)
@@ -165,7 +162,7 @@ def is_judged(store: Store, session: str, path: str) -> bool:
 
 
 def _answer(
-    store: Store, session: str, question: Question, before: list[AnsweredWindow], patience: Patience | None
+    store: Store, session: str, question: Question, before: list[AnsweredWindow]
 ) -> tuple[AnsweredWindow | None, str]:
     """Return the kept answer to a question, else the model's, redacted; or None and why there is none."""
     digest = digest_of(question)
@@ -176,7 +173,7 @@ def _answer(
     def read(given: Mapping[str, object]) -> str:
         return json.dumps(without_secrets(store, given), ensure_ascii=False)
 
-    asked = ask(store, question, _subject(session), read, patience)
+    asked = ask(store, question, _subject(session), read)
     if asked.value is None:
         return None, asked.why
     return AnsweredWindow(digest, question.material, asked.value, asked.model, asked.tokens), ""

@@ -24,7 +24,7 @@ from gitmem.lessons.usage_log import (
     total,
     usefulness_of,
 )
-from gitmem.store.headers import Bounds, Header, read_headers
+from gitmem.store.headers import Header, read_headers
 from gitmem.store.known_facts import marked
 from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times
@@ -56,10 +56,10 @@ class Matched(Value):
     author: str = ""
 
 
-def match(store: Store, output: str, bounds: Bounds | None = None, *, command: str = "") -> list[Matched]:
+def match(store: Store, output: str, command: str = "") -> list[Matched]:
     """Return the bug patterns that match the errors in a command's output: error by error, the likeliest first."""
     errors = read_errors(output)
-    headers = pattern_headers(store, bounds) if errors else []
+    headers = pattern_headers(store) if errors else []
     found: dict[tuple[str, str], Matched] = {}
     for error in errors:
         for one in match_error(store, error, headers, command):
@@ -101,12 +101,9 @@ def has_others(store: Store, path: str) -> bool:
     return pattern is not None and any(one.author for one in experience(store, pattern))
 
 
-def pattern_headers(store: Store, bounds: Bounds | None = None) -> list[Header]:
-    """Return the headers of the bug patterns; the key is the error's type and when it came first.
-
-    See `gitmem.store.headers.read_headers`.
-    """
-    return read_headers(store, FOLDER, _header, bounds)
+def pattern_headers(store: Store) -> list[Header]:
+    """Return the headers of the bug patterns; the key is the error's type and when it came first."""
+    return read_headers(store, FOLDER, _header)
 
 
 def read_pattern(store: Store, path: str) -> BugPattern | None:
@@ -142,7 +139,7 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     A session is told a memory once, and never one that was told before and did not help.
     """
     now = store.context.clock()
-    mends = list(mends_of(store, match(store, output, command=command)))
+    mends = list(mends_of(store, match(store, output, command)))
     known = known_to(store.private, session, now)
     new = [(text, ids) for text, ids in mends if ids[0] not in known]
     if not new and (mends or not read_errors(output)):

@@ -44,15 +44,15 @@ _DEEPEST = 4
 _LEFT_OUT = frozenset({"node_modules", "vendor", "dist", "build", "target", "__pycache__", "venv"})
 
 
-def read_text(root: str, path: str, most: int = MAX_BYTES) -> str:
-    """Return the text of a file, "" if there is none, it is larger than `most` bytes, or a link leads to it."""
+def read_text(root: str, path: str) -> str:
+    """Return the text of a file, "" if there is none, it is larger than `MAX_BYTES`, or a link leads to it."""
     try:
         *folders, name = split(path)
         with enter(root, folders) as folder, open(folder.open(name), "rb") as file:
-            data = read_open(file, most + 1) or b""
+            data = read_open(file, MAX_BYTES + 1) or b""
     except (OSError, RefusedError, ValueError):
         return ""
-    return data.decode("utf-8", "replace") if len(data) <= most else ""
+    return data.decode("utf-8", "replace") if len(data) <= MAX_BYTES else ""
 
 
 def list_files(root: str) -> tuple[str, ...]:
