@@ -20,9 +20,7 @@ from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, is_cu
 from gitmem.hosts.install import SettingsChange, Shipped, carry_out, is_present, plan_whole
 from gitmem.hosts.settings import HOOKS, Edit
 from gitmem.platform.programs import find_program, own_command
-from gitmem.platform.safe_open import read_json, read_regular
-
-_MOST_BYTES = 100_000  # of a file that is looked into
+from gitmem.platform.safe_open import read_json, read_small
 
 
 def recorded_agents(project: str, home: str, environ: Mapping[str, str]) -> list[str]:
@@ -47,10 +45,7 @@ def is_there(item: Edit | Shipped) -> bool:
 
 def content(path: str) -> bytes:
     """Return the beginning of a file, b"" if it cannot be read."""
-    try:
-        return read_regular(path, _MOST_BYTES) or b""
-    except OSError:
-        return b""
+    return read_small(path) or b""
 
 
 _USERS = "users.json"

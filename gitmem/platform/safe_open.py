@@ -33,7 +33,6 @@ _LIST = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
 _PASS = getattr(os, "O_PATH", 0) | _LIST  # needs no permission to read the folder, where the system has it
 _NO_FOLDER = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}  # errors of a link, or a file, opened as a folder
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
-_MOST_TEXT = 65536  # bytes
 _MOST_SMALL = 1 << 20  # bytes
 _MOST_JSON = 64 << 20  # bytes
 # Parts of names that lead out of the folder or into git's own, or are special to a system.
@@ -220,10 +219,7 @@ def read_small(path: str, *, follow: bool = True) -> bytes | None:
 
 def read_text(path: str) -> str:
     """Return the content of a small file, "" if it cannot be read."""
-    try:
-        return (read_regular(path, _MOST_TEXT) or b"").decode("utf-8", "surrogateescape").replace("\r\n", "\n")
-    except OSError:
-        return ""
+    return (read_small(path) or b"").decode("utf-8", "surrogateescape").replace("\r\n", "\n")
 
 
 def read_json(path: str) -> Any:

@@ -13,9 +13,10 @@ from gitmem.hosts.host import (
     command_hooks,
     folder_name,
     shared_server,
+    text_of,
     transcripts_in,
 )
-from gitmem.platform.safe_open import read_regular
+from gitmem.platform.safe_open import read_json
 
 SERVER = "gitmem"
 # The tools that only read: without a permission Claude Code asks before the first use of each, and refuses it in `-p`.
@@ -23,7 +24,6 @@ READS = tuple(f"mcp__{SERVER}__memory_{name}" for name in ("search", "get", "loa
 _SERVERS = "mcpServers"
 _CONFIG = (".claude", "CLAUDE_CONFIG_DIR")  # the person's folder, and the variable that names another
 _AUTO_MEMORY = "autoMemoryDirectory"
-_MOST_BYTES = 1_000_000  # of settings
 _AGENT_FILES = (("skills", "memory-rotate", "SKILL.md"), ("agents", "memory-summarizer.md"))
 _EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"),
@@ -88,18 +88,7 @@ def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
     settings say otherwise. A project's are not asked: a repository must not say which of a person's files are read.
     """
     config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-    if named := _setting(os.path.join(config, "settings.json"), _AUTO_MEMORY):
+    settings = read_json(os.path.join(config, "settings.json"))
+    if named := text_of(settings, _AUTO_MEMORY) if isinstance(settings, dict) else "":
         return os.path.join(home, named[2:]) if named.startswith("~/") else os.path.join(project, named)
     return os.path.join(config, "projects", folder_name(project), "memory")
-
-
-def _setting(path: str, key: str) -> str:
-    """Return a text from a settings file, "" if it is unreadable or has none."""
-    import json
-
-    try:
-        value = json.loads(read_regular(path, _MOST_BYTES) or b"")
-        text = value.get(key)
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return ""
-    return text if isinstance(text, str) else ""

@@ -17,6 +17,7 @@ from functools import partial
 from typing import TextIO
 
 from gitmem.hosts.host import DUE, LATE, Host, InstallPlace, Items, Payload, Scope, is_below, text_of
+from gitmem.platform.safe_open import read_json
 from gitmem.sessions.transcript import Record, Role, content_text, objects, records
 
 _TOOLS = {"run_commands": "Bash", "editor": "Edit"}
@@ -27,7 +28,6 @@ _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
 _MESSAGES = ".messages.json"
 _CHUNK = 65_536  # characters
 _MOST = 16 * 1024 * 1024  # characters of one object; a file with a larger one is read up to it
-_MOST_OF_ALL = 1_000_000  # characters of a file that is read whole
 _BLANKS = " \t\r\n\f\v,\ufeff"
 _BEGINS = re.compile(r'"messages"\s*:\s*\[')
 
@@ -112,11 +112,8 @@ def _lines(path: str) -> Iterator[str]:
 
 def _about(path: str) -> dict[str, object]:
     """Return what the file beside a session's messages says of it, nothing if it cannot be read."""
-    beside = path.removesuffix(_MESSAGES) + ".json"
-    with contextlib.suppress(OSError, ValueError, RecursionError), open(beside, encoding="utf-8") as file:
-        value = json.loads(file.read(_MOST_OF_ALL))
-        return value if isinstance(value, dict) else {}
-    return {}
+    value = read_json(path.removesuffix(_MESSAGES) + ".json")
+    return value if isinstance(value, dict) else {}
 
 
 def _messages(file: TextIO) -> Iterator[str]:

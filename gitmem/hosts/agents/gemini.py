@@ -6,12 +6,12 @@ break, so it is told at `BeforeAgent`. `PreCompress` comes before every question
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator
 
 from gitmem.hosts.host import LATE, Host, InstallPlace, Items, Payload, command_hooks, text_of
+from gitmem.platform.safe_open import read_json
 from gitmem.sessions.transcript import Record, Role, Unread, content_text, records
 
 _TIMEOUT = 10_000  # milliseconds
@@ -21,7 +21,6 @@ _EXIT = re.compile(r"^Exit Code: (?!0$)[0-9]+$", re.MULTILINE)
 _PRINTED = re.compile(r"\AOutput: (?P<output>.*?)\n?^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE)
 # Gemini's tools by the names under which files and commands are looked for.
 _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
-_MOST_BYTES = 10_000_000  # of the list of projects
 
 
 def _edits(place: InstallPlace) -> Items:
@@ -104,15 +103,11 @@ def _call(call: Payload, base: Record) -> Iterator[Record]:
 
 def _sessions(place: InstallPlace) -> list[str]:
     """Return the chats of a project, whose folder `projects.json` names."""
-    top = place.own(".gemini")
-    try:
-        with open(os.path.join(top, "projects.json"), encoding="utf-8") as file:
-            projects = json.loads(file.read(_MOST_BYTES)).get("projects", {})
-        name = projects.get(place.project) if isinstance(projects, dict) else None
-        chats = os.path.join(top, "tmp", os.path.basename(name), "chats") if isinstance(name, str) else ""
-        return [os.path.join(chats, name) for name in os.listdir(chats)] if chats else []
-    except (OSError, ValueError, AttributeError):
-        return []
+    top, known = place.own(".gemini"), read_json(os.path.join(place.own(".gemini"), "projects.json"))
+    projects = known.get("projects") if isinstance(known, dict) else None
+    name = projects.get(place.project) if isinstance(projects, dict) else None
+    chats = os.path.join(top, "tmp", os.path.basename(name), "chats") if isinstance(name, str) else ""
+    return [os.path.join(chats, name) for name in os.listdir(chats)] if os.path.isdir(chats) else []
 
 
 EVENTS = {
