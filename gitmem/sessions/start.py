@@ -196,12 +196,7 @@ def start_parts(
         Part(_STANDS, tuple(stands.splitlines()), share=15),
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        Part(
-            "What holds",
-            facts.lines(),
-            share=config.facts_percent,
-            ids=facts.ids,
-        ),
+        Part("What holds", facts.lines(), share=config.facts_percent, ids=facts.ids),
         _part_of(TITLE, own, share=SHARE),
         _part_of(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
         _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts, people)),
@@ -212,11 +207,12 @@ def start_parts(
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
-    # Without closing tags of gitmem's fence or the host's.
-    safe = [
-        part._replace(title=plain(part.title), show=lambda piece, one=part: plain(one.show(piece))) for part in parts
-    ]
-    return fit(_LEAD, safe, _close(store), config.budget_tokens)
+    return fit(_LEAD, map(_safe, parts), _close(store), config.budget_tokens)
+
+
+def _safe(part: Part) -> Part:
+    """Return a part without closing tags of gitmem's fence or the host's."""
+    return part._replace(title=plain(part.title), show=lambda piece: plain(part.show(piece)))
 
 
 def _judged(store: Store, late: Late, marks: Marks, told: frozenset[str], people: People) -> dict[str, str]:
