@@ -22,7 +22,7 @@ from gitmem.search.files import LINKED, is_searched, list_paths, read_file, stat
 from gitmem.search.query import fold
 from gitmem.search.scan import FOLDER as TEXTS
 from gitmem.search.scan import keep_texts, make_rg, make_scanner, open_texts
-from gitmem.search.units import Excerpts, PastUnits, Units
+from gitmem.search.units import Excerpts, Units
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -267,7 +267,7 @@ def load(root: str, file: FileVersion, day: KeptDay | None = None) -> Units:
 @lru_cache(maxsize=_KEPT_FILES)
 def _kept(root: str, file: FileVersion, day: KeptDay | None) -> Units:
     data = read_file(root, file.path)
-    return PastUnits(day.path, data, day.commit) if day else Units(file.path, data)
+    return Units(day.path, data, day.commit) if day else Units(file.path, data)
 
 
 def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:

@@ -241,19 +241,22 @@ class Unit(Value):
 
 
 class Units:
-    """A file's text and its units, in order; `low` is the text in lower case, with the same positions."""
+    """A file's text and its units, in order; `low` is the text in lower case, with the same positions.
 
-    def __init__(self, path: str, data: bytes) -> None:
+    Of a log as a `commit` has it only entries are units: what a person wrote between them is in the log of its week.
+    """
+
+    def __init__(self, path: str, data: bytes, commit: str = "") -> None:
         self.path = path
         self.layer = layer_of(path)
         self.size = len(data)
-        self.commit = self.gone = ""  # see `Excerpts`
+        self.commit, self.gone = commit, ""  # see `Excerpts`
         self.text = data.decode("utf-8", "replace")
         self.low = _fold(data, self.text)
 
     @cached_property
     def _spans(self) -> list[Span]:
-        return cut(self.path, self.text)
+        return [span for span in cut(self.path, self.text) if not self.commit or span[2] == ENTRY]
 
     @cached_property
     def starts(self) -> list[int]:
@@ -474,18 +477,6 @@ def first_line() -> re.Pattern[str]:
 
 
 _TELLERS = ("weekly/", "monthly/")
-
-
-class PastUnits(Units):
-    """The entries of a log as `commit` has it; text that a person wrote between them is in the log of its week."""
-
-    def __init__(self, path: str, data: bytes, commit: str) -> None:
-        super().__init__(path, data)
-        self.commit = commit
-
-    @cached_property
-    def _spans(self) -> list[Span]:
-        return [span for span in cut(self.path, self.text) if span[2] == ENTRY]
 
 
 def is_told_again(units: Units, index: int, periods: Collection[str]) -> bool:
