@@ -69,7 +69,7 @@ _TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
 
 
 def cut(path: str, text: str) -> list[Span]:
-    """Return start, end and kind of each unit of a file, in order; `kind_of` tells bare headings from sections."""
+    """Return start, end and kind of each unit of a file, in order; `Units.kind` tells bare headings from sections."""
     spans: list[Span] = []
     closing, body = header_of(text)
     spans += _fields(text, 0, closing, summary=is_summary(path))
@@ -129,16 +129,6 @@ def _add(spans: list[Span], text: str, start: int, end: int) -> None:
         spans.append((start, end, SECTION))
 
 
-def kind_of(text: str, span: Span) -> str:
-    """Return the kind of a unit: HEADING for a section without text below its heading.
-
-    It is decided for the few units that match, not for the thousands that a search cuts.
-    """
-    start, end, kind = span
-    bare = kind == SECTION and text.startswith("#", start) and "\n" not in text[start:end].rstrip()
-    return HEADING if bare else kind
-
-
 def _entry_end(text: str, start: int, end: int) -> int:
     """Return where an entry ends: before the next line that is neither blank nor indented."""
     line = text.find("\n", start, end) + 1
@@ -184,22 +174,7 @@ class Parts(Value):
     said: tuple[int, int] = (0, 0)
 
 
-def parts_of(text: str, start: int, end: int) -> Parts:
-    """Return the parts of the unit `text[start:end]`."""
-    if end - start <= WHOLE:
-        return Parts(start, ((start, end),))
-    ends = [place for mark in _ENDS if (place := text.find(mark, start + 1, end)) >= 0]
-    if not ends:
-        line = text.find("\n", start, end)
-        ends = [line if line >= 0 else start]
-    lead = min(*ends, start + MOST_LEAD)
-    first = text.find(_SAID, start + 1, end)
-    said = (first, end) if first >= 0 else (0, 0)
-    spans = [*_spans(text, lead, first), *_spans(text, first, end)] if first > lead else _spans(text, lead, end)
-    return Parts(lead, tuple(spans), said)
-
-
-def _spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+def _paragraphs(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     while end - begin > PART + _LEAST:
         cut = _cut(text, begin + _LEAST, begin + PART)
         yield begin, cut
@@ -279,8 +254,13 @@ class Units:
         return Unit(start, end, kind, self._heading(index) if kind != FIELD else "", name)
 
     def kind(self, index: int) -> str:
-        """Return the kind of a unit."""
-        return kind_of(self.text, self._spans[index])
+        """Return the kind of a unit: HEADING for a section without text below its heading.
+
+        It is decided for the few units that match, not for the thousands that a search cuts.
+        """
+        start, end, kind = self._spans[index]
+        is_bare = kind == SECTION and self.text.startswith("#", start) and "\n" not in self.text[start:end].rstrip()
+        return HEADING if is_bare else kind
 
     def _heading(self, index: int) -> str:
         """Return the title of the last heading at or before a unit, or ""."""
@@ -348,8 +328,22 @@ class Units:
 
     def parts(self, index: int) -> Parts:
         """Return the parts of a unit."""
-        start, end, _ = self._spans[index]
-        return parts_of(self.text, start, end)
+        text, (start, end, _) = self.text, self._spans[index]
+        if end - start <= WHOLE:
+            return Parts(start, ((start, end),))
+        ends = [place for mark in _ENDS if (place := text.find(mark, start + 1, end)) >= 0]
+        if not ends:
+            line = text.find("\n", start, end)
+            ends = [line if line >= 0 else start]
+        lead = min(*ends, start + MOST_LEAD)
+        first = text.find(_SAID, start + 1, end)
+        said = (first, end) if first >= 0 else (0, 0)
+        spans = (
+            [*_paragraphs(text, lead, first), *_paragraphs(text, first, end)]
+            if first > lead
+            else _paragraphs(text, lead, end)
+        )
+        return Parts(lead, tuple(spans), said)
 
     def lines(self, unit: Unit) -> tuple[int, int]:
         """Return the first and the last line of a unit, counted from 1."""
