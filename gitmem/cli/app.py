@@ -12,7 +12,7 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from typing import Any, TextIO
 
@@ -235,28 +235,30 @@ class App(Value):
 
                 start(one, "sync", "--background")
 
-    def answer(self, args: argparse.Namespace, value: object, text: str, source: str | None = None) -> None:
+    def answer(
+        self,
+        args: argparse.Namespace,
+        value: object,
+        text: str,
+        source: str | None = None,
+        *,
+        aside: Iterable[str] = (),
+    ) -> None:
         """Print `value` as JSON where `--json` was given, else `text`; for agents in a fence that names the source.
 
         Unless it is given, the source is the command; `OWN` says that a text has words of gitmem's alone, or a fence.
+        What is said `aside` goes to stderr, and JSON does without it.
         """
-        shown = text
+        from gitmem.text.terminal import fenced, json_text, painted, plain
+
         if args.json:
-            from gitmem.text.terminal import json_text
-
-            shown = json_text(value, indent=2)
-        elif source != OWN and not self.out.isatty():
-            from gitmem.text.terminal import fenced, plain
-
-            shown = fenced(plain(text), source or args.command)
-        if shown and args.json:
-            print(shown, file=self.out)
-        elif shown:
-            if self.colour():
-                from gitmem.text.terminal import painted
-
-                shown = painted(shown)
-            self.write(shown)
+            print(json_text(value, indent=2), file=self.out)
+            return
+        if source != OWN and not self.out.isatty():
+            text = fenced(plain(text), source or args.command)
+        if text:
+            self.write(painted(text) if self.colour() else text)
+        self.notices(tuple(filter(None, aside)))
 
     def write(self, text: str, *, wrap: bool = True) -> None:
         """Print a text: on a terminal wrapped at words, and in a pager where it is longer than the screen."""

@@ -152,10 +152,8 @@ def run_search(args: argparse.Namespace, app: App) -> None:
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
     text = hits_text(app, hits, answered.query, by_layer=by_layer)
-    app.answer(args, [hit_value(hit) for hit in hits], text, SEARCH)
+    app.answer(args, [hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(found))
     note_hits(app, answered, SEARCH, text, hits)
-    if not args.json:
-        app.notices(_totals(found))
 
 
 def _search_stores(args: argparse.Namespace, app: App) -> None:
@@ -173,10 +171,9 @@ def _search_stores(args: argparse.Namespace, app: App) -> None:
     answer = search_stores(roots, app.context(), " ".join(args.query), limit=args.limit, ended=args.all)
     value = [{"store": hit.store, **hit_value(hit.hit)} for hit in answer.hits]
     shown = [hit.hit._replace(path=os.path.join(hit.store, hit.hit.path)) for hit in answer.hits]
-    app.answer(args, value, hits_text(app, shown, " ".join(args.query)), SEARCH)
-    if not args.json:
-        unreadable = f" {', '.join(answer.unreadable)} could not be read, or has no yes." if answer.unreadable else ""
-        app.notices((f"{len(answer.hits)} hits in {answer.stores:,} stores.{unreadable}",))
+    unreadable = f" {', '.join(answer.unreadable)} could not be read, or has no yes." if answer.unreadable else ""
+    aside = f"{len(answer.hits)} hits in {answer.stores:,} stores.{unreadable}"
+    app.answer(args, value, hits_text(app, shown, " ".join(args.query)), SEARCH, aside=(aside,))
 
 
 def _totals(found: SearchAnswer) -> tuple[str, ...]:
@@ -204,15 +201,11 @@ def run_recall(args: argparse.Namespace, app: App) -> None:
         "without_vectors": answer.without_vectors or None,
         "left_out": answer.left_out,
     }
-    app.answer(args, value, found.text, OWN)
+    why = "No entry fits into this budget. Give a larger --budget." if answer.hits else "Nothing found."
+    if answer.hits and answer.hits[0].is_beside:
+        why = "Only other parts of the project have something on it: 'gitmem search' shows it."
+    app.answer(args, value, found.text, OWN, aside=("" if found.text else why, *left_out(answer)))
     note_hits(app, answered, RECALL, found.text, found.whole)
-    if not found.text and not args.json:
-        why = "Nothing found." if not answer.hits else "No entry fits into this budget. Give a larger --budget."
-        if answer.hits and answer.hits[0].is_beside:
-            why = "Only other parts of the project have something on it: 'gitmem search' shows it."
-        app.notices((why,))
-    if not args.json:
-        app.notices(left_out(answer))
 
 
 def run_keywords(args: argparse.Namespace, app: App) -> None:
@@ -223,14 +216,9 @@ def run_keywords(args: argparse.Namespace, app: App) -> None:
         app.answer(args, [hit_value(hit) for hit in hits], text, "keywords")
         return
     found, estimated = keywords(store, MOST if args.limit is None else args.limit)
-    app.answer(
-        args,
-        [fields(one, "word count") for one in found],
-        "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found),
-        "keywords",
-    )
-    if estimated and not args.json:
-        app.notices(("The numbers are estimated from a sample of the files.",))
+    text = "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found)
+    aside = "The numbers are estimated from a sample of the files." * estimated
+    app.answer(args, [fields(one, "word count") for one in found], text, "keywords", aside=(aside,))
 
 
 def run_get(args: argparse.Namespace, app: App) -> None:

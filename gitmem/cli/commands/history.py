@@ -46,11 +46,9 @@ def run_log(args: argparse.Namespace, app: App) -> None:
     describe = output.commit_block if args.long else partial(output.commit_line, app=app, store=store)
     value = [output.commit_value(record) | ({"stat": stats[record.commit]} if args.stat else {}) for record in found]
     lines = ("\n".join(filter(None, (describe(record), plain(stats.get(record.commit, ""))))) for record in found)
-    app.answer(args, value, "\n".join(lines).rstrip("\n"), "log")
-    if not found and not args.json:
-        app.notices(("No commit is of this kind.",))
-    if more and not args.json:
-        app.notices((f"These are the newest {limit} commits; -n 0 lists all.",))
+    aside = f"These are the newest {limit} commits; -n 0 lists all." if more else ""
+    aside = aside if found else "No commit is of this kind."
+    app.answer(args, value, "\n".join(lines).rstrip("\n"), "log", aside=(aside,))
 
 
 def _path_and_limit(args: argparse.Namespace) -> tuple[str | None, int | None]:
@@ -95,9 +93,9 @@ def run_sessions(args: argparse.Namespace, app: App) -> None:
         about = f"{count(one.requests, 'request'):<12}  {by}{one.about}"
         lines.append(plain(f"{one.id[:_SHORT]:<{_SHORT}}  {one.last:{_MINUTES}}  {about}"))
     text = "\n".join(lines) or "No sessions yet."
-    app.answer(args, [_value(one) for one in shown], text, "sessions" if lines else "")
-    if len(shown) < len(every) and args.limit is None and not args.json:
-        app.notices((f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all.",))
+    more = len(shown) < len(every) and args.limit is None
+    aside = f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all." * more
+    app.answer(args, [_value(one) for one in shown], text, "sessions" if lines else "", aside=(aside,))
 
 
 def _value(session: SessionSummary) -> dict[str, object]:

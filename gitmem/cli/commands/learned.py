@@ -84,9 +84,8 @@ def run_episodes(args: argparse.Namespace, app: App) -> None:
         found, more = newest_episodes(store, _LIMIT if args.limit is None else args.limit)
         text = "\n".join(_row(one) for one, _ in found) or "No episodes yet: they are made when a session ends."
         values = [episode_value(one, path, all_counts.get(one.id, Count())) for one, path in found]
-        app.answer(args, values, plain(text), "episodes" if found else "")
-        if more and args.limit is None and not args.json:
-            app.notices((f"These are the newest {len(found)} episodes; -n 0 lists all.",))
+        aside = f"These are the newest {len(found)} episodes; -n 0 lists all." if more and args.limit is None else ""
+        app.answer(args, values, plain(text), "episodes" if found else "", aside=(aside,))
         return
     if args.action == "find":
         _find(store, args, app)
@@ -114,9 +113,8 @@ def _find(store: Store, args: argparse.Namespace, app: App) -> None:
         {**episode_value(one.episode, one.path, one.count), "score": one.score, "likeness": one.likeness}
         for one in found
     ]
-    app.answer(args, values, plain("\n".join(_row(one.episode) for one in found)), "episodes")
-    if not found and not args.json:
-        app.notices(("No episode matches.",))
+    text, aside = "\n".join(_row(one.episode) for one in found), "" if found else "No episode matches."
+    app.answer(args, values, plain(text), "episodes", aside=(aside,))
 
 
 def _row(episode: Episode) -> str:

@@ -18,14 +18,9 @@ def run_guide(args: argparse.Namespace, app: App) -> None:
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
     guidance = guide(app.settled(args), task, error=error, session=args.session)
-    app.answer(
-        args,
-        guidance._asdict() | {"lines": [line._asdict() for line in guidance.lines]},
-        plain(as_text(guidance, person=app.out.isatty())),
-        "guide",
-    )
-    if not guidance.lines and not args.json:
-        app.notices(("No memory clearly matches.",))
+    value = guidance._asdict() | {"lines": [line._asdict() for line in guidance.lines]}
+    aside = "" if guidance.lines else "No memory clearly matches."
+    app.answer(args, value, plain(as_text(guidance, person=app.out.isatty())), "guide", aside=(aside,))
 
 
 _PERSON = "cli"  # the session of a person who begins a task without an agent

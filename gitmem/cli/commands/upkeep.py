@@ -129,9 +129,7 @@ def run_reindex(args: argparse.Namespace, app: App) -> int:
     made = f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else ""
     left = f"; {filled.left:,} are still missing" if filled.left else ""
     of = f"{count(filled.chunks, 'chunk')}, vectors from {embedder.name} ({embedder.model})"
-    app.answer(args, value, f"{of}: {made or 'no vector was missing'}{left}.", OWN)
-    if filled.problem and not args.json:
-        app.notices((filled.problem,))
+    app.answer(args, value, f"{of}: {made or 'no vector was missing'}{left}.", OWN, aside=(filled.problem,))
     return ExitCode.FAILURE if filled.problem and not args.seconds else ExitCode.OK
 
 
