@@ -310,11 +310,6 @@ class Rivals(Value):
     disputed: tuple[Fact, ...] = ()
 
 
-def is_weighed(fact: Fact) -> bool:
-    """Return whether a fact is of a kind that can contradict others."""
-    return FactKind(fact.kind) in WEIGHED
-
-
 def winner_over(own: Fact, project: Iterable[Fact]) -> Fact | None:
     """Return the fact of a project that goes before a contradicting fact of the person's own store, None if none."""
     rivals = rivals_of(own, project)
@@ -331,7 +326,7 @@ def rivals_of(new: Fact, facts: Iterable[Fact], is_mine: Callable[[Fact], bool] 
     others = [
         fact
         for fact in facts
-        if is_weighed(new) and is_weighed(fact) and fact.id != new.id and do_meet(fact.scope, new.scope)
+        if new.kind in WEIGHED and fact.kind in WEIGHED and fact.id != new.id and do_meet(fact.scope, new.scope)
     ]
     ended: list[Fact] = []
     by: list[Fact] = []

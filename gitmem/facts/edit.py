@@ -17,7 +17,7 @@ from gitmem.document.ids import MEMORY
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.book import fact_message
-from gitmem.facts.compare import Rivals, candidates, is_weighed, rivals_of
+from gitmem.facts.compare import WEIGHED, Rivals, candidates, rivals_of
 from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede
 from gitmem.git.log import log
@@ -281,7 +281,12 @@ def compare_new_facts(store: Store) -> None:
     known, facts = {*seen}, _weighed(store)
     for new in [fact.id for fact in facts if fact.id not in known][:_AT_ONCE]:
         fact = next((fact for fact in facts if fact.id == new), None)  # an earlier one may have ended it
-        if fact is not None and _compare(store, fact, facts):
+        rivals = rivals_of(fact, candidates(fact.description, facts)) if fact is not None else Rivals()
+        if fact is not None and rivals != Rivals():
+            for loser, winner in (*((one, fact) for one in rivals.ended), *((fact, one) for one in rivals.ended_by)):
+                supersede_fact(store, loser, winner)
+            for other in rivals.disputed:
+                _mark_for_review(store, other, fact)
             facts = _weighed(store)
         seen.append(new)
         with contextlib.suppress(OSError):  # else it is compared again
@@ -291,17 +296,10 @@ def compare_new_facts(store: Store) -> None:
 
 
 def _weighed(store: Store) -> list[Fact]:
-    return sorted(filter(is_weighed, in_force(known_facts(store))), key=lambda fact: (fact.created, fact.id))
-
-
-def _compare(store: Store, new: Fact, facts: Sequence[Fact]) -> bool:
-    """Compare a fact with all others; return whether it has rivals."""
-    rivals = rivals_of(new, candidates(new.description, facts))
-    for loser, winner in (*((fact, new) for fact in rivals.ended), *((new, fact) for fact in rivals.ended_by)):
-        supersede_fact(store, loser, winner)
-    for other in rivals.disputed:
-        _mark_for_review(store, other, new)
-    return rivals != Rivals()
+    return sorted(
+        (fact for fact in in_force(known_facts(store)) if fact.kind in WEIGHED),
+        key=lambda fact: (fact.created, fact.id),
+    )
 
 
 def _mark_for_review(store: Store, one: Fact, other: Fact) -> None:

@@ -118,7 +118,8 @@ def _same(book: FactBook, made: Fact) -> Fact | None:
     if made.id in book.known():
         return book.known()[made.id]
     for fact in book.known().values():
-        if _alike(fact.kind, made.kind.value) and says_the_same(fact.description, made.description):
+        is_alike = fact.kind == made.kind or (fact.kind in WEIGHED and made.kind in WEIGHED)
+        if is_alike and says_the_same(fact.description, made.description):
             return fact
         by_agent = is_saved(fact) and fact.origin.get("exchange") == made.origin["exchange"]
         if by_agent and repeated([fact], made.description):
@@ -144,12 +145,6 @@ def _note_commit(book: FactBook, commit: str, files: Collection[str]) -> Changes
     due = [fact for fact in book.known().values() if fact.files and not fact.commit]
     read = [book.read(fact) for fact in due if set(fact.files) <= set(files)]
     return book.changes([fact._replace(commit=commit) for fact in read if fact is not None and not fact.commit])
-
-
-def _alike(one: str, other: str) -> bool:
-    """Return whether facts of two kinds can say the same: the kinds are equal, or both are `WEIGHED`."""
-    kinds = [kind.value for kind in WEIGHED]
-    return one == other or (one in kinds and other in kinds)
 
 
 def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:

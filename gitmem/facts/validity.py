@@ -7,7 +7,7 @@ every machine. A session that starts loads this, so it stays light.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 
 from gitmem.document.message import one_line
@@ -77,49 +77,6 @@ class FactPlace(Value):
             Ground.BRANCH: f"{learned}, and holds only there",
             Ground.WAITS: f"{learned}, which is gone and was never merged; see `gitmem review`",
         }[self.ground]
-
-
-class Sight(Value):
-    """What git says about a fact from what is checked out: on `branch` ("": none), where it `is_head`.
-
-    `changed` are the files without the fact's lines, `stood` asks whether all stood in its commit. `merged` asks
-    whether other commits brought the changes of its commit or branch.
-    """
-
-    branch: str
-    known: bool
-    is_head: bool
-    is_ancestor: bool
-    branch_exists: bool
-    is_tip: bool
-    changed: tuple[str, ...]
-    stood: Callable[[], bool]
-    merged: Callable[[], bool]
-
-
-def lines_stand(fact: Fact, branch: str, changed: Collection[str]) -> bool:
-    """Return whether a fact holds on a branch whatever its commit is: all its lines stand, or it is of this branch."""
-    return bool(fact.lines or fact.branch == branch) and not changed
-
-
-def ground_of(fact: Fact, seen: Sight) -> Ground:
-    """Return whether a fact holds on what is checked out: its lines decide, then its branch and commit (spec T2).
-
-    Lines that its commit has not were not committed when it was learned.
-    """
-    if lines_stand(fact, seen.branch, seen.changed):
-        return Ground.HERE
-    stays = fact.branch == seen.branch
-    if stays and seen.is_head and not seen.stood():
-        return Ground.HERE
-    if not seen.known:
-        return Ground.UNKNOWN if fact.commit else Ground.HERE
-    ended = seen.is_ancestor and (seen.stood() if seen.changed else not seen.branch_exists)
-    unborn = seen.changed and seen.is_tip and seen.is_ancestor  # nothing was committed on its branch
-    if not fact.branch or stays or ended or (not unborn and seen.merged()):
-        return Ground.STALE if seen.changed else Ground.HERE
-    elsewhere = Ground.BRANCH if seen.changed else Ground.LEARNED
-    return elsewhere if seen.branch_exists else Ground.WAITS
 
 
 class Standing(StrEnum):

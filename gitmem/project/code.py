@@ -13,11 +13,11 @@ import re
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import Fact
-from gitmem.facts.validity import FactPlace, Ground, Sight, ground_of, lines_stand
+from gitmem.facts.validity import FactPlace, Ground
 from gitmem.git.objects import Info, Objects, blob_id, tree_changes
 from gitmem.git.process import filters_off
 from gitmem.git.repository import Layout, Repository, is_object_id, read_refs
@@ -202,7 +202,7 @@ class _Question(Value):
         unclear: dict[str, tuple[Fact, tuple[str, ...]]] = {}
         for fact in asked:
             changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, self.head))
-            if lines_stand(fact, self.branch, changed):
+            if not changed and (fact.lines or fact.branch == self.branch):  # whatever its commit is
                 certain[fact.id] = [self.keys[fact.id], Ground.HERE.value]
             elif is_hurried and new and new.isdisjoint(self._own(fact)) and self._before(fact)[:1] not in _ASKED_ALWAYS:
                 likely[fact.id] = self._likely(fact, changed)
@@ -213,24 +213,43 @@ class _Question(Value):
         read.load_commits([fact for fact, changed in unclear.values() if changed and commits[fact.id] in inside])
         merged = cache(_Merges(self.code, self.objects, self.head, deadline, self.brought).has)
         for fact, changed in unclear.values():
-            oid, tip = commits[fact.id], self.tips.get(fact.branch, "")
-            targets = tuple(filter(None, (oid if oid not in inside else "", tip)))
-            seen = Sight(
-                branch=self.branch,
-                known=bool(oid),
-                is_head=oid == self.head,
-                is_ancestor=oid in inside,
-                branch_exists=bool(tip),
-                is_tip=bool(tip) and tip == oid,
-                changed=changed,
-                stood=partial(read.stood, fact),
-                merged=partial(_any, _later if is_hurried and self._before(fact) else merged, targets),
-            )
+            oid, may_ask = commits[fact.id], not (is_hurried and self._before(fact))
             try:
-                certain[fact.id] = [self.keys[fact.id], ground_of(fact, seen).value, *changed]
+                ground = self._ground(
+                    fact, changed, read, oid, is_ancestor=oid in inside, merged=merged if may_ask else _later
+                )
+                certain[fact.id] = [self.keys[fact.id], ground.value, *changed]
             except TimeoutError:
                 likely[fact.id] = self._likely(fact, changed)
         return certain, likely
+
+    def _ground(
+        self,
+        fact: Fact,
+        changed: Sequence[str],
+        read: _Read,
+        oid: str,
+        *,
+        is_ancestor: bool,
+        merged: Callable[[str], bool],
+    ) -> Ground:
+        """Return whether a fact of which not all lines stand holds, by its branch and its commit `oid` (spec T2).
+
+        Lines that its commit has not were not committed when it was learned. `merged` tells whether other commits
+        brought the changes of one, or raises TimeoutError.
+        """
+        tip, stays = self.tips.get(fact.branch, ""), fact.branch == self.branch
+        if stays and oid == self.head and not read.stood(fact):
+            return Ground.HERE
+        if not oid:
+            return Ground.UNKNOWN if fact.commit else Ground.HERE
+        ended = is_ancestor and (read.stood(fact) if changed else not tip)
+        unborn = changed and tip == oid and is_ancestor  # nothing was committed on its branch
+        targets = filter(None, ("" if is_ancestor else oid, tip))
+        if not fact.branch or stays or ended or (not unborn and any(map(merged, targets))):
+            return Ground.STALE if changed else Ground.HERE
+        elsewhere = Ground.BRANCH if changed else Ground.LEARNED
+        return elsewhere if tip else Ground.WAITS
 
     def _before(self, fact: Fact) -> list[str]:
         """Return the answer for another commit that was checked out while the fact and its branch were as now."""
@@ -301,10 +320,6 @@ def _new_commits(code: ProjectCode, objects: Objects, before: str, now: str, sec
 
 def _later(_: str) -> bool:
     raise TimeoutError
-
-
-def _any(merged: Callable[[str], bool], targets: Iterable[str]) -> bool:
-    return any(map(merged, targets))
 
 
 class _Read:
