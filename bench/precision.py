@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.document.ids import tail_of
 from gitmem.facts.extract import statements_of
-from gitmem.lessons.episode import parse_episode
+from gitmem.lessons.episode import ending, parse_episode
 from gitmem.lessons.error_occurrence import is_bug
 from gitmem.lessons.known_errors import known_patterns, match, mends_of
 from gitmem.lessons.prompt import remembered
@@ -121,10 +121,10 @@ def told() -> list[Piece]:
     if not outcomes.DATA.exists():
         return []
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as folder:
-        return [*_told(transcripts(), Path(folder, "a")), *_told(talks(Path(folder)), Path(folder, "b"))]
+        return [*replayed(transcripts(), Path(folder, "a")), *replayed(talks(Path(folder)), Path(folder, "b"))]
 
 
-def _told(sessions: Iterable[Session], home: Path) -> Iterator[Piece]:
+def replayed(sessions: Iterable[Session], home: Path) -> Iterator[Piece]:
     project = home / "project"
     project.mkdir(parents=True)
     now: list[datetime] = [outcomes.BEGAN]
@@ -159,7 +159,7 @@ def _learned(store: Store) -> Iterator[tuple[str, str, Iterable[str]]]:
     for path in sorted(Path(store.root).glob("episodes/**/*.md")):
         episode = parse_episode(path.read_bytes())
         if episode:
-            yield "episodes", f"{episode.task} => {episode.solution}", episode.exchanges
+            yield "episodes", f"{episode.task} => {episode.solution or ending(episode)}", episode.exchanges
     for pattern in known_patterns(store):
         yield from (("mends", f"{pattern.title} => {one.text}", one.worked) for one in pattern.solutions)
 

@@ -224,7 +224,8 @@ def _question(answer: str, asked: Sequence[str]) -> str:
     """Return the last question of an answer that names its subject, or the line before its options; "" if none does."""
     lines = [line.strip() for line in answer.splitlines()[-_MOST_LINES:] if line.strip()]
     first = next((place for place, line in enumerate(lines) if _LINE.match(line)), 0)
-    lead = _MARKS.sub("", lines[first - 1]).strip("# ") if first and lines[first - 1].endswith(":") else ""
+    before = split(_MARKS.sub("", lines[first - 1]).strip("# ")) if first and lines[first - 1].endswith(":") else []
+    lead = before[-1] if before else ""  # what stands before it tells how things were
     return next((text for text in (*reversed(asked), lead) if len(text) <= _LONGEST_OPTION and has_subject(text)), "")
 
 

@@ -52,7 +52,7 @@ from gitmem.sessions.working import EndedTask, TaskStatus, WorkingMemory, workin
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.text.sentences import count
+from gitmem.text.sentences import count, shorten
 
 Notes = EndedTask | WorkingMemory
 
@@ -60,6 +60,7 @@ _TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
 _MAX_FILES = 12
 _MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
 _RESULTS = 3
+_FEWEST = 2  # words of content without which a request sets no task of its own
 _READ = 8_000  # characters of what was said in a task
 _ASKS = ("?", "\uff1f")
 _NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
@@ -80,22 +81,26 @@ def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
 def _begins(turn: Turn, task: Sequence[Turn]) -> bool:
     """Return whether a turn begins another task: it sets one that does not speak of what the last one spoke of.
 
-    A question while nothing shows that the task is done does not, nor does what goes on with it.
+    A question about it while nothing shows that the task is done does not, nor does what goes on with it, nor what
+    says too little to stand alone ("add it").
     """
     prompt, last = human_text(turn.prompt), task[-1]
-    if not prompt or is_trivial(prompt) or follows_up(prompt):
+    words = stems_of(headline(prompt, _TASK))
+    if len(words) < _FEWEST or is_trivial(prompt) or follows_up(prompt) or (_committed(turn) and not turn.files):
         return False
     if turn.cwd and last.cwd and not _is_near(turn.cwd, last.cwd):
         return True
-    if _goes_on(prompt, last):
-        return False
-    if _committed(last):
-        return True
-    if classify(prompt) is TaskType.QUESTION or set(turn.files) & {file for one in task for file in one.files}:
-        return False
+    return not _goes_on(prompt, last) and (_committed(last) or _is_other(turn, words, task))
+
+
+def _is_other(turn: Turn, words: frozenset[str], task: Sequence[Turn]) -> bool:
+    """Return whether a turn, whose request has these words, is about something else than the task."""
     said = stems_of(" ".join(human_text(text)[:_READ] for one in task for text in (one.prompt, one.answer)))
-    words = stems_of(headline(prompt, _TASK))
-    return 2 * len(words & said) < len(words) or not words
+    if classify(human_text(turn.prompt)) is TaskType.QUESTION:
+        return not words & said
+    if set(turn.files) & {file for one in task for file in one.files}:
+        return False
+    return 2 * len(words & said) < len(words)
 
 
 def _committed(turn: Turn) -> bool:
@@ -167,8 +172,9 @@ def _is_work(episode: Episode, turns: Iterable[Turn]) -> bool:
     What a look-up found is not told unless the person says that it answers: of such episodes readers of recorded
     sessions found one in four right.
     """
-    changed = episode.files if episode.solution or episode.outcome else ()  # names of files alone tell nothing
-    noted = (*changed, *episode.errors, *episode.plan, *episode.decisions, *episode.gotchas, *episode.tips)
+    if not (episode.solution or episode.gotchas or episode.tips or episode.decisions or episode.outcome):
+        return False
+    noted = (*episode.files, *episode.errors, *episode.plan, *episode.decisions, *episode.gotchas, *episode.tips)
     runs = [run for turn in turns for run in turn.runs if not run.failed]
     ran = verdict_of(runs) or any(has_effect(run.command) or is_commit(run.command) for run in runs)
     found = episode.steps and episode.solution and episode.outcome is Outcome.SUCCESS
@@ -257,12 +263,20 @@ def _solution(own: Sequence[_Told]) -> str:
     Results that the person rejected, answers that the person doubted or that offer a choice are none, nor are names
     of changed files alone.
     """
-    met = [(turn, exchange.summary, reaction_of(turn, said)) for turn, exchange, said in own]
-    good = [one for one in met if one[0].answer and not one[0].interrupted and one[2] is not Outcome.FAILED]
-    told = [one for one in good if not names_only_files(one[1])]
-    changed = [summary for turn, summary, _ in told if turn.files or _committed(turn)]
-    said = [summary for turn, summary, met in told if met is not Outcome.PARTIAL and not offers(turn.answer)]
-    return "; ".join(one_line(one, _LINE) for one in dict.fromkeys(changed[-_RESULTS:] or said[-1:]))
+    met = [(turn, reaction_of(turn, said)) for turn, _, said in own]
+    good = [(turn, met) for turn, met in met if turn.answer and not turn.interrupted and met is not Outcome.FAILED]
+    good = [(turn, met) for turn, met in good if not names_only_files(turn.answer)]
+    changed = [turn for turn, _ in good if turn.files]
+    said = [turn for turn, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
+    said = [turn for turn in said if not _committed(turn)] or said
+    return "; ".join(_result(turn, own[0][0]) for turn in changed[-_RESULTS:] or said[-1:])
+
+
+def _result(turn: Turn, first: Turn) -> str:
+    """Return how an answer begins, behind the request where it is not that of the task."""
+    asked = human_text(turn.prompt)
+    head = f"{headline(asked, _SUMMARY)} → " if turn is not first and not is_trivial(asked) else ""
+    return one_line(f"{head}{shorten(human_text(turn.answer), _LINE)}", _SUMMARY + _LINE).removesuffix(".")
 
 
 def _gotchas(own: Sequence[_Told], sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:

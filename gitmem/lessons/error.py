@@ -111,7 +111,7 @@ def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
     overlap = _overlap(_words(known), _words(seen), _shared(known, seen))
     same = bool(set(known.frames) & set(seen.frames))
     framed = bool(known.frames and seen.frames)
-    if _only_compares(known) or (framed and (known.type in _GENERIC or not known.message)):
+    if only_compares(known) or (framed and (known.type in _GENERIC or not known.message)):
         return (overlap + 2 * same) / 3
     return overlap + ((1 - overlap) * 0.2 if same else 0.0)
 
@@ -121,7 +121,7 @@ def is_again(known: ErrorSignature, seen: ErrorSignature) -> bool:
     return known == seen or likeness(known, seen) > MATCH
 
 
-def _only_compares(error: ErrorSignature) -> bool:
+def only_compares(error: ErrorSignature) -> bool:
     """Return whether an error says nothing but that a value is not the one expected."""
     told = {word for word in _words(error) if not _MASKED.fullmatch(word)}
     return error.type in _UNNAMED and bool(error.message) and told <= _COMPARING

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from gitmem.document.message import one_line
 from gitmem.facts.compare import stems_of
-from gitmem.lessons.error import ErrorSignature, is_again, mask, read_errors
+from gitmem.lessons.error import ErrorSignature, is_again, mask, only_compares, read_errors
 from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import bare, edits_files, effects_before, environment, only_reads, told_error, works_now
@@ -82,6 +82,8 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         if not last.fixed_by and not last.explained:
             last, later = _mended_later(last, turn, following)
         mend = mend_of(last, turn.files, roots, _diagnosed(last, error))
+        if mend.startswith(PLACE) and not _is_of(mend, error, last):
+            mend = ""
         if last.fixed_by and (not mend or is_place(mend)):
             mend = _in_words(later or turn, error, "mend")
         tried = dict.fromkeys(
@@ -144,6 +146,17 @@ def _diagnosed(failure: Failure, error: ErrorSignature) -> str:
     lines = (line.strip() for line in failure.error.split("\n"))
     places = (match for line in lines if (match := _AT.match(line)) and error.message in mask(line))
     return next((_base(match[1]) for match in places), "")
+
+
+def _is_of(edit: str, error: ErrorSignature, failure: Failure) -> bool:
+    """Return whether an edit mended this error: the output shows no other, or the error names the edited file.
+
+    Of an error that only compares values no edit is told: what came out wrong there is wrong nowhere else.
+    """
+    named = {_diagnosed(failure, error), *(frame.partition(":")[0] for frame in error.frames)}
+    return not only_compares(error) and (
+        _base(_file(edit)[len(PLACE) : -1]) in named or len(read_errors(failure.error)) == 1
+    )
 
 
 def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = (), diagnosed: str = "") -> str:

@@ -69,7 +69,8 @@ _CANDIDATES = 12
 # A memory is told if one of its lines has this share of the prompt's words, and so many: of what shares less, or has
 # the words in many places, readers of recorded sessions found half beside the point.
 _LEAST_SHARE, _LEAST_WORDS = 0.5, 4
-_ASKED_SHARE, _ASKED_WORDS = 0.3, 1  # of a prompt that asks what was before: its words are not those of the answer
+# Of a prompt that asks what was before: its words are not those of the answer. One word is enough if it is a rare one.
+_ASKED_SHARE, _ASKED_WORDS = 0.3, 2
 _SHARE_OF_REQUEST = 0.75
 _ASKING = (TaskType.QUESTION, TaskType.BUG_FIX)  # types of prompts that an earlier request's answer may answer
 _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
@@ -118,7 +119,11 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     new = [
         hit
         for hit in hits
-        if (back or (hit.worth.share >= _LEAST_SHARE and hit.worth.words >= _LEAST_WORDS))
+        if (
+            hit.worth.words >= _ASKED_WORDS or not hit.weak
+            if back
+            else hit.worth.share >= _LEAST_SHARE and hit.worth.words >= _LEAST_WORDS
+        )
         and _says(hit, terms, query, enough)
         and tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
@@ -170,7 +175,7 @@ def _words(terms: Sequence[Term]) -> Collection[int]:
 
 def _enough(words: Collection[int], *, back: bool) -> float:
     """Return how many of these words a line must have, fewer if the prompt asks `back`."""
-    return max(_ASKED_WORDS, _ASKED_SHARE * len(words)) if back else max(_LEAST_WORDS, _LEAST_SHARE * len(words))
+    return max(1, _ASKED_SHARE * len(words)) if back else max(_LEAST_WORDS, _LEAST_SHARE * len(words))
 
 
 def _most(text: str, terms: Sequence[Term], words: Collection[int]) -> int:

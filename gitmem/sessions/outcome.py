@@ -69,6 +69,7 @@ _SCRIPT = r"\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"  # a
 _WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
 _SET = r"[A-Za-z_]\w*=\S*$"  # an assignment before a command
 _OF_WRAPPER = r"-|[0-9.]+[smhd]?$"  # a flag or a time that goes with a wrapper
+_WHERE = r" (?:--(?:filter|workspace|prefix|dir|cwd)[= ]|-[CFw] )\S+"  # in which package a command runs
 _OF_VERB = r"[\s:=-]+"
 
 
@@ -191,7 +192,7 @@ def _effects() -> dict[str, set[str]]:
 
 
 def _acts(part: str) -> bool:
-    words = _unwrapped(part)[0]
+    words = _unwrapped(re.sub(_WHERE, "", part))[0]
     if not words or words[:2] == ("git", "add"):
         return False
     named = _effects()

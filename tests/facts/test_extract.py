@@ -147,6 +147,16 @@ def test_a_choice_is_told_with_its_question():
     assert [one.text for one in find_facts(named, ("/p",))] == [
         "Should sessions live in Redis or in Postgres? Postgres."
     ]
+    state = "As written, they vanish. Ways to count visits of a page:\n\n1. In a counter\n2. In a table\n"
+    assert [fact.text for fact in find_facts([turn("Go.", state), turn("2")], ("/p",))] == [
+        "Ways to count visits of a page: In a table."
+    ]
+    assert (
+        find_facts(
+            [turn("Go.", "As written, they vanish. Two ways:\n\n1. A counter\n2. A table\n"), turn("2")], ("/p",)
+        )
+        == []
+    )
     unnamed = [turn("Go.", "Which one do you prefer?\n\n1. The first thing\n2. The other\n"), turn("2")]
     assert find_facts(unnamed, ("/p",)) == []
 

@@ -258,7 +258,20 @@ def test_a_solution_tells_the_last_results_that_changed_something():
     one = turn(1, "Fix the loader", "The loader skips empty rows.", files=("a.py",))
     two = turn(2, "and the lexer", "The lexer skips them, too.", files=("b.py",))
     [episode] = told([one, two, turn(3, "and why?", "They came from a bad export.")])
-    assert episode.solution == "The loader skips empty rows.; The lexer skips them, too."
+    assert episode.solution == "The loader skips empty rows; and the lexer → The lexer skips them, too"
+
+
+def test_a_request_that_says_too_little_or_only_commits_is_of_the_task_before():
+    commits = {"runs": (Run("git commit -qam x", "", failed=False),)}
+    turns = [
+        turn(1, "Let the loader read gzip files", files=("a.py",), **commits),
+        turn(2, "add it", "`--gzip` is there.", files=("b.py",)),
+        turn(3, "rarely. commit what we have", "Committed as `a1b2c3d`.", **commits),
+        turn(4, "Which port does the gateway listen on?", "8420.", tools=2),
+    ]
+    assert [len(task) for task in tasks_in(turns)] == [3, 1]
+    [episode] = told(turns[:3])
+    assert episode.solution == "Changed the loader so that it reads blocks; add it → `--gzip` is there"
 
 
 def test_mere_talk_is_no_episode():
@@ -302,7 +315,7 @@ def test_a_rejected_option_is_no_solution():
     offer = turn(1, "Speed up the import", "Option 1: a queue. Option 2: threads. Which one do you want?")
     queue = turn(2, "2", "The import uses threads now.", files=("a.py",))
     [episode] = told([offer, queue])
-    assert episode.solution == "The import uses threads now."
+    assert episode.solution == "The import uses threads now"
     [episode] = told([queue._replace(prompt="Speed up the import"), turn(3, "that's wrong, undo it", "", tools=0)])
     assert (episode.solution, episode.outcome) == ("", Outcome.INTERRUPTED)
     assert episode.gotchas == ("Rejected by the person: The import uses threads now.",)

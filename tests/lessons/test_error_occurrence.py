@@ -48,6 +48,7 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
             failure("make", fixed_by="cat a.env && docker compose up -d db && ./load.sh && make"),
             "`docker compose up -d db && ./load.sh`",
         ),
+        (failure("make", fixed_by="pnpm --filter web add zod && make"), "`pnpm --filter web add zod`"),
         (failure("make", fixed_by="./load.sh && make"), ""),
         (failure("make", fixed_by="make", meanwhile="sed -i s/8/9/ a.toml"), ""),
         (failure("make", fixed_by="sed -i s/8/9/ a.toml && make"), ""),
@@ -69,6 +70,21 @@ def test_of_edits_to_several_files_the_one_that_the_linter_names_counts():
     assert find_occurrences([turn])[0].mend == "change `src/b.py`: `- spam` `+ ham`"
     places = places._replace(error="Exit code 1\nF821 Undefined name `spam`\n")
     assert find_occurrences([turn._replace(failures=(places,))])[0].mend == ""
+
+
+@pytest.mark.parametrize(
+    "said, mend",
+    [
+        ("a.c:3:5: error: no spam [-Wspam]", "change `src/b.c`: `+ ham`"),
+        ("a.c:3:5: error: no spam [-Wspam]\na.c:9:5: error: no eggs [-Weggs]", ""),
+        ("b.c:3:5: error: no spam [-Wspam]\na.c:9:5: error: no eggs [-Weggs]", "change `src/b.c`: `+ ham`"),
+        ("    a_test.go:24: got 3, want 4", ""),
+    ],
+)
+def test_an_edit_mends_an_error_that_is_alone_or_names_the_file(said, mend):
+    failed = failure("make", f"Exit code 1\n{said}\n", "make", "change `/app/src/b.c`: `+ ham`")
+    turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/src/b.c",), (failed,), cwd="/app")
+    assert find_occurrences([turn])[0].mend == mend
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_words_that_are_scattered_over_a_memory_do_not_make_it_an_answer(day):
 def test_a_prompt_that_asks_what_was_before_needs_fewer_words(day):
     assert "max_connections" in remembered(day.store, "What did we do about Redis again?").text
     assert remembered(day.store, "What do we do about Redis again?").text == ""
-    assert "max_connections" in remembered(day.store, "Redis 설정이 뭐였죠?").text
+    assert "max_connections" in remembered(day.store, "Redis pool 크기가 뭐였죠?").text
     assert remembered(day.store, "What did we do about Kafka again?").text == ""
 
 
