@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitmem.hosts.host import InstallPlace, Scope, shared_server
 from gitmem.hosts.json_settings import SettingsError, parse
-from gitmem.hosts.settings import BlockEdit, HooksEdit, ServerEdit, installed_events
+from gitmem.hosts.settings import BlockEdit, HooksEdit, ServerEdit
 
 HOOKS = {
     event: {"type": "command", "command": f'gitmem={event}; it\'s "quoted" \\ $x', "timeout": 10}
@@ -76,12 +76,6 @@ def test_hooks_are_written_in_the_style_of_the_file_and_taken_back(before, after
             squeezed = squeezed.replace(spread.replace("\n", f"{newline}{indent * 3}"), "HOOK")
     assert squeezed.replace(hook, "HOOK") == after
     assert without_hooks(text, emptied) == before
-
-
-def test_installing_again_changes_nothing():
-    text, _ = with_hooks('{"a": 1}', HOOKS)
-    assert with_hooks(text, HOOKS) == (text, {})
-    assert installed_events(text) == tuple(HOOKS)
 
 
 def test_hooks_of_another_version_are_replaced_where_they_stand():
