@@ -211,8 +211,8 @@ def remotes(store: Store) -> list[Remote]:
     for name, url, push_url in _configured(store):
         if url != _PROJECTS:
             result.append(Remote(name, url, push_url or url))
-        elif urls := _config(store, f"remote.{name}.url", file=None):
-            push_urls = _config(store, f"remote.{name}.pushurl", file=None) or urls
+        elif urls := _config(store, f"remote.{name}.url"):
+            push_urls = _config(store, f"remote.{name}.pushurl") or urls
             result.append(Remote(name, _resolve(store, urls[0]), _resolve(store, push_urls[0])))
     return sorted(result, key=lambda remote: (remote.name != DEFAULT, remote.name))
 
@@ -259,7 +259,7 @@ def add_remote(store: Store, name: str, url: str | None) -> Remote:
         raise UsageError("A remote needs a URL.", "'gitmem remote add URL', or a path to a bare repository.")
     if any(known == name for known, _, _ in _configured(store)):
         raise UsageError(f"There is a remote {name!r} already.", f"'gitmem remote remove {name}' removes it.")
-    if url is None and not _config(store, f"remote.{name}.url", file=None):
+    if url is None and not _config(store, f"remote.{name}.url"):
         raise NotFoundError(f"The project's repository has no remote {name!r}.", "Give a URL as well.")
     file = _file(store)
     if file is not None:
@@ -268,7 +268,7 @@ def add_remote(store: Store, name: str, url: str | None) -> Remote:
     if file is None:  # so that the user's own git commands work in the store
         branch = _branch(store)
         _set_config(store, None, f"remote.{name}.fetch", f"+refs/heads/{branch}:refs/remotes/{name}/{branch}")
-        if not _config(store, f"branch.{branch}.remote", file=None):
+        if not _config(store, f"branch.{branch}.remote"):
             _set_config(store, None, f"branch.{branch}.remote", name)
             _set_config(store, None, f"branch.{branch}.merge", f"refs/heads/{branch}")
     added = find_remote(store, name)
@@ -287,7 +287,7 @@ def remove_remote(store: Store, name: str) -> None:
     git = store.repository.git
     run_past_lock(git, "config", *(("--file", file) if file else ()), "--remove-section", f"remote.{name}")
     branch = _branch(store)
-    if file is None and _config(store, f"branch.{branch}.remote", file=None) == [name]:
+    if file is None and _config(store, f"branch.{branch}.remote") == [name]:
         run_past_lock(git, "config", "--remove-section", f"branch.{branch}")
     forget(store, name)
 
@@ -324,9 +324,9 @@ def _resolve(store: Store, url: str) -> str:
     return os.path.normpath(os.path.join(os.path.dirname(store.repository.layout.common_dir), url))
 
 
-def _config(store: Store, key: str, *, file: str | None) -> list[str]:
-    where = ("--file", file) if file else ()
-    output = store.repository.git.run("config", *where, "--null", "--get-all", key, ok=(0, 1))
+def _config(store: Store, key: str) -> list[str]:
+    """Return the values of a key in the repository's configuration."""
+    output = store.repository.git.run("config", "--null", "--get-all", key, ok=(0, 1))
     return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
 
