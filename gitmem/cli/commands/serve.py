@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gitmem.cli.app import OWN
+from gitmem.cli.app import OWN, App
 from gitmem.errors import GitmemError, NotFoundError, UsageError
+from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
+from gitmem.platform.programs import install_command
+from gitmem.store.store import Store
 
 if TYPE_CHECKING:
-    import argparse
-
-    from gitmem.cli.app import App
     from gitmem.mcp.server import DocumentServer
-    from gitmem.store.store import Store
 
 
 TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds it
 
 
+@contextlib.contextmanager
+def _needs(extra: str, message: str) -> Iterator[None]:
+    """Say how to get an extra if an import fails: it is missing, or another version."""
+    try:
+        yield
+    except ImportError as error:
+        raise GitmemError(f"{message}: {error}.", f"Run {install_command(extra)}") from error
+
+
 def run_mcp(args: argparse.Namespace, app: App) -> None:
     if args.port is not None and not args.http:
         raise UsageError("--port goes with --http.", "Add --http, or leave it out.")
-    try:
+    with _needs("mcp", "The MCP server needs the official SDK"):
         from gitmem.mcp.calls import ServedMemory
         from gitmem.mcp.server import make_server, serve_stdio
-    except ImportError as error:  # missing, or another version
-        from gitmem.platform.programs import install_command
-
-        remedy = f"Run {install_command('mcp')}"
-        raise GitmemError(f"The MCP server needs the official SDK: {error}.", remedy) from error
 
     session = "" if args.http else app.session()
 
@@ -46,7 +52,6 @@ def run_mcp(args: argparse.Namespace, app: App) -> None:
 
 def _serve_http(args: argparse.Namespace, app: App, server: DocumentServer) -> None:
     from gitmem.mcp.server import PATH, serve_http
-    from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
 
     given = app.environ.get(TOKEN)
     token = check_token(given) if given else make_token()
@@ -61,14 +66,9 @@ def _serve_http(args: argparse.Namespace, app: App, server: DocumentServer) -> N
 def run_web(args: argparse.Namespace, app: App) -> None:
     if args.export is not None and (args.port is not None or args.read_only or args.open):
         raise UsageError("--export goes without the other options.", "It starts no server.")
-    try:
+    with _needs("web", "The viewer needs packages that are not installed"):
         from gitmem.web.app import serve
         from gitmem.web.export import export
-    except ImportError as error:  # missing, or another version
-        from gitmem.platform.programs import install_command
-
-        remedy = f"Run {install_command('web')}"
-        raise GitmemError(f"The viewer needs packages that are not installed: {error}.", remedy) from error
 
     if args.export is not None:
         folder = app.path(args, args.export)
@@ -78,8 +78,6 @@ def run_web(args: argparse.Namespace, app: App) -> None:
             raise NotFoundError(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
         app.answer(args, {"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.", OWN)
         return
-    from gitmem.platform.loopback import LOOPBACK, listen, make_token
-
     app.settled(args)
     token = make_token()
     with listen(args.port or 0) as listening:

@@ -368,7 +368,7 @@ def test_a_session_starts_with_what_earlier_ones_left(host, monkeypatch):
     assert " ^0" not in text
 
 
-def test_a_person_sees_a_line_of_what_is_told_recorded_and_learned(host):
+def test_a_person_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeypatch):
     start = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(host.project), "source": "startup"}
 
     def line(**more: str) -> str:
@@ -392,6 +392,7 @@ def test_a_person_sees_a_line_of_what_is_told_recorded_and_learned(host):
     (host.private / "machine").rename(host.private / "of another machine")
     assert host.run("statusline", stdin=where, cwd=Path("/")) == ""  # it may have come with the project
     (host.private / "of another machine").rename(host.private / "machine")
+    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)  # the drain below does it
     host.turn("p-1", "From now on we always use pytest, never unittest.", "Noted: pytest from now on.")
     host.deliver("SessionEnd", reason="other")
     host.drain()
