@@ -202,6 +202,7 @@ class FileLock(Lock):
             with contextlib.suppress(OSError):
                 if os.path.samestat(os.fstat(file), os.stat(path)):
                     os.unlink(path)
+                    self._seen = None  # the next holder's record may be as empty for a moment
             return not os.path.exists(path) and self._attempt()
         finally:
             if file >= 0:

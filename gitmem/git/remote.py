@@ -222,17 +222,12 @@ class Connection(Value):
             RefusedError: its URL is invalid.
 
         """
-        common = self.layout.common_dir
-        known = (read_text(os.path.join(common, name)).strip() for name in (f"refs/heads/{MEMORY_BRANCH}", into))
-        here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
-        with quarantine(here, common, filter(is_object_id, known)) as place:
-            try:
-                refs = [f"+{ref}:{_TOP}/{_FETCHED}", *([] if inbox is None else [f"+{INBOX}/*:{_TOP}/inbox/*"])]
-                self._fetch(remote.url, place, *refs)
-            except GitFailedError as error:
-                if NO_SUCH_REF in error.stderr:
-                    return None
-                raise explain_fetch(error, remote) from error
+        names = (f"refs/heads/{MEMORY_BRANCH}", into)
+        known = (read_text(os.path.join(self.layout.common_dir, name)).strip() for name in names)
+        with self._quarantine(filter(is_object_id, known)) as place:
+            refs = [f"+{ref}:{_TOP}/{_FETCHED}", *([] if inbox is None else [f"+{INBOX}/*:{_TOP}/inbox/*"])]
+            if not self._fetch(remote, place, *refs):
+                return None
             fetched = place.fetched()
             place.adopt({into: fetched[_FETCHED]})
             if inbox is not None:
@@ -247,26 +242,33 @@ class Connection(Value):
 
         Returns their objects by the ends of their names; `known` are commits that are here. Raises as `fetch`.
         """
-        here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
-        with quarantine(here, self.layout.common_dir, known) as place:
-            try:
-                self._fetch(remote.url, place, f"+{ref}*:{_TOP}/{_FETCHED}*")
-            except GitFailedError as error:
-                raise explain_fetch(error, remote) from error
+        with self._quarantine(known) as place:
+            self._fetch(remote, place, f"+{ref}*:{_TOP}/{_FETCHED}*")
             fetched = ((name.removeprefix(_FETCHED), oid) for name, oid in sorted(place.fetched().items()))
             found = {end: oid for end, oid in fetched if ends.fullmatch(end)}
             place.adopt({f"{into}{end}": oid for end, oid in found.items()})
             return found
 
-    def _fetch(self, url: str, place: Quarantine, *refs: str) -> None:
-        git = self._git(url)
+    def _quarantine(self, known: Iterable[str]) -> contextlib.AbstractContextManager[Quarantine]:
+        here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
+        return quarantine(here, self.layout.common_dir, known)
+
+    def _fetch(self, remote: Remote, place: Quarantine, *refs: str) -> bool:
+        """Fetch refs into a quarantine; return whether a ref that was named is there. Raises as `fetch`."""
+        git, url = self._git(remote.url), remote.url
         kept = ("-c", "fetch.unpackLimit=1") if self.own else ()
         depth = ("--depth=1",) if self.shallow else ()
         if self.shallow:
             place.cut_history()
-        self._run(git, url, *kept, *_FETCH, *depth, "--", url, *refs, env=place.variables)
-        if _is_s3(url):  # git checks no objects that a program brings
-            place.check(git)
+        try:
+            self._run(git, url, *kept, *_FETCH, *depth, "--", url, *refs, env=place.variables)
+            if _is_s3(url):  # git checks no objects that a program brings
+                place.check(git)
+        except GitFailedError as error:
+            if NO_SUCH_REF in error.stderr:
+                return False
+            raise explain_fetch(error, remote) from error
+        return True
 
     def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
         """Move a ref of a remote from `expected` (None: missing) to a commit of this repository.
@@ -285,9 +287,7 @@ class Connection(Value):
             return
         git = self._git(remote.push_url)
         lease, force = f"--force-with-lease={ref}:{expected or ''}", ""
-        here = Git(self.layout.git_dir, self.layout.work_tree, self.environ)
-        # By name, since git-remote-s3 bundles no object that has none.
-        with quarantine(here, self.layout.common_dir, [oid]) as place:
+        with self._quarantine([oid]) as place:  # by name, since git-remote-s3 bundles no object that has none
             for is_first in (True, False):
                 words = (*_PUSH, lease, "--", remote.push_url, f"{force}{_KNOWN}0:{ref}")
                 try:
