@@ -62,6 +62,7 @@ _MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
 _RESULTS = 3
 _FEWEST = 2  # words of content without which a request sets no task of its own
 _READ = 8_000  # characters of what was said in a task
+_CHEER = re.compile(r"\A\s*(?:\w[\w', ]{0,30}!\s+){1,3}")  # "Perfect!" before what was done
 _ASKS = ("?", "\uff1f")
 _NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
 _KEY = re.compile(r"(?m)^[\s|*_-]*#?([0-9]{1,2})(?:[*_]*[.):|]|\s*\|)")
@@ -276,7 +277,8 @@ def _result(turn: Turn, first: Turn) -> str:
     """Return how an answer begins, behind the request where it is not that of the task."""
     asked = human_text(turn.prompt)
     head = f"{headline(asked, _SUMMARY)} → " if turn is not first and not is_trivial(asked) else ""
-    return one_line(f"{head}{shorten(human_text(turn.answer), _LINE)}", _SUMMARY + _LINE).removesuffix(".")
+    answer = _CHEER.sub("", human_text(turn.answer))
+    return one_line(f"{head}{shorten(answer, _LINE)}", _SUMMARY + _LINE).removesuffix(".")
 
 
 def _gotchas(own: Sequence[_Told], sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:

@@ -255,7 +255,7 @@ def test_work_in_another_folder_is_another_task():
 
 
 def test_a_solution_tells_the_last_results_that_changed_something():
-    one = turn(1, "Fix the loader", "The loader skips empty rows.", files=("a.py",))
+    one = turn(1, "Fix the loader", "Great, that's it! The loader skips empty rows.", files=("a.py",))
     two = turn(2, "and the lexer", "The lexer skips them, too.", files=("b.py",))
     [episode] = told([one, two, turn(3, "and why?", "They came from a bad export.")])
     assert episode.solution == "The loader skips empty rows; and the lexer → The lexer skips them, too"
