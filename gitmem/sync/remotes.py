@@ -20,6 +20,7 @@ from gitmem.git.objects import PathChange, most_files
 from gitmem.git.process import Git
 from gitmem.git.remote import Remote, check_url, is_ssh
 from gitmem.git.repository import MEMORY_BRANCH, Repository, find_layout, move_ref, read_refs, run_past_lock
+from gitmem.platform.programs import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES, read_text
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
@@ -98,8 +99,6 @@ def check_version(repository: Repository, source: str, changes: Iterable[PathCha
     document = next((change.new for change in changes if change.path == FORMAT), None)
     version = format_version(repository.blob(document)) if document else None
     if version not in {None, FORMAT_VERSION}:
-        from gitmem.platform.programs import install_command
-
         raise StoreFormatError(
             f"The memory at {source} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
             f"Nothing was touched. Upgrade gitmem: {install_command()}",

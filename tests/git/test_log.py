@@ -335,30 +335,6 @@ def test_blame_in_a_linked_work_tree(
     assert set(blame(git, None, "memory.md")[2]) == {"0"}
 
 
-def test_leaked_variables_lead_nowhere(
-    store: Path, rotated: list[str], tmp_path: Path, bare_git: RunsGit, monkeypatch: pytest.MonkeyPatch
-):
-    other = tmp_path / "other"
-    other.mkdir()
-    bare_git(other, "init", "-q")
-    bare_git(other, "commit", "-q", "--allow-empty", "-m", "other")
-    for name, value in {
-        "GIT_DIR": str(other / ".git"),
-        "GIT_COMMON_DIR": str(other / "nowhere"),
-        "GIT_WORK_TREE": str(other),
-        "GIT_INDEX_FILE": str(other / ".git" / "index"),
-        "GIT_OBJECT_DIRECTORY": str(other / ".git" / "objects"),
-        "GIT_TRACE": "1",
-    }.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(other)
-    git = Git(store / ".git", store, dict(os.environ))
-
-    assert [c.oid for c in log(git, "HEAD")] == rotated[::-1]
-    assert blame(git, "HEAD", KOREAN) == dict(enumerate(rotated[:4], 1))
-    assert blame(git, None, "memory.md") == {1: rotated[3], 2: rotated[5]}
-
-
 def test_every_process_of_blame_is_ours_and_none_is_left(git: Git, rotated: list[str], monkeypatch: pytest.MonkeyPatch):
     blame(git, "HEAD", KOREAN)  # GitPython itself asks for git's version when it is imported
     started = []
