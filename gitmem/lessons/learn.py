@@ -60,18 +60,6 @@ _OF_PERSONS = (FactKind.PREFERENCE, FactKind.RULE)
 _NAMES_CODE = re.compile(r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b", re.IGNORECASE)
 
 
-def learn_lessons(store: Store, session: str, host: str, turns: Sequence[Turn]) -> None:
-    """Learn from the turns of a finished session; a second call adds nothing.
-
-    Raises:
-        GitmemError: the lessons could not be committed.
-
-    """
-    learn_bugs(store, session, host, turns)
-    learn_commands(store, session, host, turns)
-    learn_preferences(store, session, host, turns)
-
-
 def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
     """Save the errors of a finished session and their mends; return the commit. A second call adds nothing.
 

@@ -189,14 +189,16 @@ def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], r
     from gitmem.facts.learn import learn
     from gitmem.lessons.concepts import group
     from gitmem.lessons.episodes import save_episodes
-    from gitmem.lessons.learn import learn_lessons
+    from gitmem.lessons.learn import learn_bugs, learn_commands, learn_preferences
     from gitmem.sessions.exchanges import save_exchanges
 
     save_exchanges(store, session, host, turns)
     learn(store, session, host, turns)
     group(store, session, host, turns)
     save_episodes(store, session, host, turns, records)
-    learn_lessons(store, session, host, turns)
+    learn_bugs(store, session, host, turns)
+    learn_commands(store, session, host, turns)
+    learn_preferences(store, session, host, turns)
 
 
 def save_lessons(store: Store, session: PendingSession, why: str) -> str | None:

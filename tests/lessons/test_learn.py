@@ -12,7 +12,7 @@ from gitmem.lessons.episodes import save_episodes
 from gitmem.lessons.error import MATCH
 from gitmem.lessons.guide import guide
 from gitmem.lessons.known_errors import known_patterns, match
-from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs, learn_lessons, mark_stale
+from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs, learn_commands, learn_preferences, mark_stale
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.project.state import Past, ProjectCommit
 from gitmem.sessions.end import replay
@@ -24,6 +24,11 @@ from gitmem.store.store import Store
 FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
 AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"
 OTHER = "ModuleNotFoundError: No module named 'redis'"
+
+
+def learn_lessons(*session) -> None:
+    for learned in (learn_bugs, learn_commands, learn_preferences):
+        learned(*session)
 
 
 def failed(desk, session: str, error: str, mend: str = "", *, files: tuple[str, ...] = (), learned=learn_bugs) -> Turn:
