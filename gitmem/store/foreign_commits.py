@@ -260,7 +260,7 @@ def fast_forward(
             if not move_refs(store.repository.git, {**(notes or {}), branch: (expected, new)}, "gitmem sync"):
                 return None
             try:
-                return recover(store, new, moved=True)
+                return recover(store, new, moved=True, changes=changes)
             except (OSError, GitmemError) as error:
                 failure = f"The branch is at {new[:10]}, but the work tree could not be updated: {error}."
                 return (f"{failure} The next gitmem command repairs that.",)

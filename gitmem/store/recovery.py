@@ -114,10 +114,13 @@ _ATTEMPTS = 20  # to update a file that a person edits at the same moment
 _PAUSE = 0.01
 
 
-def recover(store: Store, tip: str | None, *, moved: bool = False) -> tuple[str, ...]:
+def recover(
+    store: Store, tip: str | None, *, moved: bool = False, changes: Sequence[PathChange] | None = None
+) -> tuple[str, ...]:
     """Bring work tree, index and `checkout` up to the tip, under the store's lock; return notices for the user.
 
-    `moved` says that the work tree still holds the commit that `checkout` names; else it is found out.
+    `moved` says that the work tree still holds the commit that `checkout` names; else it is found out. `changes` are
+    those from there to the tip, where they are known.
 
     Raises:
         BusyError: a file was edited during each attempt to update it. A transaction must not go on before that: lines
@@ -130,8 +133,10 @@ def recover(store: Store, tip: str | None, *, moved: bool = False) -> tuple[str,
     notices: list[str] = []
     held = marked if moved or marked is None else _held(store, marked, tip)
     if marked is not None and held is not None:
+        changes = store.repository.changes(held, tip) if changes is None else changes
+        stale = changes if marked == held else store.repository.changes(marked, tip)
         for _ in range(_ATTEMPTS):
-            behind = _bring_up(store, marked, held, tip, notices)
+            behind = _bring_up(store, changes, stale, notices)
             if not behind:
                 break
             time.sleep(_PAUSE)
@@ -156,12 +161,31 @@ _BATCH, _BATCH_BYTES = 256, 1 << 24
 _FEW = 8  # up to so many files are written without threads
 
 
-def _bring_up(store: Store, marked: str, held: str, tip: str, notices: list[str]) -> set[str]:
-    """Bring files from the commit `held` up to the tip; return the paths edited meanwhile.
+def _bring_up(store: Store, changes: Sequence[PathChange], stale: Sequence[PathChange], notices: list[str]) -> set[str]:
+    """Bring files up to the tip by these changes; return the paths edited meanwhile.
 
-    The index is at the commit `marked` or later, and is brought up as well.
+    The index lacks the `stale` ones or less, and is brought up as well: where a file differs from the tip, which is an
+    edit, only mode and id are set.
     """
-    changes = store.repository.changes(held, tip)
+    with store.files.open_index() as index:  # git starts while the files are written
+        behind, written = _bring_up_files(store, changes, notices)
+        unchanged: list[str] = []
+        edited: dict[str, tuple[str, str] | None] = {}
+        for change in stale:
+            is_at_tip = change.path in written
+            with contextlib.suppress(RefusedError):
+                is_at_tip = is_at_tip or is_version(store.files.read(change.path), change, change.new)
+            if is_at_tip and change.path not in behind:
+                unchanged.append(change.path)
+            elif change.path not in behind:
+                edited[change.path] = None if change.new is None else (change.mode, change.new)
+        index.finish(unchanged)
+    set_entries(store.repository.git, edited)
+    return behind
+
+
+def _bring_up_files(store: Store, changes: Sequence[PathChange], notices: list[str]) -> tuple[set[str], set[str]]:
+    """Bring files up to the tip; return the paths edited meanwhile, and those that were as before and are written."""
     plain, behind = [], set[str]()
     entries: dict[str, str] | None = None
     for change in changes:
@@ -181,9 +205,7 @@ def _bring_up(store: Store, marked: str, held: str, tip: str, notices: list[str]
     behind.update(_write(store, [(change.path, None, False) for change in plain if change.new is None], notices))
     for batch in _batches(store, [change for change in plain if change.new]):  # a folder may replace a file
         behind.update(_write(store, batch, notices))
-    stale = changes if marked == held else store.repository.changes(marked, tip)
-    _bring_index(store, [change for change in stale if change.path not in behind])
-    return behind
+    return behind, {change.path for change in plain}
 
 
 def is_file(change: PathChange) -> bool:
@@ -271,23 +293,6 @@ def _follow(store: Store, change: PathChange, disk: bytes | None, indexed: str |
     beside = _name_beside(store, path)
     done = not _write(store, [(beside, disk, False)], []) and not _write(store, [(path, new, executable)], [])
     return f"{path} was edited by hand during a save; your version is kept as {beside}.", done
-
-
-def _bring_index(store: Store, changes: Sequence[PathChange]) -> None:
-    """Set the index entries to the tip; where a file differs, which is an edit, set only mode and id."""
-    unchanged: list[PathChange] = []
-    edited: list[PathChange] = []
-    for change in changes:
-        try:
-            disk = store.files.read(change.path)
-        except RefusedError:
-            edited.append(change)
-            continue
-        (unchanged if is_version(disk, change, change.new) else edited).append(change)
-    with store.files.open_index() as index:
-        index.finish([change.path for change in unchanged])
-    entries = {change.path: None if change.new is None else (change.mode, change.new) for change in edited}
-    set_entries(store.repository.git, entries)
 
 
 def _is_built_on(disk: bytes, old: bytes, new: bytes) -> bool:
