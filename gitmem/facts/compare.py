@@ -260,7 +260,8 @@ def _read(text: str) -> tuple[_Word, ...]:
         parts = _CODE_WITH_PARTICLE.fullmatch(token.strip(".,;:!()"))
         if parts:
             code = parts[1].strip("`").casefold()
-            words.append(_word(code)._replace(role=_role_of(parts[2])))
+            role = next((role for role, particles in _PARTICLES.items() if parts[2] in particles), "")
+            words.append(_word(code)._replace(role=role))
             continue
         for match in _TOKEN.finditer(token):
             word = match[0].strip("`").casefold()
@@ -282,10 +283,6 @@ def _word(word: str) -> _Word:
     says = word not in _MARKERS
     is_whole = not says or word in _BEFORE_A_NUMBER or word.endswith(("ed", "ing"))
     return _Word(word if is_whole else stem(word), says=says)
-
-
-def _role_of(tail: str) -> str:
-    return next((role for role, particles in _PARTICLES.items() if tail in particles), "")
 
 
 def _content(text: str) -> Iterator[str]:

@@ -376,9 +376,6 @@ def as_statement(text: str) -> str:
 def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
     """Return the files of a session that a text names, by name or by path."""
     named = dict.fromkeys(match[0] for match in _FILE_NAME.finditer(text))
-    found = [file for name in named for file in files if file == name or file.endswith(f"/{name}") if _is_inside(file)]
+    inside = [file for file in files if not file.startswith(("/", "~", "../")) and file[1:2] != ":"]
+    found = [file for name in named for file in inside if file == name or file.endswith(f"/{name}")]
     return tuple(dict.fromkeys(found))[:MAX_FILES]
-
-
-def _is_inside(file: str) -> bool:
-    return not file.startswith(("/", "~", "../")) and file[1:2] != ":"

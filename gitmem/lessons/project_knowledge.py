@@ -286,7 +286,8 @@ def structure_lines(files: Sequence[str]) -> list[str]:
         above = "/".join(file.split("/")[:-1][:_LEVELS])
         folders[above][language_of(file)] += 1
     largest = sorted(filter(None, folders), key=lambda name: (-folders[name].total(), name))
-    lines = [", ".join([f"{name}/: {_files(folders[name].total())}", *_top(folders[name])]) for name in largest]
+    languages = {name: [one for one, _ in folders[name].most_common(3) if one] for name in largest}
+    lines = [", ".join([f"{name}/: {_files(folders[name].total())}", *languages[name]]) for name in largest]
     packages = dict.fromkeys(file.rpartition("/")[0] + "/" for file in manifests_in(files) if "/" in file)
     return [*lines[:_FOLDERS], *([f"Packages: {_listed([*packages])}"] if packages else ())]
 
@@ -325,10 +326,6 @@ def is_dull(file: str) -> bool:
 
 def _is(kind: str, file: str) -> bool:
     return any(re.search(form, file) for form in _named(kind))
-
-
-def _top(found: Counter[str]) -> list[str]:
-    return [name for name, _ in found.most_common(3) if name]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -237,11 +237,8 @@ def join(files: Iterable[bytes]) -> dict[str, dict[str, float | None]]:
 def _join(known: dict[str, dict[str, float | None]], more: Told) -> None:
     for identifier, told in more.items():
         own = known.setdefault(identifier, {})
-        own |= {at: _greater(own.get(at), verdict) for at, verdict in told.items()}
-
-
-def _greater(one: float | None, other: float | None) -> float | None:
-    return max((value for value in (one, other) if value is not None), default=None)
+        for at, verdict in told.items():
+            own[at] = max((one for one in (own.get(at), verdict) if one is not None), default=None)
 
 
 def with_told(data: bytes, more: Told) -> bytes:
