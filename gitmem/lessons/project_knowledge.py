@@ -22,6 +22,7 @@ FOLDER = "patterns/project"
 KIND = "knowledge"
 MAX_LINES = 40
 _MAX_SOURCES = 40
+_SECTION = "\n## "  # begins what a person added
 
 
 class KnowledgeKind(StrEnum):
@@ -60,7 +61,9 @@ def parse_knowledge(data: bytes) -> Knowledge | None:
     confidence, updated = given.get("confidence"), given.get("updated") or given.get("created")
     return Knowledge(
         kind=KnowledgeKind(about),
-        lines=tuple(line[2:].rstrip() for line in _own(document.body).splitlines() if line.startswith("- ")),
+        lines=tuple(
+            line[2:].rstrip() for line in document.body.partition(_SECTION)[0].splitlines() if line.startswith("- ")
+        ),
         files=as_texts(given.get("files")),
         sources=as_texts(given.get("sources")),
         confidence=float(confidence) if isinstance(confidence, int | float) else 1.0,
@@ -94,12 +97,8 @@ def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> b
         if value:
             document = document.set(key, value)
     body = "\n".join([f"# {known.kind.value.capitalize()}", "", *(f"- {line}" for line in known.lines[:MAX_LINES]), ""])
-    return document.with_body(body + document.body[len(_own(document.body)) :]).render()
-
-
-def _own(body: str) -> str:
-    """Return the part of a body that gitmem writes: up to the first section of a person's own."""
-    return body.partition("\n## ")[0] if "\n## " in body else body
+    _, section, theirs = document.body.partition(_SECTION)
+    return document.with_body(body + section + theirs).render()
 
 
 _FILES, _FEW_FILES = 10, 5  # lines of each
