@@ -112,7 +112,8 @@ def carry_over(path: str, base: bytes | None, changed: bytes | None, onto: bytes
         return onto
     derived = path.startswith(f"{SUMMARIES}/") or _field_differs(base, changed, onto)
     end = b"\r\n" if onto and b"\r\n" in onto else b"\n"  # a blank line at each end: an empty section may be the last
-    merged = merge(path, *(None if data is None else data + end for data in (base, onto, changed)))
+    versions = (None if data is None else data + end for data in (base, onto, changed))
+    merged = merge(path, *versions, with_facts=False)  # a fact's line that has two wordings is a conflict, too
     took_a_side = merged.status is MergeStatus.TAKEN or (base is None and _has_prose(changed) and _has_prose(onto))
     if derived or took_a_side or merged.status is MergeStatus.REVIEW:
         raise UndoConflictError(path)

@@ -189,3 +189,11 @@ def test_crlf_stays():
     assert plan_undo([FileChange(DAY, day, one)], {DAY: two})[DAY] == add(day, "Note", entry(2))
     result = carry_over(DAY, day, one, add(day, "Note", entry(2)))
     assert result == two
+
+
+def test_a_fact_s_line_that_was_reworded_again_is_a_conflict():
+    def memory(words):
+        return add(EMPTY_MEMORY, "Core Decisions", Entry("df24gy2rt2h", "2026-11-21 12:00:00", "Decision", words))
+
+    with pytest.raises(UndoConflictError):
+        plan_undo([FileChange(MEMORY, memory("Use pip."), memory("Use uv."))], {MEMORY: memory("Use pixi.")})
