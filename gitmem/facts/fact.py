@@ -9,8 +9,9 @@ this module brings neither YAML nor `dataclasses`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import partial
 
 from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts, flow, plain_value
 from gitmem.document.ids import ALPHABET, FACTS, digest, file_name_of, slug
@@ -198,52 +199,53 @@ def clean(body: str) -> str:
 
 # What a session's end adds behind the text (`gitmem.sessions.exchanges.with_links`).
 _LINKS = re.compile(r"\n\s*## Links\s*\n(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
-_ORDER = (
-    *("name", "description", "id", "kind", "status", "created", "updated", "confidence", "origin", "sources"),
-    *("keywords", "files", "commit", "branch", "lines", "scope", "supersedes", "superseded_by", "review", "pinned"),
-)
+
+
+def _member(kind: type[T], given: object) -> T | None:
+    return next((one for one in kind if one.value == given), None)
+
+
+def _share(given: object) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return float(given) if 0 <= given <= 1 else None
+
+
+# The keys of the header in order, and how each is read.
+_HEADER: Mapping[str, Callable[[object], Any]] = {
+    **dict.fromkeys(("name", "description", "id"), as_text),
+    "kind": partial(_member, FactKind),
+    "status": partial(_member, FactStatus),
+    "created": as_moment,
+    "updated": as_moment,
+    "confidence": _share,
+    "origin": lambda given: {key: as_text(one) for key, one in given.items()} if isinstance(given, dict) else {},
+    "sources": as_texts,
+    "keywords": as_texts,
+    "files": as_texts,
+    "commit": as_text,
+    "branch": as_text,
+    "lines": as_texts,
+    "scope": as_texts,
+    "supersedes": as_texts,
+    "superseded_by": as_text,
+    "review": as_texts,
+    "pinned": lambda given: given is True,
+}
 
 
 def parse_fact(data: bytes, path: str = "") -> Fact | None:
-    """Return the fact of a file, read tolerantly; None where it has no id and no kind, not even in its name.
-
-    A file of the host's own has neither: `path` may give them, and `metadata.type` stands for the kind then.
-    """
-    document = Document.parse(data)
-    given = document.metadata
-    named = PATH.fullmatch(path)
-    kind = _member(FactKind, given.get("kind")) or (_member(FactKind, named["kind"]) if named else None)
-    identifier = as_text(given.get("id")) or (named["id"] if named else "")
-    if kind is None or not identifier:
+    """Return the fact of a file, read tolerantly; None where it has no id and no kind, not even in its path."""
+    document, named = Document.parse(data), PATH.fullmatch(path)
+    fields = {key: read(document.metadata.get(key)) for key, read in _HEADER.items()}
+    if named:
+        fields |= {"id": fields["id"] or named["id"], "kind": fields["kind"] or _member(FactKind, named["kind"])}
+    if fields["kind"] is None or not fields["id"]:
         return None
-    confidence = given.get("confidence")
-    origin = given.get("origin")
-    default = FactStatus.OPEN if kind is FactKind.ISSUE else FactStatus.ACTIVE
-    return Fact(
-        id=identifier,
-        kind=kind,
-        text=clean(without_links(document.body)),
-        created=as_moment(given.get("created")) or datetime.fromtimestamp(0, UTC),
-        name=as_text(given.get("name")),
-        description=as_text(given.get("description")),
-        updated=as_moment(given.get("updated")),
-        status=_member(FactStatus, given.get("status")) or default,
-        confidence=_share(confidence),
-        origin={key: as_text(value) for key, value in origin.items()} if isinstance(origin, dict) else {},
-        sources=as_texts(given.get("sources")),
-        keywords=as_texts(given.get("keywords")),
-        files=as_texts(given.get("files")),
-        commit=as_text(given.get("commit")),
-        branch=as_text(given.get("branch")),
-        lines=as_texts(given.get("lines")),
-        scope=as_texts(given.get("scope")),
-        supersedes=as_texts(given.get("supersedes")),
-        superseded_by=as_text(given.get("superseded_by")),
-        review=as_texts(given.get("review")),
-        pinned=given.get("pinned") is True,
-        file=path,
-        source=data,
-    )
+    fields["created"] = fields["created"] or datetime.fromtimestamp(0, UTC)
+    is_issue = fields["kind"] is FactKind.ISSUE
+    fields["status"] = fields["status"] or (FactStatus.OPEN if is_issue else FactStatus.ACTIVE)
+    return Fact(text=clean(without_links(document.body)), file=path, source=data, **fields)
 
 
 def without_links(body: str) -> str:
@@ -270,7 +272,7 @@ def render_fact(fact: Fact) -> bytes:
     if document.problem is not None:
         raise BrokenHeaderError(document.problem)
     before = parse_fact(fact.source)
-    for key in (key for key in _ORDER if before is None or getattr(fact, key) != getattr(before, key)):
+    for key in (key for key in _HEADER if before is None or getattr(fact, key) != getattr(before, key)):
         value = getattr(fact, key)
         document = (
             document.remove(key) if value in ("", (), None) or value is False else document.set(key, plain_value(value))
@@ -284,7 +286,7 @@ def render_fact(fact: Fact) -> bytes:
 
 def _header(fact: Fact) -> list[str]:
     """Return the lines of a new fact's header in order, without empty fields."""
-    given = ((key, getattr(fact, key)) for key in _ORDER)
+    given = ((key, getattr(fact, key)) for key in _HEADER)
     lines = [f"{key}: {_flow(value)}" for key, value in given if value not in (None, "", (), {}) and value is not False]
     # In the host's place and form.
     return [*lines[:2], "metadata:", f"  type: {fact.kind.host_type}", *lines[2:]]
@@ -292,13 +294,3 @@ def _header(fact: Fact) -> list[str]:
 
 def _flow(value: object) -> str:
     return value.isoformat(timespec="seconds") if isinstance(value, datetime) else flow(plain_value(value))
-
-
-def _member(kind: type[T], given: object) -> T | None:
-    return next((one for one in kind if one.value == given), None)
-
-
-def _share(given: object) -> float | None:
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        return None
-    return float(given) if 0 <= given <= 1 else None
