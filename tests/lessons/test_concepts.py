@@ -34,7 +34,6 @@ from gitmem.lessons.concepts import (
     render_new,
     split,
 )
-from gitmem.sessions.end import replay
 from gitmem.sessions.exchange import Exchange
 from gitmem.sessions.exchanges import save_exchanges
 from gitmem.sessions.turns import Turn
@@ -75,15 +74,6 @@ def test_sessions_are_grouped_by_what_they_are_about(desk, bare_git):
     root = Path(desk.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     assert bare_git(root, "log", "-1", "--format=%s").startswith("Group into 2 concepts, 1 new: ")
-
-
-def test_again_it_adds_nothing(desk, recorder, bare_git):
-    path = recorder.write()
-    replay(desk.store, path)
-    tip = desk.store.tip
-    assert known_concepts(desk.store)
-    replay(Store(desk.store.root, desk.store.context), path)
-    assert desk.store.tip == tip
 
 
 def test_to_merge_keeps_every_link(desk):

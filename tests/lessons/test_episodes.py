@@ -150,13 +150,6 @@ def test_a_finished_session_that_is_resumed_is_told_its_last_task(desk, recorder
     assert estimate_tokens(brief_episode(last._replace(decisions=("a long one " * 20,) * 6))) <= BRIEF
 
 
-def test_links_of_an_episode_lead_to_the_sessions_file(desk, recorder):
-    replay(desk.store, recorder.write())
-    path = Path(desk.store.root) / paths_of(desk)[0]
-    link = path.read_text("utf-8").rpartition("](")[2].partition(")")[0]
-    assert (path.parent / link).resolve().is_file()
-
-
 def test_a_second_telling_and_one_after_an_undo_add_nothing(desk, recorder, bare_git):
     transcript = recorder.write()
     replay(desk.store, transcript)

@@ -15,7 +15,6 @@ from gitmem.lessons.known_errors import known_patterns, match
 from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs, learn_commands, learn_preferences, mark_stale
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.project.state import Past, ProjectCommit
-from gitmem.sessions.end import replay
 from gitmem.sessions.exchanges import save_exchanges
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.known_facts import known_facts
@@ -115,17 +114,6 @@ def test_secrets_are_not_learned(desk):
     [pattern] = known_patterns(desk.store)
     assert secret not in desk.text(pattern.path)
     assert pattern.best() is not None
-
-
-def test_a_replayed_transcript_leaves_its_errors_once(desk, recorder):
-    path = recorder.write()
-    replay(desk.store, path)
-    [pattern] = known_patterns(desk.store)
-    assert len(pattern.seen) == 3
-    assert pattern.solutions == ()  # which lines were changed is not told
-    tip = desk.store.tip
-    replay(Store(desk.store.root, desk.store.context), path)
-    assert desk.store.tip == tip
 
 
 def test_a_mend_and_an_episode_of_a_part_are_told_there_and_above_and_not_beside(desk):

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.facts.edit import retire
 from gitmem.facts.learn import learn
 from gitmem.facts.validity import in_force
 from gitmem.lessons.learn import known_knowledge, learn_commands, learn_preferences, learn_project
@@ -169,14 +168,6 @@ def test_what_is_of_the_project_stays_there(desk, own, rule):
     said(desk, "s-2", rule)
     assert held(own) == set()
     assert held(desk.store)
-
-
-def test_what_was_retired_is_not_learned_again(desk, own):
-    said(desk, "s-1", "My editor is vim.")
-    [fact] = known_facts(Store(own.root, own.context))
-    retire(Store(own.root, own.context), fact, "No more.")
-    said(desk, "s-2", "My editor is vim.")
-    assert held(own) == set()
 
 
 def test_without_a_store_of_the_persons_own_the_project_keeps_it(desk):
