@@ -63,6 +63,7 @@ _RESULTS = 3
 _FEWEST = 2  # words of content without which a request sets no task of its own
 _READ = 8_000  # characters of what was said in a task
 _CHEER = re.compile(r"\A\s*(?:\w[\w', ]{0,30}!\s+){1,3}")  # "Perfect!" before what was done
+_HEADING = re.compile(r"(?m)^(?=#{1,6} )")
 _ASKS = ("?", "\uff1f")
 _NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
 _KEY = re.compile(r"(?m)^[\s|*_-]*#?([0-9]{1,2})(?:[*_]*[.):|]|\s*\|)")
@@ -259,26 +260,34 @@ def _outcome(
 
 
 def _solution(own: Sequence[_Told]) -> str:
-    """Return what the last exchanges that changed something came to, without any what the last one said.
+    """Return what the first exchange and the last that changed something came to, without any what the last one said.
 
     Results that the person rejected, answers that the person doubted or that offer a choice are none, nor are names
     of changed files alone.
     """
-    met = [(turn, reaction_of(turn, said)) for turn, _, said in own]
+    met = [(turn, reaction_of(turn, said)) for turn, exchange, said in own if not _is_hollow(turn, exchange)]
     good = [(turn, met) for turn, met in met if turn.answer and not turn.interrupted and met is not Outcome.FAILED]
-    good = [(turn, met) for turn, met in good if not names_only_files(turn.answer)]
     changed = [turn for turn, _ in good if turn.files]
     said = [turn for turn, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
     said = [turn for turn in said if not _committed(turn)] or said
-    return "; ".join(_result(turn, own[0][0]) for turn in changed[-_RESULTS:] or said[-1:])
+    results = changed[-_RESULTS:] or said[-1:]
+    begun = [turn for turn in said[:1] if turn is own[0][0] and turn not in results]
+    return "; ".join(_result(turn, own[0][0]) for turn in (*begun, *results))
+
+
+def _is_hollow(turn: Turn, exchange: Exchange) -> bool:
+    """Return whether an answer says no more than which files were changed, and no test or commit shows a result."""
+    return names_only_files(exchange.summary) and not (verdict_of(turn.runs) or _committed(turn))
 
 
 def _result(turn: Turn, first: Turn) -> str:
-    """Return how an answer begins, behind the request where it is not that of the task."""
+    """Return how an answer, or its section that is most about the request, begins; behind the request if not first."""
     asked = human_text(turn.prompt)
+    words = stems_of(asked[:_READ])
     head = f"{headline(asked, _SUMMARY)} → " if turn is not first and not is_trivial(asked) else ""
-    answer = _CHEER.sub("", human_text(turn.answer))
-    return one_line(f"{head}{shorten(answer, _LINE)}", _SUMMARY + _LINE).removesuffix(".")
+    sections = _HEADING.split(_CHEER.sub("", human_text(turn.answer)[:_READ]))
+    about = max(sections, key=lambda section: len(words & stems_of(section[: 2 * _LINE])))
+    return one_line(f"{head}{shorten(about, _LINE)}", _SUMMARY + _LINE).removesuffix(".")
 
 
 def _gotchas(own: Sequence[_Told], sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:

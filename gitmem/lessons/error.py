@@ -52,8 +52,8 @@ _MAX_MESSAGE_LINES = 4  # of a wrapper's
 _BEGINS = re.compile(
     rf"(?<![\w.])[{_MARK}(]?(?=(?:[A-Za-z_]\w{{0,60}}\.){{0,6}}[A-Z]\w{{0,60}}(?:Error|Exception): \S|error TS[0-9])"
 )
-_GENERIC = frozenset({"assert", "AssertionError", "runtime error"})  # their messages say little
-_UNNAMED = _GENERIC | {"", "Error", "Exception"}  # types that tell no error from another
+GENERIC = frozenset({"assert", "AssertionError", "runtime error"})  # their messages say little
+_UNNAMED = GENERIC | {"", "Error", "Exception"}  # types that tell no error from another
 _COMPARING = frozenset(
     {"got", "want", "wanted", "expect", "expected", "actual", "received", "equal", "deeply", "assert"}
 )
@@ -111,7 +111,7 @@ def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
     overlap = _overlap(_words(known), _words(seen), _shared(known, seen))
     same = bool(set(known.frames) & set(seen.frames))
     framed = bool(known.frames and seen.frames)
-    if only_compares(known) or (framed and (known.type in _GENERIC or not known.message)):
+    if only_compares(known) or (framed and (known.type in GENERIC or not known.message)):
         return (overlap + 2 * same) / 3
     return overlap + ((1 - overlap) * 0.2 if same else 0.0)
 

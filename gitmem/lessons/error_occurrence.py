@@ -12,7 +12,7 @@ from datetime import datetime
 
 from gitmem.document.message import one_line
 from gitmem.facts.compare import stems_of
-from gitmem.lessons.error import ErrorSignature, is_again, mask, only_compares, read_errors
+from gitmem.lessons.error import GENERIC, ErrorSignature, is_again, mask, only_compares, read_errors
 from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import bare, edits_files, effects_before, environment, only_reads, told_error, works_now
@@ -151,10 +151,10 @@ def _diagnosed(failure: Failure, error: ErrorSignature) -> str:
 def _is_of(edit: str, error: ErrorSignature, failure: Failure) -> bool:
     """Return whether an edit mended this error: the output shows no other, or the error names the edited file.
 
-    Of an error that only compares values no edit is told: what came out wrong there is wrong nowhere else.
+    Of a value that was not the one expected no edit is told: what came out wrong there is wrong nowhere else.
     """
     named = {_diagnosed(failure, error), *(frame.partition(":")[0] for frame in error.frames)}
-    return not only_compares(error) and (
+    return not (only_compares(error) or error.type in GENERIC or error.type.startswith("Assertion")) and (
         _base(_file(edit)[len(PLACE) : -1]) in named or len(read_errors(failure.error)) == 1
     )
 

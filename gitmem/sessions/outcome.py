@@ -260,14 +260,26 @@ def offers(answer: str) -> bool:
 
 
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:
-    """Return the outcome of the last tests that were run, FAILED after a release that failed; None without either."""
+    """Return the outcome of the last tests that were run, FAILED after a release that failed; None without either.
+
+    If tests passed in a command line that failed, something else did: that is None.
+    """
     backwards = list(reversed(list(runs)))
     last = next((run for run in backwards if _form("releases").search(run.command)), None)
     if last is None or not last.failed:
         last = next((run for run in backwards if _form("tests").search(run.command)), None)
     if last is None:
         return None
-    return Outcome.FAILED if last.failed or _form("failed").search(last.said) else Outcome.SUCCESS
+    passed = _says_passed(last.said)
+    if last.failed:
+        return None if passed else Outcome.FAILED
+    return Outcome.FAILED if not passed and _form("failed").search(last.said) else Outcome.SUCCESS
+
+
+def _says_passed(said: str) -> bool:
+    """Return whether an output says in some line that tests passed, and in none that one failed."""
+    lines = [line for line in said.split("\n") if _form("passed").search(line)]
+    return bool(lines) and not any(map(_form("failed").search, lines)) and not _form("failing").search(said)
 
 
 def outcome_of(

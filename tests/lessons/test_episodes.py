@@ -254,6 +254,12 @@ def test_a_solution_tells_the_last_results_that_changed_something():
     assert episode.solution == "The loader skips empty rows; and the lexer → The lexer skips them, too"
 
 
+def test_of_an_answer_with_headings_the_section_about_the_request_is_told():
+    answer = "Both are done:\n\n## Lexer\n\nIt skips blanks.\n\n## Tests of the loader\n\nThey cover empty files."
+    [episode] = told([turn(1, "The loader lacks tests of empty files", answer, files=("a.py",))])
+    assert episode.solution == "They cover empty files"
+
+
 def test_a_request_that_says_too_little_or_only_commits_is_of_the_task_before():
     commits = {"runs": (Run("git commit -qam x", "", failed=False),)}
     turns = [

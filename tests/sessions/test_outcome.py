@@ -133,6 +133,14 @@ DONE = Turn("s", "claude-code", "1", AT, AT, prompt="Fix the parser", answer="Fi
         ("make check", "", True, Outcome.FAILED),
         ("make", "", True, None),
         ("cat test_notes.md", "", False, None),
+        ("pytest && ruff check .", "14 passed in 5 s\nFound 1 error.", True, None),
+        ("ruff check --fix . && pytest", "Found 2 errors (2 fixed).\n118 passed in 31 s", False, Outcome.SUCCESS),
+        (
+            "cargo test",
+            "test result: ok. 3 passed; 0 failed\ntest result: FAILED. 1 passed; 1 failed",
+            True,
+            Outcome.FAILED,
+        ),
         ("git commit -m 'pass the test'", "", False, None),
     ],
 )
