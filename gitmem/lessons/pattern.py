@@ -6,6 +6,8 @@ stand twice in a merged file; reading joins its lists.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from gitmem.document.document import Document, as_line, as_moment, as_texts, flow, plain_value
 from gitmem.document.ids import BUGS, file_name_of, kind_id
 from gitmem.lessons.error import ErrorSignature, fields_of, signature
@@ -16,8 +18,11 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator
+    from typing import TypeVar
 
     from gitmem.lessons.error_occurrence import ErrorOccurrence
+
+    T = TypeVar("T", "Solution", "Cause")
 
 
 FOLDER = "patterns"
@@ -125,7 +130,7 @@ def seen_again(pattern: BugPattern, sight: ErrorOccurrence) -> BugPattern:
         solutions = _with(solutions, Solution(text, failed=(sight.exchange,)))
     if sight.mend:
         solutions = _with(solutions, Solution(sight.mend, (sight.exchange,), commands=tuple(named)))
-    causes = _said(pattern.causes, Cause(sight.cause, (sight.exchange,)))
+    causes = _with(pattern.causes, Cause(sight.cause, (sight.exchange,))) if sight.cause else pattern.causes
     return pattern._replace(
         error=pattern.error._replace(frames=_joined(pattern.error.frames, sight.error.frames, _MAX_FRAMES)),
         created=min(pattern.created, sight.at),
@@ -191,7 +196,7 @@ def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
         solutions = _with(solutions, Solution(text, *lists))
     causes: tuple[Cause, ...] = ()
     for text, one in _rows(given.get("causes")):
-        causes = _said(causes, Cause(text, _each(one.get("said"))))
+        causes = _with(causes, Cause(text, _each(one.get("said"))))
     return BugPattern(
         id=as_line(given["id"]),
         error=signature(error.get("type"), error.get("message"), error.get("frames")),
@@ -270,26 +275,16 @@ def _body(pattern: BugPattern) -> list[str]:
     ]
 
 
-def _with(solutions: tuple[Solution, ...], more: Solution) -> tuple[Solution, ...]:
-    """Return solutions with one more, its ids joined to those of the same words; working wins over failing."""
-    known = next((solution for solution in solutions if _key(solution.text) == _key(more.text)), None)
-    if known is None:
-        return (*solutions, more)
-    worked = _joined(known.worked, more.worked, MAX_SEEN)
-    failed = tuple(one for one in _joined(known.failed, more.failed, MAX_SEEN) if one not in worked)
-    joined = known._replace(
-        worked=worked, failed=failed, commands=_joined(known.commands, more.commands, _MAX_COMMANDS)
-    )
-    return tuple(joined if solution is known else solution for solution in solutions)
-
-
-def _said(causes: tuple[Cause, ...], more: Cause) -> tuple[Cause, ...]:
-    """Return causes with one more, its ids joined to those of the same words; one without words changes nothing."""
-    known = next((cause for cause in causes if _key(cause.text) == _key(more.text)), None)
-    if known is None:
-        return (*causes, more) if more.text else causes
-    joined = known._replace(said=_joined(known.said, more.said, MAX_SEEN))
-    return tuple(joined if cause is known else cause for cause in causes)
+def _with(known: tuple[T, ...], more: T) -> tuple[T, ...]:
+    """Return solutions or causes with one more, its ids joined to those of the same words; working beats failing."""
+    same = next((one for one in known if _key(one.text) == _key(more.text)), None)
+    if same is None:
+        return tuple(chain(known, (more,)))
+    lists = {name: _joined(getattr(same, name), getattr(more, name), MAX_SEEN) for name in same._fields[1:]}
+    if "worked" in lists:
+        lists["failed"] = tuple(one for one in lists["failed"] if one not in lists["worked"])
+        lists["commands"] = lists["commands"][:_MAX_COMMANDS]
+    return tuple(one._replace(**lists) if one is same else one for one in known)
 
 
 def _key(text: str) -> str:
