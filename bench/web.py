@@ -37,8 +37,8 @@ from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
 from gitmem.store.status import status_reader
 from gitmem.store.store import Store
-from gitmem.web.app import FILES, Pages, make_app
-from gitmem.web.render import MENU
+from gitmem.web.app import Pages, make_app
+from gitmem.web.render import FILES, MENU
 
 PORT, TOKEN = 8791, "a-token-of-the-bench"
 START = datetime(2026, 1, 1, tzinfo=UTC)

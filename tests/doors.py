@@ -10,7 +10,7 @@ from gitmem.cli.recall_hooks import ERROR, PROMPT, help_for, tell
 from gitmem.hosts.host import find_host
 from gitmem.sessions.end import replay
 from gitmem.store.store import Store
-from gitmem.web.export import export
+from gitmem.web.render import export
 from tests.cli.commands.project import Runner
 from tests.desk import Desk, Recorder
 from tests.mcp.conftest import Memory

@@ -2,7 +2,7 @@
 
 `gitmem mcp --http` and `gitmem web` share it.
 
-Tested through `tests/mcp/test_transport.py` and `tests/web/test_guard.py`.
+Tested through `tests/mcp/test_transport.py` and `tests/web/test_app_guard.py`.
 """
 
 from __future__ import annotations

@@ -21,9 +21,8 @@ from gitmem.store.layers import private_store
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
 from gitmem.values import Value
-from gitmem.web.facts import blob_id
+from gitmem.web.facts import blob_id, lines_between
 from gitmem.web.view import View
-from gitmem.web.visible import lines_between
 
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
 

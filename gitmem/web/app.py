@@ -1,4 +1,4 @@
-"""The application: the pages of all projects, their JSON twins, the acts, a stream of what is new, style and script."""
+"""The guarded application: the pages of all projects, their JSON twins, the acts, a stream of what is new, style."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import anyio
 import anyio.to_thread
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, UnreadableError
 from gitmem.history.records import read_records, resolve
 from gitmem.platform import loopback
+from gitmem.platform.loopback import header, hosts, make_token, same
 from gitmem.platform.programs import read_resource
 from gitmem.store.known_facts import standing_of
 from gitmem.store.locate import known_stores
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.web.acts import MovedError, act
-from gitmem.web.guard import Guard
 from gitmem.web.overview import waiting
-from gitmem.web.render import FILTERED, TWIN, page_of, to_html, to_json
+from gitmem.web.render import FILES, FILTERED, TWIN, page_of, to_html, to_json
 from gitmem.web.view import Kept, ShownProject, View, commit_value
 
-FILES = {"gitmem.css": "text/css", "gitmem.js": "text/javascript", "gitmem.svg": "image/svg+xml"}
 _MAX_FORM = 256_000  # bytes
 _MAX_FIELDS = 300
 _PATIENCE = 5.0  # seconds that reading the history waits for the first page
@@ -42,6 +42,20 @@ _EACH = 1.0  # seconds between two looks at the store
 _STILL = 15  # looks after which the stream says that it is still there
 _ZONE = "gitmem-zone"  # the cookie with the time zone of the reader's browser
 DONE = "done"  # the parameter with the commit that an act made
+_TOKEN = "token"  # noqa: S105  # the name of the parameter
+_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_SAFE = {"GET", "HEAD"}
+_AGAIN = "Stop 'gitmem web' and start it again: it prints a new address, which is good once."
 
 
 def make_app(pages: Pages, port: int, token: str) -> ASGIApp:
@@ -210,3 +224,61 @@ async def _changes(store: Store) -> AsyncIterator[str]:
             yield f"data: {now}\n\n" if now != before else ": still here\n\n"
         before = now
         await anyio.sleep(_EACH)
+
+
+class Guard:
+    """Refuses requests without the token or from elsewhere, and adds security headers to every answer.
+
+    A token in the printed address is good for one request, which sets a cookie. Other users of this machine have
+    neither; pages of other sites get no cookie sent (`SameSite=Strict`) and are refused when they post
+    (`Sec-Fetch-Site`); a name that is bound to this address for the purpose (DNS rebinding) is not the `Host` that is
+    asked for.
+    """
+
+    def __init__(self, app: ASGIApp, port: int, token: str) -> None:
+        self._app = app
+        self._hosts = {name.encode() for name in hosts(port)}
+        self._token: bytes | None = token.encode()  # None once it was used
+        self._name = f"gitmem-{port}"  # cookies do not know ports
+        self._cookie = make_token()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            answer = self._answer(scope)
+
+            async def send_with_headers(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    MutableHeaders(scope=message).update(_HEADERS)
+                await send(message)
+
+            await (answer or self._app)(scope, receive, send_with_headers)
+
+    def _answer(self, scope: Scope) -> Response | None:
+        """Return the refusal of a request, or the redirect of one that brings the token; None to pass it on."""
+        if header(scope, b"host") not in self._hosts:
+            return PlainTextResponse("This server has another address.", 421)
+        site = header(scope, b"sec-fetch-site")
+        if scope["method"] not in _SAFE and site != b"same-origin":
+            return PlainTextResponse("Only pages of this server may change something.", 403)
+        given = parse_qs(scope["query_string"].decode("latin-1")).get(_TOKEN)
+        if given and scope["path"] == "/":
+            return self._admit(given[0].encode("utf-8", "replace"))
+        if not self._has_cookie(scope):
+            return PlainTextResponse(f"You are not signed in. {_AGAIN}", 401)
+        return None
+
+    def _admit(self, given: bytes) -> Response:
+        if self._token is None or not same(given, self._token):
+            return PlainTextResponse(f"This address was used before, or is not the one printed. {_AGAIN}", 403)
+        self._token = None
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(self._name, self._cookie, httponly=True, samesite="strict", path="/")
+        return answer
+
+    def _has_cookie(self, scope: Scope) -> bool:
+        pairs = (part.strip().partition(b"=") for part in (header(scope, b"cookie") or b"").split(b";"))
+        given = [value for name, _, value in pairs if name == self._name.encode()]
+        return len(given) == 1 and same(given[0], self._cookie.encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import math
 import re
@@ -16,12 +17,12 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.edit import find_fact, read_fact
-from gitmem.facts.fact import Fact, FactKind, parse_fact
+from gitmem.facts.fact import Fact, FactKind, FactStatus, parse_fact
 from gitmem.facts.validity import Status
 from gitmem.history.authors import named
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.origin import session_files
-from gitmem.history.records import records
+from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, sides_of, waiting_pairs
 from gitmem.lessons.concepts import SECTION, Concept, affinity, find_concept, known_concepts
 from gitmem.lessons.known_errors import known_patterns
@@ -29,12 +30,14 @@ from gitmem.lessons.learn import known_knowledge
 from gitmem.lessons.pattern import BugPattern
 from gitmem.purge.purge import preview_purge, waiting_purges
 from gitmem.store.known_facts import OthersChange, marked
+from gitmem.store.store import Store
 from gitmem.text.terminal import fields
 from gitmem.web.view import View, commit_value, over_time
-from gitmem.web.visible import STEPS, life, lines_between
 
 KINDS = [kind.value for kind in FactKind]
 _MAX_CODE = 12_000  # characters of a difference of code
+_ENDED = (FactStatus.SUPERSEDED, FactStatus.RETIRED, FactStatus.RESOLVED)
+_STEPS = 40  # of a life, the newest
 _SOURCES = 3  # exchanges that are shown
 _CHOICES = 200  # facts that one can be superseded by
 
@@ -67,7 +70,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
     status = view.statuses[known.id]
     code = store.code() if status.stale else None
     try:
-        found = records(store, path=known.path, limit=STEPS) if store.tip else []
+        found = records(store, path=known.path, limit=_STEPS) if store.tip else []
     except NotFoundError:  # made in an editor, and not committed yet
         found = []
     steps = [
@@ -327,3 +330,63 @@ def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
         "seen": len(pattern.seen),
         "solutions": [{"text": text, "worked": worked, "tried": tried} for text, worked, tried in told],
     }
+
+
+def life(store: Store, known: Fact, found: list[CommitRecord]) -> list[dict[str, Any]]:
+    """Return the steps of a fact's life, the oldest first, given the commits of its file, the newest first."""
+    with store.repository.reading() as objects:
+        data = list(objects.contents([f"{one.commit}:{known.path}" for one in found[:_STEPS]]))
+    steps: list[dict[str, Any]] = []
+    before: Fact | None = None
+    for record, content in zip(found[:_STEPS][::-1], data[::-1], strict=True):
+        now = parse_fact(content, known.path) if content else None
+        if now is None and before is None:
+            continue
+        steps.append({"act": _act(before, now), "record": record, "changes": _changes(before, now)})
+        before = now
+    return steps
+
+
+def lines_between(before: str, now: str) -> list[dict[str, str]]:
+    """Return the lines of two texts, each with its sign: "-", "+" or " "."""
+    old, new = before.splitlines(), now.splitlines()
+    lines: list[dict[str, str]] = []
+    for tag, start, end, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            lines += ({"sign": " ", "text": line} for line in old[start:end])
+            continue
+        lines += ({"sign": "-", "text": line} for line in old[start:end])
+        lines += ({"sign": "+", "text": line} for line in new[first:last])
+    return lines
+
+
+def _act(before: Fact | None, now: Fact | None) -> str:
+    if now is None or before is None:
+        return "learned" if before is None else "removed"
+    if now.status != before.status:
+        return now.status.value if now.status in _ENDED else "restored"
+    acts = (
+        (now.text != before.text, "edited"),
+        (now.pinned != before.pinned, "pinned" if now.pinned else "unpinned"),
+        (len(now.review) > len(before.review), "disputed"),
+        ((now.commit, now.review) != (before.commit, before.review), "confirmed"),
+        ((now.confidence or 0) > (before.confidence or 0), "confirmed"),
+        (now.sources != before.sources, "heard again"),
+    )
+    return next((act for is_it, act in acts if is_it), "changed")
+
+
+def _changes(before: Fact | None, now: Fact | None) -> dict[str, Any]:
+    """Return the changed lines of the text, and the changed fields with their values before and after."""
+    if before is None or now is None:
+        return {"text": [], "fields": []}
+    fields = ("kind", "status", "confidence", "superseded_by", "review", "supersedes", "files", "commit", "sources")
+    changed = [(name, _words(getattr(before, name)), _words(getattr(now, name))) for name in fields]
+    return {
+        "text": lines_between(before.text, now.text) if before.text != now.text else [],
+        "fields": [{"name": name, "before": old, "now": new} for name, old, new in changed if old != new],
+    }
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value if value is not None else "")

@@ -1,29 +1,37 @@
-"""Find the page of an address, and render it as HTML or JSON."""
+"""Find the page of an address, render it as HTML or JSON, and write all pages as files that a browser opens."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
+from hashlib import sha256
 from typing import Any
+from urllib.parse import parse_qs
 
+import nh3
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from gitmem.document.ids import short_session
-from gitmem.errors import NotFoundError
-from gitmem.platform.programs import resource
+from gitmem.errors import GitmemError, NotFoundError, RefusedError
+from gitmem.platform.programs import read_resource, resource
+from gitmem.store.store import Store
 from gitmem.text.sentences import bytes_of, count
+from gitmem.text.stems import hangul_stem, literal_of, stem, stop_words
 from gitmem.text.terminal import json_text
 from gitmem.web.facts import KINDS, show_concept, show_concepts, show_fact, show_facts, show_knowledge, show_review
-from gitmem.web.history import show_commit, show_session, show_sessions, show_timeline, show_transcript
+from gitmem.web.history import WHOLE, show_commit, show_session, show_sessions, show_timeline, show_transcript
 from gitmem.web.overview import show_home, show_search, show_stats, show_sync
-from gitmem.web.view import View, in_zone
-from gitmem.web.visible import inline, markdown, marked_words, visible
+from gitmem.web.view import Kept, View, in_zone
 
 TWIN = ".json"
+FILES = {"gitmem.css": "text/css", "gitmem.js": "text/javascript", "gitmem.svg": "image/svg+xml"}
 _ENTRY = re.compile(r"(?<=<li>)\[(\d{4}-\d\d-\d\d \d\d:\d\d)]")
 _LISTS: dict[str, tuple[str, Callable[[View], dict[str, Any]]]] = {
     "": ("home", show_home),
@@ -52,6 +60,22 @@ GROUPS = (
 )
 MENU = tuple(name for _, names in GROUPS for name in names if name != "home")
 FILTERED = ("facts", "sessions", "timeline", "search")  # the menu leads back to these as they were last filtered
+_PAGE_OF = {"facts": "fact", "sessions": "session", "concepts": "concept"}
+_SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}")  # an id that is a file's name as it is
+_LEFT_OUT = "search"  # it needs a server
+_NOT_WRITTEN = (_LEFT_OUT, "commit", "transcript")  # a transcript is for the person, not for whom an export is shown
+# Characters that are drawn as nothing, beside those of the categories Cc, Cf, Co, Cs, Zl and Zp.
+_EMPTY = r"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U000e0100-\U000e01ef\ufe00-\ufe0d"
+_SUSPECT = re.compile(rf"[^\n\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u3131-\u3163\uac00-\ud7a3\u4e00-\u9fff]|[{_EMPTY}]")
+_HIDDEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+_JOINER = "\u200d"
+_TAGS = {
+    "p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li",
+    "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
+_WORD = re.compile(r"\w{2,}")
+_CODE = re.compile(r"`([^`\n]+)`")
+MAX_MARKDOWN = 200_000  # characters; longer text is shown as source
 
 
 def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
@@ -126,3 +150,119 @@ def _time(around: Context, text: str | None, form: str = "%Y-%m-%d %H:%M") -> Ma
     except (ValueError, OverflowError):  # a person wrote it
         return text
     return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), moment.strftime(form))
+
+
+def visible(text: str) -> str:
+    """Return a text with invisible and direction-changing characters written as their code points.
+
+    A joiner stays between symbols, where it makes one picture of several.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+
+    def name(found: re.Match[str]) -> str:
+        one = found[0]
+        if unicodedata.category(one) not in _HIDDEN and not re.match(f"[{_EMPTY}]", one):
+            return one
+        around = text[max(found.start() - 2, 0) : found.start()] + text[found.end() : found.end() + 1]
+        if one == _JOINER and any(unicodedata.category(near) == "So" for near in around):
+            return one
+        return "" if one == "\r" else f"⟨U+{ord(one):04X}⟩"
+
+    return _SUSPECT.sub(name, text)
+
+
+def inline(text: str) -> Markup:
+    """Return a line as HTML, with the text between backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(Markup.escape(visible(text)))))  # noqa: S704  # it was escaped just now
+
+
+def marked_words(text: str, query: str) -> Markup:
+    """Return a line as HTML, with the words of a query marked in all their forms."""
+    found = {word for word in _WORD.findall(query.casefold()) if word not in stop_words()}
+    if not found:
+        return inline(text)
+    stems = sorted({literal_of(word, stem(hangul_stem(word))) or word for word in found}, key=len, reverse=True)
+    pieces = re.split(rf"(?i)(?<![^\W\d_])((?:{'|'.join(map(re.escape, stems))})\w*)", visible(text.replace("**", "")))
+    return Markup("").join(Markup("<mark>{}</mark>").format(one) if at % 2 else one for at, one in enumerate(pieces))
+
+
+def markdown(text: str) -> Markup:
+    """Return markdown as HTML; links, pictures and HTML in it are shown as source."""
+    if len(text) > MAX_MARKDOWN:
+        return Markup("<pre>{}</pre>").format(visible(text))
+    made = _parser().render(text)
+    return Markup(visible(nh3.clean(made, tags=_TAGS, attributes={})))  # noqa: S704  # it was cleaned just now
+
+
+@cache
+def _parser() -> MarkdownIt:
+    rules = ["link", "image", "autolink", "html_inline", "html_block", "reference"]
+    return MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable(rules)
+
+
+def export(store: Store, folder: str) -> int:
+    """Write the pages into a new or empty folder; return how many.
+
+    Raises:
+        RefusedError: the folder holds something.
+
+    """
+    if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        raise RefusedError(f"{folder} is not an empty folder.", "Name a folder that does not exist yet.")
+    kept, written = Kept(), 0
+    for name in FILES:
+        _write(folder, name, read_resource("templates", "web", name))
+    for path, asked in _addresses(store, kept):
+        try:
+            template, page = page_of(View(store, asked, kept), path)
+        except GitmemError:  # a file that is gone, or cannot be read
+            continue
+        name = _file(path, asked.get("after", ""))
+        depth = name.count("/")
+        text = to_html(template, page, u=lambda address, up="../" * depth: _link(address, up), static=True)
+        _write(folder, name, text.encode("utf-8", "replace"))
+        written += 1
+    return written
+
+
+def _addresses(store: Store, kept: Kept) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the path and query of each page; a long list goes on in further pages."""
+    yield "", {}
+    for name in MENU:
+        if name == _LEFT_OUT:
+            continue
+        asked = {"show": "all"} if name == "facts" else {}
+        while True:
+            yield name, dict(asked)
+            page = page_of(View(store, asked, kept), name)[1]
+            for item in page.get(name, ()) if name in _PAGE_OF else ():
+                if _SAFE.fullmatch(item["id"]):
+                    yield f"{_PAGE_OF[name]}/{item['id']}", {WHOLE: "1"}
+            if not page.get("next"):
+                break
+            asked["after"] = page["next"]
+
+
+def _file(path: str, after: str = "") -> str:
+    if after and not _SAFE.fullmatch(after):  # a session's id is what the commit of anybody says
+        after = sha256(after.encode("utf-8", "replace")).hexdigest()
+    return f"{path or 'index'}{f'/{after}' if after else ''}.html"
+
+
+def _link(address: str, up: str) -> str:
+    """Return the relative path from one file to another page's, "" for a page that is not written."""
+    path, _, query = address.strip("/").partition("?")
+    if path in FILES:
+        return up + path
+    first, _, item = path.partition("/")
+    if first in _NOT_WRITTEN or path.endswith(".json") or (item and not _SAFE.fullmatch(item)):
+        return ""
+    return up + _file(path or "index", parse_qs(query).get("after", [""])[0])
+
+
+def _write(folder: str, name: str, data: bytes) -> None:
+    path = os.path.join(folder, *name.split("/"))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(data)

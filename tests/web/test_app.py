@@ -25,8 +25,7 @@ from gitmem.sessions.end import replay
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.known_facts import known_facts
 from gitmem.sync.remotes import REFS, add_remote
-from gitmem.web.export import export
-from gitmem.web.render import MENU
+from gitmem.web.render import MENU, export
 from tests.web.conftest import NOW, Viewer
 
 DEMO = Path(__file__).parents[1] / "data" / "demo"

@@ -68,7 +68,7 @@ def run_web(args: argparse.Namespace, app: App) -> None:
         raise UsageError("--export goes without the other options.", "It starts no server.")
     with _needs("web", "The viewer needs packages that are not installed"):
         from gitmem.web.app import serve
-        from gitmem.web.export import export
+        from gitmem.web.render import export
 
     if args.export is not None:
         folder = app.path(args, args.export)

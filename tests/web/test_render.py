@@ -1,6 +1,6 @@
 import pytest
 
-from gitmem.web.visible import MAX_MARKDOWN, inline, markdown, visible
+from gitmem.web.render import MAX_MARKDOWN, inline, markdown, visible
 
 
 @pytest.mark.parametrize(
