@@ -153,16 +153,15 @@ def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> d
                 rivals.setdefault(other, {})[fact.id] = None
     statuses: dict[str, Status] = {}
     for fact in known.values():
-        place = places.get(fact.id)
-        if fact.id in holding and place is not None:
-            disputes = tuple(rivals.get(fact.id, ()))
-            standing = Standing.DISPUTED if disputes else Standing.IN_FORCE
-            statuses[fact.id] = Status(_ELSEWHERE.get(place.ground, standing), disputes=disputes, place=place)
-        elif fact.id in holding:
-            disputes = tuple(rivals.get(fact.id, ()))
-            statuses[fact.id] = Status(Standing.DISPUTED, disputes=disputes) if disputes else _IN_FORCE
-        else:
+        place, disputes = places.get(fact.id), tuple(rivals.get(fact.id, ()))
+        if fact.id not in holding:
             statuses[fact.id] = Status(_ENDED[fact.status], _successor(fact.id, after, ends), fact.when)
+        elif place is None and not disputes:
+            statuses[fact.id] = _IN_FORCE
+        else:
+            standing = Standing.DISPUTED if disputes else Standing.IN_FORCE
+            standing = _ELSEWHERE.get(place.ground, standing) if place else standing
+            statuses[fact.id] = Status(standing, disputes=disputes, place=place)
     return statuses
 
 
