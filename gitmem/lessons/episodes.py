@@ -272,12 +272,13 @@ def _solution(own: Sequence[_Told]) -> str:
     said = [turn for turn in said if not _committed(turn)] or said
     results = changed[-_RESULTS:] or said[-1:]
     begun = [turn for turn in said[:1] if turn is own[0][0] and turn not in results]
-    return "; ".join(_result(turn, own[0][0]) for turn in (*begun, *results))
+    return "; ".join(filter(None, (_result(turn, own[0][0]) for turn in (*begun, *results))))
 
 
 def _is_hollow(turn: Turn, exchange: Exchange) -> bool:
-    """Return whether an answer says no more than which files were changed, and no test or commit shows a result."""
-    return names_only_files(exchange.summary) and not (verdict_of(turn.runs) or _committed(turn))
+    """Return whether a short answer says only which files were changed, and no test or commit shows a result."""
+    is_short = len(turn.answer) < _SUMMARY / 2 and names_only_files(exchange.summary)
+    return is_short and not (verdict_of(turn.runs) or _committed(turn))
 
 
 def _result(turn: Turn, first: Turn) -> str:
@@ -287,7 +288,8 @@ def _result(turn: Turn, first: Turn) -> str:
     head = f"{headline(asked, _SUMMARY)} → " if turn is not first and not is_trivial(asked) else ""
     sections = _HEADING.split(_CHEER.sub("", human_text(turn.answer)[:_READ]))
     about = max(sections, key=lambda section: len(words & stems_of(section[: 2 * _LINE])))
-    return one_line(f"{head}{shorten(about, _LINE)}", _SUMMARY + _LINE).removesuffix(".")
+    told = shorten(about, _LINE)
+    return told and one_line(f"{head}{told}", _SUMMARY + _LINE).removesuffix(".")
 
 
 def _gotchas(own: Sequence[_Told], sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:

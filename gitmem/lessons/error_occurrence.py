@@ -82,10 +82,11 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         if not last.fixed_by and not last.explained:
             last, later = _mended_later(last, turn, following)
         mend = mend_of(last, turn.files, roots, _diagnosed(last, error))
-        if mend.startswith(PLACE) and not _is_of(mend, error, last):
+        is_check = _is_check(error)
+        if mend.startswith(PLACE) and (is_check or not _is_of(mend, error, last)):
             mend = ""
         if last.fixed_by and (not mend or is_place(mend)):
-            mend = _in_words(later or turn, error, "mend")
+            mend = "" if is_check else _in_words(later or turn, error, "mend")
         tried = dict.fromkeys(
             f"`{one_line(failure.meanwhile, _LONGEST)}`" for failure in failures[:-1] if _was_tried(failure)
         )
@@ -148,15 +149,15 @@ def _diagnosed(failure: Failure, error: ErrorSignature) -> str:
     return next((_base(match[1]) for match in places), "")
 
 
-def _is_of(edit: str, error: ErrorSignature, failure: Failure) -> bool:
-    """Return whether an edit mended this error: the output shows no other, or the error names the edited file.
+def _is_check(error: ErrorSignature) -> bool:
+    """Return whether an error says that a value was not the one expected: it is wrong nowhere else."""
+    return only_compares(error) or error.type in GENERIC or error.type.startswith("Assertion")
 
-    Of a value that was not the one expected no edit is told: what came out wrong there is wrong nowhere else.
-    """
+
+def _is_of(edit: str, error: ErrorSignature, failure: Failure) -> bool:
+    """Return whether an edit mended this error: the output shows no other, or the error names the edited file."""
     named = {_diagnosed(failure, error), *(frame.partition(":")[0] for frame in error.frames)}
-    return not (only_compares(error) or error.type in GENERIC or error.type.startswith("Assertion")) and (
-        _base(_file(edit)[len(PLACE) : -1]) in named or len(read_errors(failure.error)) == 1
-    )
+    return _base(_file(edit)[len(PLACE) : -1]) in named or len(read_errors(failure.error)) == 1
 
 
 def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = (), diagnosed: str = "") -> str:
