@@ -31,7 +31,7 @@ from gitmem.config import SearchConfig
 from gitmem.document.entry import Entry, clean_text, render_entry
 from gitmem.document.ids import make_id
 from gitmem.llm import protocol
-from gitmem.llm.embedders import LocalEmbedder
+from gitmem.llm.models import LocalEmbedder
 from gitmem.platform.clock import Context
 from gitmem.search import query, rank
 from gitmem.search.engine import answer

