@@ -21,7 +21,7 @@ from gitmem.history.authors import named
 from gitmem.history.origin import blame, versions
 from gitmem.history.records import CommitRecord, resolve
 from gitmem.lessons.usage_log import GET, SEARCH, GivenText, handles, note_asked
-from gitmem.mcp.calls import READS, Call, Tool, client_text
+from gitmem.mcp.tools import READS, Call, Tool, client_text
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, Passage, read_passage
 from gitmem.search.recall import is_handle, layer_of, read_memory, with_own

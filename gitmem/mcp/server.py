@@ -30,8 +30,8 @@ from gitmem import __version__
 from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
 from gitmem.lessons.usage_log import RECALL, GivenText, handles, note_asked
-from gitmem.mcp import reads, writes
-from gitmem.mcp.calls import ServedMemory, client_text
+from gitmem.mcp import reads, tools
+from gitmem.mcp.tools import ServedMemory, client_text
 from gitmem.platform import loopback
 from gitmem.search.engine import answer
 from gitmem.search.files import list_files
@@ -125,7 +125,7 @@ def make_server(memory: ServedMemory) -> DocumentServer:
         log_level="WARNING",
     )
     server.memory = memory
-    for tool in (*reads.TOOLS, *writes.TOOLS):
+    for tool in (*reads.TOOLS, *tools.TOOLS):
         tool.add_to(server, memory)
 
     @server.resource(_ROOT + "{+path}", name="document", title="A document of the memory", mime_type=_MARKDOWN)

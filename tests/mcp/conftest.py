@@ -11,9 +11,9 @@ import anyio
 import pytest
 from mcp import Client
 
-from gitmem.mcp.calls import Call
-from gitmem.mcp.calls import ServedMemory as Served
 from gitmem.mcp.server import DocumentServer, make_server
+from gitmem.mcp.tools import Call
+from gitmem.mcp.tools import ServedMemory as Served
 from gitmem.platform.clock import Context
 from gitmem.store.store import Store
 from tests.copies import StoreCopies

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from gitmem.facts.fact import FactKind, FactStatus, make_fact, render_fact
-from gitmem.mcp.calls import ServedMemory as Served
 from gitmem.mcp.server import make_server
+from gitmem.mcp.tools import ServedMemory as Served
 from gitmem.sessions.memory import running
 from gitmem.store.init import add_scope
 from gitmem.store.spool import HookSpool

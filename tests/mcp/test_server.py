@@ -7,8 +7,8 @@ from mcp import MCPError
 
 from gitmem.errors import StoreNotFoundError
 from gitmem.hosts.agents import claude_code
-from gitmem.mcp.calls import ServedMemory
 from gitmem.mcp.server import make_server
+from gitmem.mcp.tools import ServedMemory
 from tests.mcp.conftest import unfenced
 
 READS = {name.removeprefix("mcp__gitmem__") for name in claude_code.READS}
@@ -75,7 +75,7 @@ def test_hostile_queries_are_answered(memory, query):
 
 
 def test_what_takes_long_says_that_it_is_alive(memory, monkeypatch):
-    monkeypatch.setattr("gitmem.mcp.calls._BEAT", 0.05)
+    monkeypatch.setattr("gitmem.mcp.tools._BEAT", 0.05)
     slow = make_server(ServedMemory(lambda: time.sleep(0.4) or memory.open()))
     memory.server = slow
     beats = []

@@ -17,8 +17,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.mcp.calls import ServedMemory as Served
 from gitmem.mcp.server import make_app, make_server, replace_surrogates
+from gitmem.mcp.tools import ServedMemory as Served
 from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
 from tests.mcp.conftest import unfenced
 

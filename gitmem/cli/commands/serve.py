@@ -33,8 +33,8 @@ def run_mcp(args: argparse.Namespace, app: App) -> None:
     if args.port is not None and not args.http:
         raise UsageError("--port goes with --http.", "Add --http, or leave it out.")
     with _needs("mcp", "The MCP server needs the official SDK"):
-        from gitmem.mcp.calls import ServedMemory
         from gitmem.mcp.server import make_server, serve_stdio
+        from gitmem.mcp.tools import ServedMemory
 
     session = "" if args.http else app.session()
 

@@ -8,8 +8,7 @@ import pytest
 from gitmem.cli.app import now
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import exchange_id
-from gitmem.mcp.calls import Call
-from gitmem.mcp.writes import memory_save
+from gitmem.mcp.tools import Call, memory_save
 from gitmem.platform.clock import Context
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import save_lessons
