@@ -43,11 +43,12 @@ from gitmem.importers.plan import (
     moment_in,
     plan_facts,
     plan_files,
+    plan_memory,
     read_json,
     stamp_of,
     text_of,
 )
-from gitmem.importers.split import note, plan_memory, plan_transcript
+from gitmem.sessions.transcript import MAX_LINE, objects
 
 SUMMARIZER = "memory-summarizer"  # the agent of the older tool
 _MEMORIES = ("memory.md", "logbook.md")
@@ -301,3 +302,54 @@ def plan_basic_note(file: SourceFile, _: Limits) -> Found:
     created = _CREATED.match(file.data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
     when = instant(created[1].strip(), file.modified.tzinfo) if created else None
     return [item._replace(when=when or item.when)], []
+
+
+def note(kind: SourceKind, file: SourceFile) -> FileItem:
+    """Return a person's own notes on a project, as they are."""
+    name = slug(file.path.removesuffix(".md")) or "notes"
+    key = item_key(kind, file.path, file.data)
+    return FileItem(file.path, file.modified, key, f"knowledge/{name}.md", file.data, file.path)
+
+
+_ROLES = ("user", "assistant", "summary")
+
+
+def plan_transcript(kind: SourceKind, file: SourceFile, name: str) -> Found:
+    """Return a normalised transcript (`ts`, `role`, `text` a line) as the branch l1 has one."""
+    last = moment_in(name, file.modified.tzinfo) or file.modified
+    lines, unread, started = [], 0, None
+    for line in file.data.decode("utf-8-sig", "replace").split("\n"):
+        if not line.strip():
+            continue
+        found = next(objects(line), None) if len(line) <= MAX_LINE else None
+        if found is None:
+            unread += 1
+            continue
+        last = instant(_first(found, "at", "ts", "timestamp"), UTC) or last
+        started = started or last
+        lines.append(
+            json.dumps({"at": last.isoformat(timespec="milliseconds"), **_speech_of(found)}, ensure_ascii=False)
+        )
+    left = [Left(file.path, f"{unread} of its lines are no JSON")] if unread else []
+    if not lines or started is None:
+        return [], left or [Left(file.path, "it is empty")]
+    key = item_key(kind, file.path, file.data)
+    return [TranscriptItem(file.path, started, key, name, tuple(lines))], left
+
+
+def _speech_of(given: Mapping[str, object]) -> dict[str, object]:
+    """Return the speaker and the text of a line of a transcript; of an unknown line, all of it."""
+    message = fields_of(given.get("message"))
+    role = _first(given, "role", "type") or text_of(message.get("role"))
+    content = given.get("text") or given.get("content") or message.get("content")
+    if isinstance(content, list):
+        content = "\n".join(filter(None, (text_of(fields_of(one).get("text")) or text_of(one) for one in content)))
+    text = clean_text(text_of(content))
+    if text and role in _ROLES:
+        return {"role": role, "text": text}
+    rest = {key: value for key, value in given.items() if key not in ("at", "ts", "timestamp")}
+    return {"role": "summary", "text": json.dumps(rest, ensure_ascii=False)}
+
+
+def _first(given: Mapping[str, object], *names: str) -> str:
+    return next(filter(None, (text_of(given.get(name)) for name in names)), "")

@@ -9,14 +9,29 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.archives.extractive import summarise
 from gitmem.archives.plans import Limits, plan_rotation
 from gitmem.archives.summary import render_document
 from gitmem.document.document import Document
-from gitmem.document.entry import entry_digests, find_entries, remove_entries, restore_entries, section_of
-from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, summary_path, tail_of
+from gitmem.document.entry import (
+    CORE_DECISIONS,
+    CURRENT_STATE,
+    KNOWN_ISSUES,
+    RECENT_CONTEXT,
+    Entry,
+    MemoryType,
+    clean_text,
+    entry_digests,
+    find_entries,
+    find_section,
+    remove_entries,
+    restore_entries,
+    section_of,
+    without_ids,
+)
+from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, make_id, summary_path, tail_of
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import is_fact_path
@@ -33,17 +48,12 @@ from gitmem.importers.plan import (
     SourceFile,
     SourceKind,
     TranscriptItem,
+    in_time_order,
+    item_key,
     plan_files,
+    reverse_days,
 )
 from gitmem.importers.read import Read, Source, plan_claude_mem, read_source
-from gitmem.importers.split import (
-    body_of,
-    in_time_order,
-    is_plain,
-    kept_entries,
-    reverse_days,
-    without_said,
-)
 from gitmem.sessions.save import day_log, memory_of, new_daily
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -296,3 +306,53 @@ def _remaining(memory: Document, body: str, limits: Limits) -> str:
         return body
     kept = rotation.remaining.removeprefix(header)
     return kept if oldest_first == body else reverse_days(kept)
+
+
+# The plugin's template says more in its headings: "## Core Decisions (for ever)".
+_KNOWN = re.compile(
+    rf"^## ({CORE_DECISIONS}|{CURRENT_STATE}|{RECENT_CONTEXT}|{KNOWN_ISSUES})[ \t]*[(\uff08][^\r\n]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_ITEM = re.compile(r"^[-*] (?P<text>[^\n]*(?:\n[ \t]+\S[^\n]*)*)\n?", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\[[^\]]*\]")
+
+
+def body_of(item: MemoryItem) -> str:
+    """Return the text of a rolling memory with the headings gitmem knows (spec P2)."""
+    return _KNOWN.sub(r"## \1", Document.parse(item.data).body)
+
+
+def is_plain(item: MemoryItem) -> bool:
+    """Return whether a rolling memory can become `memory.md` as it is: one part, without a header."""
+    return item.whole is not None and not Document.parse(item.data).opening
+
+
+def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
+    """Return the decisions and issues of a rolling memory as entries, each with its section (spec P2)."""
+    body = body_of(item)
+    found: list[tuple[str, Entry]] = []
+    for kind in (MemoryType.DECISION, MemoryType.ISSUE):
+        place = find_section(body, kind.section)
+        text = body[place.body : place.end].replace("\r\n", "\n") if place else ""
+        for match in _ITEM.finditer(text):
+            said = _said(match)
+            if said and not _PLACEHOLDER.fullmatch(said):
+                digest = bytes.fromhex(item_key(SourceKind.ROTATION, kind.value, said))
+                identifier = make_id(int(item.when.timestamp() * 1000) + len(found), digest)  # in order of the file
+                entry = Entry(identifier, item.when.strftime("%Y-%m-%d %H:%M:%S"), kind.label, said)
+                found.append((kind.section, entry))
+    return found
+
+
+def without_said(body: str, facts: Collection[str]) -> str:
+    """Return a body without its decisions and issues whose words are those of facts, which have lines of their own."""
+    for kind in (MemoryType.ISSUE, MemoryType.DECISION):
+        place = find_section(body, kind.section)
+        if place:
+            text = _ITEM.sub(lambda match: "" if _said(match) in facts else match[0], body[place.body : place.end])
+            body = body[: place.body] + text + body[place.end :]
+    return body
+
+
+def _said(item: re.Match[str]) -> str:
+    return clean_text(without_ids(re.sub(r"\n[ \t]+", "\n", item["text"])))

@@ -2,10 +2,15 @@
 
 Contents and modification times are passed in. The formats are those of files the tools themselves wrote
 (docs/format.md, Memories of older tools).
+
+A memory.md over the threshold becomes archives: it is cut at `## YYYY-MM-DD` headings; where there is none, at any
+`## `. Sections are grouped while they stay under the threshold; a larger one is split by lines, a larger line by
+characters. The parts joined are the original, byte for byte.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -13,9 +18,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, tzinfo
 from enum import StrEnum
 
+from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.archives.summary import Summary
-from gitmem.document.entry import Entry, clean_text
+from gitmem.document.entry import (
+    Entry,
+    clean_text,
+)
 from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact, render_fact
+from gitmem.text.stems import BYTES_PER_TOKEN
 from gitmem.values import Value
 
 MAX_ITEMS = 20_000  # of one source; a project's memory has fewer
@@ -295,3 +305,95 @@ def _further(given: Mapping[str, object], resolution: str) -> Iterator[str]:
     ):
         if text:
             yield f"**{label}:** {text}"
+
+
+_DATED = re.compile(rb"^## +\[?([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
+_HEADING = re.compile(rb"^## ", re.MULTILINE)
+_MOST_CONTINUED = 3  # bytes of a character after its first
+
+
+class DatedPart(Value):
+    """A part of a memory and its last day, `YYYY-MM-DD`."""
+
+    day: str
+    data: bytes
+
+
+def split_memory(data: bytes, limits: Limits, day: str) -> tuple[DatedPart, ...]:
+    """Return a memory in parts, each under the threshold; `day` is the day of parts that name none."""
+    if not needs_rotation(len(data), limits):
+        return (DatedPart(day, data),) if data else ()
+    room = max((limits.threshold - 1) * BYTES_PER_TOKEN, 1)
+    parts, start, end, last = [], 0, 0, ""
+    for named, section in _sections(data, day):
+        for number, size in enumerate(_sizes(section, room)):
+            if end > start and (end + size - start > room or (len(section) > room and not number)):
+                parts.append(DatedPart(last, data[start:end]))
+                start, last = end, ""
+            last, end = max(last, named), end + size  # a part has the last day of what is in it
+    return (*parts, DatedPart(last, data[start:]))
+
+
+def _sections(data: bytes, day: str) -> list[tuple[str, bytes]]:
+    """Return the sections, each with its day and heading; text before the first heading belongs to the first."""
+    found = _days(data) or [(match.start(), day) for match in _HEADING.finditer(data)] or [(0, day)]
+    starts = [0, *(start for start, _ in found[1:]), len(data)]
+    return [(named, data[start:end]) for (_, named), start, end in zip(found, starts, starts[1:], strict=False)]
+
+
+def _sizes(section: bytes, room: int) -> Iterator[int]:
+    """Yield the sizes of a section's pieces: all of it, or where it is too large its lines, cut between characters."""
+    for line in [section] if len(section) <= room else section.splitlines(keepends=True):
+        start = 0
+        while len(line) - start > room:
+            end = start + room
+            while end > max(start + room - _MOST_CONTINUED, start + 1) and line[end] & 0xC0 == 0x80:  # noqa: PLR2004
+                end -= 1
+            yield end - start
+            start = end
+        yield len(line) - start
+
+
+def _days(data: bytes) -> list[tuple[int, str]]:
+    """Return the places of headings that are days, and the days."""
+    found = []
+    for match in _DATED.finditer(data):
+        with contextlib.suppress(ValueError):
+            found.append((match.start(), date.fromisoformat(match[1].decode()).isoformat()))
+    return found
+
+
+def in_time_order(body: str) -> str:
+    """Return a body with its newest day last; as it is unless its first day is its newest."""
+    days = [day for _, day in _days(body.encode("utf-8", "surrogateescape"))]
+    return reverse_days(body) if days and days[0] > days[-1] else body
+
+
+def reverse_days(body: str) -> str:
+    """Return a body with the sections of its days in the opposite order, in the same places."""
+    parts = re.split(r"(?m)^(?=## )", body)
+    places = [number for number, part in enumerate(parts) if _DATED.match(part.encode("utf-8", "surrogateescape"))]
+    turned = {place: parts[other] for place, other in zip(places, reversed(places), strict=True)}
+    return "".join(turned.get(number, part) for number, part in enumerate(parts))
+
+
+def plan_memory(kind: SourceKind, file: SourceFile, limits: Limits) -> list[MigrationItem]:
+    """Return a rolling memory, after its parts where it is over the threshold (spec R10)."""
+    today = file.modified.strftime("%Y-%m-%d")
+    parts = split_memory(file.data, limits, today)
+    zone = file.modified.tzinfo
+    archives = []
+    day = ""
+    for number, part in enumerate(parts):
+        day = max(day, part.day)  # names in order of the file, also of one that begins with its newest day
+        when = moment_in(day, zone) or file.modified
+        if day == today:  # its end may be in the future
+            when = file.modified
+        key = item_key(kind, file.path, "part", str(number), part.data)
+        archives.append(ArchiveItem(file.path, when, key, stamp_of(when), part.data))
+    key = item_key(kind, file.path, file.data)
+    last = moment_in(max((day for _, day in _days(file.data)), default=""), zone)
+    when = min(last, file.modified) if last else file.modified
+    if len(archives) == 1:
+        return [MemoryItem(file.path, when, key, file.data, archives[0])]
+    return [*archives, MemoryItem(file.path, when, key, file.data, None)]
