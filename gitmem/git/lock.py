@@ -38,6 +38,7 @@ else:
 STALE_SECONDS = 60.0  # without a heartbeat for so long a holder loses the lock (docs/spec.md, R11)
 LOCK_REF = "refs/gitmem/lock"
 _RECORD_LIMIT = 4096  # bytes; a longer one is no record
+_YIELD = 3  # pauses between two attempts, which a process rests after it released a lock
 _BEAT_SECONDS = 15.0  # well under `STALE_SECONDS`
 _LOCKED_BYTE = 1 << 30  # Windows keeps others from reading locked bytes: lock one beyond the record
 # Another machine, or the host of a virtual one, may hold a lock that this kernel calls free. All of FUSE, except
@@ -104,6 +105,7 @@ class Lock(ABC):
     """A lock that one process at a time holds; acquired with `with lock.acquire(timeout):` or released by hand."""
 
     _PAUSE = 0.001  # seconds between two attempts, about
+    _released = -STALE_SECONDS  # when this process last released a lock, monotonic seconds
 
     def __init__(self, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
         self._folder = folder
@@ -125,6 +127,9 @@ class Lock(ABC):
         """
         end = self._clock.monotonic() + timeout
         self._token = os.urandom(8).hex()
+        rest = Lock._released - self._clock.monotonic() + _YIELD * self._PAUSE
+        if 0 < rest <= _YIELD * self._PAUSE:
+            self._clock.sleep(rest)  # a process that takes the lock again and again lets those in that wait
         while not self._attempt():
             left = end - self._clock.monotonic()
             if left <= 0:
@@ -159,6 +164,7 @@ class Lock(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.release()
+        Lock._released = self._clock.monotonic()
 
     def _record(self) -> bytes:
         clock, started = self._clock, start_time(os.getpid())

@@ -287,8 +287,8 @@ def _result(turn: Turn, first: Turn) -> str:
     words = stems_of(asked[:_READ])
     head = f"{headline(asked, _SUMMARY)} → " if turn is not first and not is_trivial(asked) else ""
     sections = _HEADING.split(_CHEER.sub("", human_text(turn.answer)[:_READ]))
-    about = max(sections, key=lambda section: len(words & stems_of(section[: 2 * _LINE])))
-    told = shorten(about, _LINE)
+    shared = [len(words & stems_of(section[: 2 * _LINE])) for section in sections]
+    told = shorten("".join(sections[shared.index(max(shared)) :]), _LINE)
     return told and one_line(f"{head}{told}", _SUMMARY + _LINE).removesuffix(".")
 
 

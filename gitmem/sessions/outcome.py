@@ -251,7 +251,8 @@ def rejects(turn: Turn, next_prompt: str) -> bool:
     """Return whether the next request says a clear no about the result; one to a question of the agent is none."""
     text = " ".join(next_prompt[:_READ].split())
     said = matcher(_WORDS, "rejected").search(text)
-    return said is not None and (said.start() > 0 or not turn.answer.rstrip().endswith("?"))
+    is_bare = said is not None and said.start() == 0 and len(said[0].split()) == 1  # "no, …"
+    return said is not None and not (is_bare and turn.answer.rstrip().endswith("?"))
 
 
 def offers(answer: str) -> bool:
