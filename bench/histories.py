@@ -7,8 +7,9 @@ alone, said of each thing that was learned or told: `helps`, `beside` the point 
 verdicts stay. What is told now and stands in no row is *unread* and counts as wrong.
 
 The first three projects (tessera, baram, quern) showed what was wrong with mends and with prompts that ask what was
-before, and rules were changed for it; the other three (halyard, nari, osprey) were written after, and two rules more
-came of them. So none is held out any more, and a share says less than one of fresh histories would.
+before, and rules were changed for it; the other three (halyard, nari, osprey) were written after, and more rules came
+of what was read there. So none is held out any more, and a share says less than one of fresh histories would. What six
+agents read, two for each thing, came in four rounds; each row has the verdicts of the last two that read its text.
 
     python bench/histories.py [--list] [--told]
 """
