@@ -38,6 +38,9 @@ _QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|[\u201c\u300c][^\u201d\u300d\n]{1,300}
 _WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]")
 _HANGUL = re.compile(r"[가-힣]")
 _CODE = re.compile(r"[{}]\s*$|=>|\w\(\w*\)[,;]|;\s*(?://|$)")
+_PASTED = re.compile(
+    r"\b[A-Z]\w{0,60}(?:Error|Exception|Warning): |\b(?:error|fatal|FATAL|ERROR)(?:\[\w+\])?: "
+)  # of a program
 _ASKS = ("?", "\uff1f")
 _ANTECEDENT = 3  # words before a pronoun that speaks of one of them
 _LOOK_AT = 30_000  # characters of an answer, its last
@@ -68,6 +71,7 @@ def statements_of(prompt: str) -> list[Statement]:
     if len(prompt) > _OWN_WORDS or prompt.startswith("/"):
         return []
     own = (block for block in blocks(prompt) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
+    own = (block for block in own if not _PASTED.search(block.text))
     sentences = [sentence for block in own for sentence in sentences_of(block)]
     return [said for sentence in sentences[:_MOST_SENTENCES] for said in _of_sentence(sentence)]
 

@@ -55,7 +55,8 @@ _BEGINS = re.compile(
 GENERIC = frozenset({"assert", "AssertionError", "runtime error"})  # their messages say little
 _UNNAMED = GENERIC | {"", "Error", "Exception"}  # types that tell no error from another
 _COMPARING = frozenset(
-    {"got", "want", "wanted", "expect", "expected", "actual", "received", "equal", "deeply", "assert"}
+    ("got", "want", "wanted", "expect", "expected", "actual", "received", "equal", "deeply", "assert")
+    + ("fail", "failed", "failing", "failure", "error", "errors", "test", "tests")
 )
 _NO_NAMES = frozenset({"", "named", "provides"})
 
@@ -122,7 +123,7 @@ def is_again(known: ErrorSignature, seen: ErrorSignature) -> bool:
 
 
 def only_compares(error: ErrorSignature) -> bool:
-    """Return whether an error says nothing but that a value is not the one expected."""
+    """Return whether an error says nothing but that a value is not the one expected, or that something failed."""
     told = {word for word in _words(error) if not _MASKED.fullmatch(word)}
     return error.type in _UNNAMED and bool(error.message) and told <= _COMPARING
 

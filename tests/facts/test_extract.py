@@ -61,6 +61,12 @@ def test_what_is_asked_planned_quoted_or_not_understood_alone_is_none(said):
     assert found(said) == []
 
 
+@pytest.mark.parametrize("head", ["Uncaught TypeError: ", "error[E0100]: ", "fatal: ", "DeprecationWarning: "])
+def test_what_a_program_printed_is_nobodys_rule(head):
+    assert statements_of(f"Look at this:\n\n{head}A path must start with a slash.") == []
+    assert len(statements_of("A path must start with a slash.")) == 1
+
+
 def test_what_the_boot_files_say_is_no_news():
     boot = frozenset({"always run the linter before committing"})
     assert find_facts([turn("Always run the linter before committing.")], (), boot) == []

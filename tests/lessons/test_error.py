@@ -81,7 +81,13 @@ def test_a_message_that_says_little_is_told_apart_by_its_frames() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["AssertionError: expected 3 to be 4", "    a_test.go:24: got 11.008, want 11.01", "E   assert 1 == 2"]
+    "said",
+    [
+        "AssertionError: expected 3 to be 4",
+        "    a_test.go:24: got 11.008, want 11.01",
+        "E   assert 1 == 2",
+        "error: test failed",
+    ],
 )
 def test_a_value_that_was_not_expected_is_no_known_error_elsewhere(said: str) -> None:
     error = read_error(f"Exit code 1\n{said}\n")
