@@ -10,7 +10,6 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from gitmem.document.entry import clean_text
 from gitmem.document.ids import MEMORY
@@ -19,7 +18,7 @@ from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.book import fact_message
 from gitmem.facts.compare import WEIGHED, Rivals, candidates, rivals_of
 from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
-from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede
+from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
 from gitmem.git.log import log
 from gitmem.platform.safe_open import read_text
 from gitmem.project.code import checked_out, cite
@@ -30,9 +29,7 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import split
-
-if TYPE_CHECKING:
-    from gitmem.history.review import Pair  # loads the merge of documents, which a search does without
+from gitmem.values import Value
 
 BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
 _MAX_LISTED = 5
@@ -243,6 +240,26 @@ def move(store: Store, known: Fact, target: Store) -> tuple[str, ...]:
     commits = (*first, *transact(store, drop, purpose="fact").commits)
     known_facts(store)
     return commits
+
+
+class Pair(Value):
+    """Two facts that contradict each other."""
+
+    newer: Fact
+    older: Fact
+
+
+def waiting_pairs(store: Store) -> list[Pair]:
+    """Return the waiting pairs, each once, in the order of their newer facts."""
+    facts = {fact.id: fact for fact in known_facts(store)}
+    disputed = {one: status.disputes for one, status in what_holds(facts.values()).items() if status.disputes}
+    pairs = []
+    for one, others in disputed.items():
+        for other in others:
+            older, newer = sorted((facts[one], facts[other]), key=lambda fact: (fact.when, fact.id))
+            if newer.id == one:
+                pairs.append(Pair(newer, older))
+    return sorted(pairs, key=lambda pair: (pair.newer.when, pair.newer.id, pair.older.when, pair.older.id))
 
 
 class Holds(StrEnum):

@@ -1,4 +1,4 @@
-"""Documents with two versions (docs/format.md, "Merging") and contradicting facts (spec V6) that wait for a person."""
+"""Documents with two versions (docs/format.md, "Merging") that wait for a person."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.facts.fact import Fact
-from gitmem.facts.validity import what_holds
 from gitmem.git.log import log, was_at
 from gitmem.git.objects import PathChange, read_tree
 from gitmem.merge.documents import REVIEW, beside_path, is_beside, taken, without_mark
 from gitmem.store.fact_lines import with_facts
-from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -246,23 +243,3 @@ def _choose_file(
     mine = store.repository.read(sides.ours if take is Take.OURS else sides.theirs, path)
     keeps_other = mine is not None and beside_path(path, mine) == beside
     return {beside: None, **({path: other} if keeps_other else {})}
-
-
-class Pair(Value):
-    """Two facts that contradict each other."""
-
-    newer: Fact
-    older: Fact
-
-
-def waiting_pairs(store: Store) -> list[Pair]:
-    """Return the waiting pairs, each once, in the order of their newer facts."""
-    facts = {fact.id: fact for fact in known_facts(store)}
-    disputed = {one: status.disputes for one, status in what_holds(facts.values()).items() if status.disputes}
-    pairs = []
-    for one, others in disputed.items():
-        for other in others:
-            older, newer = sorted((facts[one], facts[other]), key=lambda fact: (fact.when, fact.id))
-            if newer.id == one:
-                pairs.append(Pair(newer, older))
-    return sorted(pairs, key=lambda pair: (pair.newer.when, pair.newer.id, pair.older.when, pair.older.id))

@@ -9,10 +9,23 @@ from typing import Any
 
 from gitmem.document.entry import MemoryType, clean_text
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.facts.edit import Holds, MovedOnError, act_on, confirm, decide, find_fact, move, pin, read_fact, retire
+from gitmem.facts.edit import (
+    Holds,
+    MovedOnError,
+    Pair,
+    act_on,
+    confirm,
+    decide,
+    find_fact,
+    move,
+    pin,
+    read_fact,
+    retire,
+    waiting_pairs,
+)
 from gitmem.facts.fact import Fact, parse_fact
 from gitmem.history.changes_by_others import answer_change, others_changes
-from gitmem.history.review import Pair, Take, resolve_review, waiting_pairs
+from gitmem.history.review import Take, resolve_review
 from gitmem.history.undo import undo
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.sessions.save import save_text

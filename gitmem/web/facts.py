@@ -16,14 +16,14 @@ from gitmem.document.document import Document
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.facts.edit import find_fact, read_fact
+from gitmem.facts.edit import find_fact, read_fact, waiting_pairs
 from gitmem.facts.fact import Fact, FactKind, FactStatus, parse_fact
 from gitmem.facts.validity import Status
 from gitmem.history.authors import named
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.origin import session_files
 from gitmem.history.records import CommitRecord, records
-from gitmem.history.review import ToReview, sides_of, waiting_pairs
+from gitmem.history.review import ToReview, sides_of
 from gitmem.lessons.concepts import SECTION, Concept, affinity, find_concept, known_concepts
 from gitmem.lessons.known_errors import known_patterns
 from gitmem.lessons.learn import known_knowledge

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import MemoryType
-from gitmem.facts.edit import Holds, decide
+from gitmem.facts.edit import Holds, decide, waiting_pairs
 from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.facts.learn import learn
 from gitmem.facts.validity import in_force, what_holds
-from gitmem.history.review import waiting_pairs
 from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.save import save
 from gitmem.sessions.turns import Turn

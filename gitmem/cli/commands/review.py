@@ -9,12 +9,12 @@ from typing import Any
 
 from gitmem.cli.app import OWN, App
 from gitmem.errors import GitmemError, NotFoundError, UsageError
-from gitmem.facts.edit import Holds, confirm, retire
+from gitmem.facts.edit import Holds, Pair, confirm, retire, waiting_pairs
 from gitmem.facts.edit import decide as decide_facts
 from gitmem.facts.fact import Fact
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
-from gitmem.history.review import Pair, Take, ToReview, documents_to_review, resolve_review, sides_of, waiting_pairs
+from gitmem.history.review import Take, ToReview, documents_to_review, resolve_review, sides_of
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
 from gitmem.store.known_facts import OthersChange, known_facts, standing_of
 from gitmem.store.store import Store
