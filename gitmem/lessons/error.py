@@ -54,10 +54,10 @@ _BEGINS = re.compile(
 )
 GENERIC = frozenset({"assert", "AssertionError", "runtime error"})  # their messages say little
 _UNNAMED = GENERIC | {"", "Error", "Exception"}  # types that tell no error from another
-_COMPARING = frozenset(
-    ("got", "want", "wanted", "expect", "expected", "actual", "received", "equal", "deeply", "assert")
-    + ("fail", "failed", "failing", "failure", "error", "errors", "test", "tests")
-)
+_COMPARING = {
+    *("got", "want", "wanted", "expect", "expected", "actual", "received", "equal", "deeply", "assert"),
+    *("fail", "failed", "failing", "failure", "error", "errors", "test", "tests"),
+}
 _NO_NAMES = frozenset({"", "named", "provides"})
 
 
