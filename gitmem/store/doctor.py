@@ -167,8 +167,8 @@ def check_purges(store: Store) -> Iterator[Finding]:
 def check_signatures(store: Store) -> Iterator[Finding]:
     """Report what a plain `git pull` brought though nobody signed it, where `remote.trust` is `signed`."""
     if store.config.remote.trust == "signed" and store.tip and store.has_remotes():
+        from gitmem.sync.guard import check_pulled
         from gitmem.sync.remotes import remotes
-        from gitmem.sync.signed import check_pulled
 
         for remote in remotes(store):
             try:

@@ -51,8 +51,8 @@ from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store, write_mark
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.sync.guard import NOTHING, SIGNED, refuse_unsigned
 from gitmem.sync.remotes import DEFAULT, arrivals_of, check_extent, check_files, check_version
-from gitmem.sync.signed import NOTHING, SIGNED, refuse_unsigned
 from gitmem.values import Value
 
 ATTRIBUTE = b"*.md merge=gitmem"  # the line of .gitattributes for the driver

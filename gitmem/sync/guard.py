@@ -3,6 +3,9 @@
 How much a merge would lose is counted in text, whatever operations its commits claim. A line is lost if no file of the
 new tree has it; renamed, rotated or joined files lose nothing. Entries may go that a weekly or monthly summary
 replaces, and archives that the retention settings here would delete.
+
+Where memory is signed (docs/sync.md, "Signed memory"), what no trusted key signed is refused, and what leaves this
+machine is signed. A signature covers all the history of its commit. Tested also through `tests/store/test_signed.py`.
 """
 
 from __future__ import annotations
@@ -19,17 +22,20 @@ from gitmem.archives.consolidation import replaced_lines, retold_lines
 from gitmem.archives.plans import outdated_archives
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, FORMAT, SUMMARIES, is_memory
+from gitmem.document.message import Message, Op, Trailer, one_line
 from gitmem.errors import RefusedError
 from gitmem.git.objects import Tree, read_tree
 from gitmem.git.remote import Remote
-from gitmem.git.repository import move_ref, read_refs
+from gitmem.git.repository import MEMORY_BRANCH, move_ref, move_refs, read_refs
 from gitmem.git.setup import make_root
+from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.records import followed_paths
 from gitmem.store.merge_commits import merge_bases
+from gitmem.store.recovery import new_pending_ref
 from gitmem.store.store import Store
 from gitmem.sync import remotes
-from gitmem.sync.remotes import FETCHED, arrivals_of, check_files, check_version, reserved_folders
+from gitmem.sync.remotes import FETCHED, REFS, arrivals_of, check_files, check_version, reserved_folders
 
 _SHARE, _SHARE_OF_FOLDER = 1 / 3, 1 / 2  # of the text; a greater loss is much
 _FEW_LINES = 2  # lines that may always go
@@ -230,7 +236,9 @@ def _size(lines: Iterable[str]) -> int:
 
 
 BACKUPS = "refs/gitmem/backup"
-_NAMED = 3  # files that a message names
+_NAMED = 3  # files, or commits, that a message names
+SIGNED = "signed"  # of `remote.trust`
+NOTHING = "Nothing was merged or pushed."
 
 
 class Accept(StrEnum):
@@ -268,7 +276,7 @@ def check_rewritten(
         many = f" ('gitmem review' lists {len(purges)})" if len(purges) > 1 else ""
         raise RefusedError(
             f"{remote.name} was rewritten, perhaps by a purge that is not followed here{many}: '{one}' shows it. "
-            "Nothing was merged or pushed.",
+            f"{NOTHING}",
             f"To take out here, too, what it took out: '{one} --take theirs', then 'gitmem sync'. To push the lost "
             "commits again: 'gitmem sync --accept rewritten'.",
         )
@@ -323,7 +331,7 @@ def _check_unknown(store: Store, remote: Remote, theirs: str, accept: Collection
     wrong = "" if remote.backup else f"If the address is wrong: 'gitmem remote remove {remote.name}'. "
     raise RefusedError(
         f"The memory at {remote.described} seems to be another project's: this one shares no history with it. "
-        "Nothing was merged or pushed.",
+        f"{NOTHING}",
         f"{wrong}To make one memory of the two for good: {remote.to_accept(Accept.OTHER_PROJECT)}.",
     )
 
@@ -343,3 +351,72 @@ def check_extent(store: Store, remote: Remote, commit: str | None, known: Collec
             if oid == commit:
                 move_ref(git, ref, None, oid)
         raise
+
+
+def check_signed(
+    store: Store, remote: Remote, commit: str | None, known: Collection[str | None], here: str | None = None
+) -> None:
+    """Refuse a fetched commit beyond `known` that is not signed, where `remote.trust` is `signed`.
+
+    A signature in the history of `here`, the branch of this machine, counts as well.
+
+    Raises RefusedError if no good signature of a trusted key covers it.
+    """
+    if store.config.remote.trust == SIGNED and commit is not None:
+        refuse_unsigned(_signatures(store), (f"{remote.called} has", NOTHING), commit, known, here)
+
+
+def check_pulled(store: Store, remote: Remote, here: str) -> None:
+    """Refuse what a plain `git pull` brought from a remote, as `check_signed` does what a sync fetched."""
+    if store.config.remote.trust == SIGNED and store.own_repository:
+        repository = store.repository
+        pulled = repository.tip(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
+        seen = repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")
+        if pulled and repository.is_ancestor(pulled, here):
+            words = f"git pulled from {remote.called}", "They are told here, and a sync sends nothing."
+            refuse_unsigned(_signatures(store), words, pulled, {seen}, here)
+
+
+def refuse_unsigned(
+    signatures: Signatures, words: tuple[str, str], commit: str, known: Collection[str | None], here: str | None = None
+) -> None:
+    """Refuse a commit that is neither known nor covered by a signature; the message begins and ends with `words`."""
+    if commit in known:
+        return
+    refused = signatures.unsigned(commit, filter(None, known), here)
+    if not refused:
+        return
+    named = "; ".join(
+        f"{one.oid[:10]} of {one_line(one.author, 60)}: {one_line(one.subject, 60)}" for one in refused[:_NAMED]
+    )
+    many = f", and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
+    raise RefusedError(
+        f"{words[0]} commits that no trusted key signed: {named}{many}. {words[1]}",
+        "Their authors can set remote.trust to signed and sync; 'git config --global gpg.ssh.allowedSignersFile' names "
+        "the file of the keys you trust. Of those that are in the memory here already, your signature says that you "
+        "looked: 'git commit --allow-empty --gpg-sign' there.",
+    )
+
+
+def signed(store: Store, target: str) -> tuple[str, Mapping[str, tuple[str | None, str | None]]]:
+    """Return the commit to send: where the person wants signed ones, a signed commit on top of one that is not.
+
+    Also the updates that remove the ref which holds it.
+
+    Raises GitmemError if git could not sign.
+    """
+    signatures = _signatures(store)
+    if store.config.remote.trust != SIGNED or signatures.signers([target]):
+        return target, {}
+    layout = store.repository.layout
+    author = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+    date = f"@{int(store.context.clock().timestamp())} +0000"
+    message = Message("Sign the memory", ((Trailer.OP.value, Op.SIGN.value),)).render()
+    commit = signatures.sign(target, message, author, date)
+    held = new_pending_ref(store)
+    move_refs(store.repository.git, {held: (None, commit)})
+    return commit, {held: (commit, None)}
+
+
+def _signatures(store: Store) -> Signatures:
+    return Signatures(store.repository.layout, store.context.environ)

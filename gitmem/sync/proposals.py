@@ -34,10 +34,9 @@ from gitmem.store.document_checks import conflict_lines
 from gitmem.store.findings import MAX_FILES as MOST_FILES
 from gitmem.store.recovery import new_pending_ref
 from gitmem.store.store import FORMAT_VERSION, Store, format_version
-from gitmem.sync.guard import check_extent, check_incoming, check_project
+from gitmem.sync.guard import SIGNED, check_extent, check_incoming, check_project, check_signed
 from gitmem.sync.remotes import FETCHED, REFS
 from gitmem.sync.rounds import Options, fetch_memory
-from gitmem.sync.signed import SIGNED, check_signed
 from gitmem.values import Value
 
 BRANCH = "gitmem-proposals"

@@ -37,11 +37,13 @@ from gitmem.sync.guard import (
     check_incoming,
     check_losses,
     check_project,
+    check_pulled,
     check_rewritten,
+    check_signed,
     note_losses,
+    signed,
 )
 from gitmem.sync.remotes import FETCHED, REFS
-from gitmem.sync.signed import check_pulled, check_signed, signed
 
 T = TypeVar("T")
 
@@ -395,7 +397,7 @@ class _Sync:
             raise refused
 
     def _signed(self, target: str) -> str:
-        """Return the commit to push, as `gitmem.sync.signed.signed` does, held while the sync runs."""
+        """Return the commit to push, as `gitmem.sync.guard.signed` does, held while the sync runs."""
         commit, held = signed(self._store, target)
         self._held.update(held)
         return commit

@@ -24,10 +24,9 @@ from gitmem.store.maintenance import REF, other_files
 from gitmem.store.store import Store
 from gitmem.store.transcripts import add_all, joined, take_apart, tips
 from gitmem.sync.attempts import SyncRecord, read_records, write_record
-from gitmem.sync.guard import check_extent, check_losses
+from gitmem.sync.guard import check_extent, check_losses, check_signed, signed
 from gitmem.sync.remotes import FETCHED, added_remotes
 from gitmem.sync.rounds import Options, Synced, in_rounds, sync
-from gitmem.sync.signed import check_signed, signed
 
 _FOLDER = "sync"
 
