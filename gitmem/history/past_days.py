@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 
+from gitmem.git.repository import is_object_id
 from gitmem.platform.safe_open import read_regular, read_text, replace_file
 from gitmem.values import Value
 
@@ -93,7 +94,7 @@ def keep_days(store: Store) -> None:
         return
     names = {one.name for one in kept_days(store.private, None)}
     done, _, count = read_text(os.path.join(folder, _DONE)).strip().partition(" ")
-    if done and count == str(len(names)) and (done == tip or not _changed_since(store, done, tip)):
+    if is_object_id(done) and count == str(len(names)) and (done == tip or not _changed_since(store, done, tip)):
         if done != tip:
             replace_file(os.path.join(folder, _DONE), f"{tip} {count}".encode())
         return
