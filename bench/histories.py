@@ -1,17 +1,18 @@
-"""What six invented histories of work are told and teach, read by two agents: 265 prompts, 144 failed commands.
+"""What eight invented histories of work are told and teach, read by two agents: 345 prompts, 185 failed commands.
 
-`bench/histories/NAME.json` are sessions of three projects in English, two in Korean and English and one in Korean, over
-six weeks each, written by agents that had seen nothing of gitmem. Each project is replayed in order of time into a
-store of its own, as bench/precision.py does with recordings. `bench/histories/verdicts.tsv` has what two readers, each
-alone, said of each thing that was learned or told: `helps`, `beside` the point or `wrong`; where they differ both
-verdicts stay. What is told now and stands in no row is *unread* and counts as wrong.
+`bench/histories/NAME.json` are sessions of a project over six weeks each, three in English, two in Korean and three in
+both, written by agents that had seen nothing of gitmem. Each project is replayed in order of time into a store of its
+own, as bench/precision.py does with recordings. `bench/histories/verdicts.tsv` has what two readers, each alone, said
+of each thing that was learned or told: `helps`, `beside` the point or `wrong`; where they differ both verdicts stay.
+What is told now and stands in no row is *unread* and counts as wrong.
 
 The first three projects (tessera, baram, quern) showed what was wrong with mends and with prompts that ask what was
-before, and rules were changed for it; the other three (halyard, nari, osprey) were written after, and more rules came
-of what was read there. So none is held out any more, and a share says less than one of fresh histories would. What six
-agents read, two for each thing, came in four rounds; each row has the verdicts of the last two that read its text.
+before, and rules were changed for it; the next three (halyard, nari, osprey) were written after, and more rules came
+of what was read there. The last two (corvid, mulgil) were written after those rules: only they are held out, and two
+rules came after them. What eight agents read, two for each thing, came in five rounds; each row has the verdicts of the
+last two that read its text.
 
-    python bench/histories.py [--list] [--told]
+    python bench/histories.py [PROJECT...] [--list] [--told]
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from precision import Piece, Session
 from gitmem.lessons.error_occurrence import is_bug
 
 FOLDER = Path(__file__).with_suffix("")
-PROJECTS = ("tessera", "baram", "quern", "halyard", "nari", "osprey")
+PROJECTS = ("tessera", "baram", "quern", "halyard", "nari", "osprey", "corvid", "mulgil")
 KINDS = ("errors", "prompts", "facts", "mends", "episodes")
 
 
@@ -88,12 +89,12 @@ def transcript(project: dict[str, Any], session: dict[str, Any]) -> str:
 
 
 @cache
-def told() -> tuple[list[Piece], int, int]:
-    """Replay all histories; return what is learned and told, and how many turns and failed commands they have."""
+def told(names: tuple[str, ...]) -> tuple[list[Piece], int, int]:
+    """Replay histories; return what is learned and told, and the numbers of turns and of failed commands."""
     pieces: list[Piece] = []
     turns = failed = 0
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as folder:
-        for name in PROJECTS:
+        for name in names:
             project = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
             sessions = []
             for session in project["sessions"]:
@@ -111,11 +112,11 @@ def rows() -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def verdicts(kind: str, reader: str) -> list[tuple[str, str]]:
+def verdicts(pieces: list[Piece], kind: str, reader: str) -> list[tuple[str, str]]:
     """Return what a reader said of each thing of a kind that is told now, with its place and text."""
     left = [row for row in rows() if row["kind"] == kind]
     found = []
-    for piece in told()[0]:
+    for piece in pieces:
         text = " ".join(piece.text.split())
         if piece.kind == kind:
             place = (piece.file, str(piece.turn))
@@ -126,10 +127,11 @@ def verdicts(kind: str, reader: str) -> list[tuple[str, str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("projects", nargs="*", default=PROJECTS, help="all of them if none is named")
     parser.add_argument("--list", action="store_true", help="list what does not help")
     parser.add_argument("--told", action="store_true", help="print what is told, for a reader")
     args = parser.parse_args()
-    pieces, turns, failed = told()
+    pieces, turns, failed = told(tuple(args.projects))
     if args.told:
         print("\n".join("\t".join((*map(str, one[:3]), " ".join(one.text.split()))) for one in pieces))
         return 0
@@ -137,7 +139,7 @@ def main() -> int:
     for kind in KINDS:
         shares = []
         for reader in precision.READERS:
-            found = verdicts(kind, reader)
+            found = verdicts(pieces, kind, reader)
             count = Counter(verdict for verdict, _ in found)
             shares.append(count["helps"] / len(found) if found else 1.0)
             print(f"{kind:9} {reader:7} {len(found):4} told: {dict(count)}; helps {shares[-1]:.2f}")

@@ -38,9 +38,8 @@ _QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|[\u201c\u300c][^\u201d\u300d\n]{1,300}
 _WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]")
 _HANGUL = re.compile(r"[가-힣]")
 _CODE = re.compile(r"[{}]\s*$|=>|\w\(\w*\)[,;]|;\s*(?://|$)")
-_PASTED = re.compile(
-    r"\b[A-Z]\w{0,60}(?:Error|Exception|Warning): |\b(?:error|fatal|FATAL|ERROR)(?:\[\w+\])?: "
-)  # of a program
+# A line that a program printed.
+_PASTED = re.compile(r"\b[A-Z]\w{0,60}(?:Error|Exception|Warning): |^(?:error|fatal|FATAL|ERROR)(?:\[\w+\])?: ")
 _ASKS = ("?", "\uff1f")
 _ANTECEDENT = 3  # words before a pronoun that speaks of one of them
 _LOOK_AT = 30_000  # characters of an answer, its last

@@ -202,10 +202,12 @@ def _bring_up_files(store: Store, changes: Sequence[PathChange], notices: list[s
             notices.append(notice)
         if not done:
             behind.add(change.path)
+    noted = len(notices)
     behind.update(_write(store, [(change.path, None, False) for change in plain if change.new is None], notices))
     for batch in _batches(store, [change for change in plain if change.new]):  # a folder may replace a file
         behind.update(_write(store, batch, notices))
-    return behind, {change.path for change in plain}
+    refused = len(notices) > noted  # then each file is looked at once more
+    return behind, set() if refused else {change.path for change in plain}
 
 
 def is_file(change: PathChange) -> bool:
