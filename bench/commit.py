@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

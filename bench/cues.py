@@ -31,7 +31,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.search.engine import answer
 from gitmem.sessions.end import find_transcripts, read_records, replay
 from gitmem.sessions.entries import relative_files

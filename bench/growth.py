@@ -25,7 +25,7 @@ from pathlib import Path
 
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.save import drain
 from gitmem.store.findings import is_due
 from gitmem.store.init import Place, init_store

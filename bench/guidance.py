@@ -25,7 +25,7 @@ from gitmem.lessons.guide import guide
 from gitmem.lessons.known_errors import pattern_headers, tell_error
 from gitmem.lessons.pattern import begun, render_pattern
 from gitmem.lessons.prompt import plain_query, remembered
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.search.engine import answer
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType

@@ -23,7 +23,7 @@ from unittest import mock
 import outcomes
 import precision
 
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions import entries
 from gitmem.sessions.end import replay
 from gitmem.store.init import Place, init_store

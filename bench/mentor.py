@@ -27,8 +27,7 @@ from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_
 from gitmem.judgement.reply import Reader
 from gitmem.lessons.concepts import known_concepts
 from gitmem.llm.protocol import Question, fenced, parse_reply
-from gitmem.platform.clock import Context
-from gitmem.platform.programs import read_resource
+from gitmem.platform.machine import Context, read_resource
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.sessions.turns import Turn
 from gitmem.store.init import Place, init_store

@@ -45,7 +45,7 @@ from gitmem.lessons.episode import ending, parse_episode
 from gitmem.lessons.error_occurrence import is_bug
 from gitmem.lessons.known_errors import known_patterns, match, mends_of
 from gitmem.lessons.prompt import remembered
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.end import replay
 from gitmem.sessions.start import start_parts
 from gitmem.store.init import Place, init_store

@@ -28,7 +28,7 @@ from pathlib import Path
 from gitmem.lessons.error_occurrence import is_bug, mend_of
 from gitmem.lessons.known_errors import match
 from gitmem.lessons.learn import learn_bugs
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.end import read_records
 from gitmem.sessions.transcript import hook_events
 from gitmem.sessions.turns import Failure, Turn, fold

@@ -32,7 +32,7 @@ from gitmem.document.entry import Entry, clean_text, render_entry
 from gitmem.document.ids import make_id
 from gitmem.llm import protocol
 from gitmem.llm.models import LocalEmbedder
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.search import query, rank
 from gitmem.search.engine import answer
 from gitmem.store.init import Place, init_store

@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.hosts.host import find_host
-from gitmem.platform.clock import Context
-from gitmem.platform.programs import find_program
+from gitmem.platform.machine import Context, find_program
 from gitmem.search.engine import answer, literals_of
 from gitmem.search.files import list_paths
 from gitmem.search.query import parse_query

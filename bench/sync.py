@@ -18,7 +18,7 @@ from pathlib import Path
 
 from gitmem.document.message import Message
 from gitmem.git.remote import Connection
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

@@ -37,7 +37,7 @@ from gitmem.facts.fact import Fact, FactKind, make_fact, render_fact
 from gitmem.facts.validity import Ground
 from gitmem.git.remote import Connection
 from gitmem.history.export import export as export_lines
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.project.code import checked_out, cite, places_of
 from gitmem.project.state import project_code
 from gitmem.search.stores import find_stores, search_stores

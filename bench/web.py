@@ -31,8 +31,7 @@ import httpx2
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.facts.fact import FactKind, make_fact, render_fact
-from gitmem.platform.clock import Context
-from gitmem.platform.programs import read_resource
+from gitmem.platform.machine import Context, read_resource
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
 from gitmem.store.status import status_reader

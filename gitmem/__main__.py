@@ -23,7 +23,7 @@ def run() -> None:
         tell_sign(sys.argv[2] if sys.argv[3:] else "")
         sys.stdout.flush()
         os._exit(0)
-    from gitmem.platform.programs import absolute_entries
+    from gitmem.platform.machine import absolute_entries
 
     if "PATH" in os.environ:  # GitPython looks for git there when it is imported
         os.environ["PATH"] = os.pathsep.join(absolute_entries(os.environ["PATH"]))

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gitmem.platform.programs import own_command, resource
+from gitmem.platform.machine import own_command, resource
 from gitmem.text.terminal import clipped
 
 LANGUAGES = ("en", "ko")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.message import Message
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 from gitmem.store.transact import TransactResult, transact
 from gitmem.store.transaction import Transaction

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import settings
 
 from gitmem.cli.app import machine_name, now
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from tests.copies import USER, FolderCopies, StoreCopies
 
 pytest_plugins = ["tests.boxes", "tests.desk"]  # for tests of several rooms

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitmem.cli.app import now
 from gitmem.git.setup import exclude
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.locate import is_store
 from gitmem.store.store import Store

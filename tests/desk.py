@@ -10,7 +10,7 @@ import pytest
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.lessons.usage_log import GivenText, read_notes
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.settings import personal_folder
 
 

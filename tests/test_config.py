@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.config import Config, SettingOrigin, Untrusted, is_harmless, parse_value, rules, settings
-from gitmem.platform.programs import read_resource
+from gitmem.platform.machine import read_resource
 from gitmem.store.settings import MAX_BYTES, MAX_TRACKED_BYTES, load_config
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -43,7 +43,7 @@ PROGRAMS = {
     ),
     "settings that say nothing are read": (
         (
-            "from gitmem.store.settings import load_config; from gitmem.platform.programs import read_resource; "
+            "from gitmem.store.settings import load_config; from gitmem.platform.machine import read_resource; "
             "load_config(('a', None), ('b', read_resource('templates', 'store', 'config.yaml')))"
         ),
         {"yaml"},

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.host import command, script, script_path
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import gitmem
-from gitmem.platform.programs import read_resource, resource
+from gitmem.platform.machine import read_resource, resource
 
 ROOT = Path(__file__).parent.parent
 

@@ -15,7 +15,7 @@ import pytest
 from gitmem.git.log import log
 from gitmem.hosts.host import NAMES, InstallPlace, Scope, direct_command, find_host
 from gitmem.hosts.settings import HOOKS, Edit
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 
 DEMO = Path(__file__).parent / "data" / "demo"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
     from gitmem.history.records import DateSpan
-    from gitmem.platform.clock import Context
+    from gitmem.platform.machine import Context
     from gitmem.store.init import Place
     from gitmem.store.store import Store
 
@@ -90,7 +90,7 @@ class App(Value):
 
     def context(self) -> Context:
         """Return the surroundings a store works in."""
-        from gitmem.platform.clock import Context
+        from gitmem.platform.machine import Context
 
         return Context(self.environ, self.home(), machine_name(self.home(), make=not self.read_only), now)
 
@@ -216,13 +216,9 @@ class App(Value):
         """
         spare = store.spare_packs()
         if store.config.maintenance.automatic and spare > 0 and (much or spare % 10 == 1):
-            from gitmem.store.findings import start
-
-            start(store, "maintain", "--if-needed")
+            store.start("maintain", "--if-needed")
         if any(os.path.isdir(os.path.join(store.private, cache)) for cache in (VECTORS, TEXTS)):
-            from gitmem.store.findings import start
-
-            start(store, "reindex", "--background")
+            store.start("reindex", "--background")
 
     def sync_later(self, store: Store, *, session: bool) -> None:
         """Sync in the background if it is due, the person's own store too; `session`: one has just begun or ended."""
@@ -231,9 +227,7 @@ class App(Value):
 
         for one in (store, own_store(store)):
             if one is not None and is_due(one, session=session):
-                from gitmem.store.findings import start
-
-                start(one, "sync", "--background")
+                one.start("sync", "--background")
 
     def answer(
         self,
@@ -370,7 +364,7 @@ class _Harmless:
 
 def now() -> datetime:
     """Return the time in this machine's time zone."""
-    from gitmem.platform.clock import UTC, datetime, local
+    from gitmem.platform.machine import UTC, datetime, local
 
     return local(datetime.now(UTC))
 

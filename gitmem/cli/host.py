@@ -14,7 +14,7 @@ from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host
 from gitmem.hosts.install import Manifest, SettingsChange, Shipped, plan_edits, plan_whole
 from gitmem.hosts.script import content, is_there
 from gitmem.hosts.settings import ALLOW, COMMANDS, SKILL, Edit
-from gitmem.platform.programs import SCRIPTS_TOO, find_program
+from gitmem.platform.machine import SCRIPTS_TOO, find_program
 from gitmem.store.locate import HOME_HOSTS, find_project, user_store
 from gitmem.sync.remotes import check_hosts_untracked
 from gitmem.text.terminal import plain

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 
-from gitmem.platform.clock import UTC, date, datetime
+from gitmem.platform.machine import UTC, date, datetime
 from gitmem.text.sentences import newline_of
 from gitmem.values import Value
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from gitmem.document.ids import ID_FORM, is_id, tail_of
-from gitmem.platform.clock import datetime
+from gitmem.platform.machine import datetime
 from gitmem.values import Value
 
 CORE_DECISIONS = "Core Decisions"

@@ -16,7 +16,7 @@ from gitmem.facts.compare import candidates, rivals_of
 from gitmem.facts.fact import Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
 from gitmem.facts.validity import dispute, ended, in_force, revived, supersede
-from gitmem.platform.clock import datetime, timedelta
+from gitmem.platform.machine import datetime, timedelta
 from gitmem.project.code import checked_out, cite
 from gitmem.project.state import project_code
 from gitmem.store.known_facts import known_facts

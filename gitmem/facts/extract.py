@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from gitmem.document.ids import is_timed, milliseconds_of
 from gitmem.facts.compare import contradict, says_the_same, stems_of
 from gitmem.facts.fact import Fact, FactKind
-from gitmem.platform.clock import datetime, timedelta
+from gitmem.platform.machine import datetime, timedelta
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.outcome import is_resolved
 from gitmem.sessions.turns import Turn, human_text, is_restated

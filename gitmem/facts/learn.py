@@ -31,7 +31,7 @@ from gitmem.facts.extract import (
 )
 from gitmem.facts.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.facts.validity import ended, supersede
-from gitmem.platform.clock import UTC, Context, datetime, timedelta
+from gitmem.platform.machine import UTC, Context, datetime, timedelta
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.project.state import ProjectCode, project_code
 from gitmem.sessions.entries import relative_files

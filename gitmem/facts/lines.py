@@ -28,7 +28,7 @@ from gitmem.document.ids import ID_FORM, is_fact_id, tail_of
 from gitmem.facts import validity
 from gitmem.facts.fact import Fact, FactKind, fact_id
 from gitmem.facts.validity import FactPlace, Standing, Status, what_holds
-from gitmem.platform.clock import datetime
+from gitmem.platform.machine import datetime
 from gitmem.values import Value
 
 SHORTEST = 12  # characters of a statement that is known by its words alone

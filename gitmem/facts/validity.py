@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from gitmem.document.message import one_line
 from gitmem.facts.fact import BINDING, MAX_DESCRIPTION, Fact, FactKind, FactStatus, fact_keywords
-from gitmem.platform.clock import datetime
+from gitmem.platform.machine import datetime
 from gitmem.values import Value
 
 

@@ -16,7 +16,7 @@ from gitmem.errors import NotSavedError, RefusedError
 from gitmem.git.objects import blob_id
 from gitmem.git.process import Dialogue, Git, failure
 from gitmem.git.repository import lock_in_the_way
-from gitmem.platform.clock import datetime
+from gitmem.platform.machine import datetime
 from gitmem.platform.spawn import Child
 from gitmem.values import Value
 

@@ -26,7 +26,7 @@ from enum import Enum
 from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.process import Git
 from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind, common_dir_of
-from gitmem.platform.programs import is_running, namespace, start_time
+from gitmem.platform.machine import is_running, namespace, start_time
 from gitmem.values import Value
 
 if sys.platform == "win32":

@@ -19,7 +19,7 @@ from functools import cache
 
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.repository import common_dir_of
-from gitmem.platform.programs import find_program, resource, with_absolute
+from gitmem.platform.machine import find_program, resource, with_absolute
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.platform.spawn import Child, ExpiredError
 from gitmem.text.data import table

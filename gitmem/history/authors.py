@@ -18,7 +18,6 @@ from gitmem.document.ids import ID_FORM, MEMORY
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
 from gitmem.platform.safe_open import read_regular, read_text, replace_file
-from gitmem.store.findings import start
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
@@ -190,7 +189,7 @@ def _index(store: Store, seconds: float) -> tuple[bytes, bool]:
         if seconds < _SECONDS:
             with contextlib.suppress(OSError):
                 replace_file(os.path.join(store.private, _ASKED), b"")
-            start(store, "reindex", "--background")
+            store.start("reindex", "--background")
         return partial
     with contextlib.suppress(OSError):
         replace_file(path, new)

@@ -59,7 +59,7 @@ def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
 def is_told(day: str, there: Collection[str]) -> bool:
     """Return whether the document of a day's week or month is there."""
     from gitmem.archives.plans import holders_of
-    from gitmem.platform.clock import date
+    from gitmem.platform.machine import date
 
     try:
         return any(path in there for path in holders_of(date.fromisoformat(day)))
@@ -77,7 +77,7 @@ def drop_days(private: str) -> None:
 def week_name(day: str) -> str:
     """Return the ISO week of a day, `YYYY-Www`."""
     from gitmem.archives.plans import week_of
-    from gitmem.platform.clock import date
+    from gitmem.platform.machine import date
 
     return week_of(date.fromisoformat(day))
 

@@ -83,7 +83,7 @@ def script(program: str) -> bytes:
     """Return the script; `program` is the gitmem to start if the PATH has none, "" if unknown."""
     import shlex
 
-    from gitmem.platform.programs import read_resource
+    from gitmem.platform.machine import read_resource
 
     text = read_resource("hooks", SCRIPT).decode()
     return text.replace(_PROGRAM, f"gitmem_installed={shlex.quote(program)}").encode("utf-8", "surrogateescape")

@@ -19,7 +19,7 @@ from functools import cache
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.json_settings import Emptied, SettingsError
 from gitmem.hosts.settings import COMMANDS, HOOKS, SKILL, Edit
-from gitmem.platform.programs import resource
+from gitmem.platform.machine import resource
 from gitmem.platform.safe_open import read_json, read_regular, replace_file
 from gitmem.values import Value
 

@@ -19,7 +19,7 @@ from gitmem.errors import RefusedError
 from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, is_current, script, script_path
 from gitmem.hosts.install import SettingsChange, Shipped, carry_out, is_present, plan_whole
 from gitmem.hosts.settings import HOOKS, Edit
-from gitmem.platform.programs import find_program, own_command
+from gitmem.platform.machine import find_program, own_command
 from gitmem.platform.safe_open import read_json, read_small
 
 

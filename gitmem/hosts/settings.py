@@ -31,7 +31,7 @@ from gitmem.hosts.json_settings import (
     without_empty,
     without_member,
 )
-from gitmem.platform.programs import read_resource
+from gitmem.platform.machine import read_resource
 from gitmem.values import Value
 
 HOOKS, MCP, SKILL, COMMANDS, SUMMARIES = "hooks", "mcp", "skill", "commands", "summaries"

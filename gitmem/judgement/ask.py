@@ -36,7 +36,7 @@ from gitmem.llm.protocol import (
     make_model,
     parse_reply,
 )
-from gitmem.platform.programs import read_resource
+from gitmem.platform.machine import read_resource
 from gitmem.redact.redact import redact
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.text.stems import estimate_tokens

@@ -16,7 +16,7 @@ from gitmem.document.message import Message, Op, Trailer, link, one_line, sessio
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.compare import overlap, stems_of
 from gitmem.facts.fact import hashed_id
-from gitmem.platform.clock import UTC, datetime
+from gitmem.platform.machine import UTC, datetime
 from gitmem.sessions.exchange import Exchange, exchanges_in
 from gitmem.sessions.exchanges import find_session_file, with_links
 from gitmem.sessions.turns import Turn

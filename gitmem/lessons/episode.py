@@ -15,7 +15,7 @@ from gitmem.document.document import Document, as_line, as_moment, as_texts, flo
 from gitmem.document.ids import do_meet, file_name_of, id_in, kind_id, tail_of
 from gitmem.lessons.error import MATCH, ErrorSignature, fields_of, likeness, read_error, signature
 from gitmem.lessons.usage_log import Count
-from gitmem.platform.clock import UTC, datetime
+from gitmem.platform.machine import UTC, datetime
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType
 from gitmem.values import Value

@@ -11,7 +11,7 @@ from itertools import chain
 from gitmem.document.document import Document, as_line, as_moment, as_texts, flow, plain_value
 from gitmem.document.ids import BUGS, file_name_of, kind_id
 from gitmem.lessons.error import ErrorSignature, fields_of, signature
-from gitmem.platform.clock import UTC, datetime
+from gitmem.platform.machine import UTC, datetime
 from gitmem.sessions.events import is_place
 from gitmem.values import Value
 

@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
-from gitmem.platform.clock import datetime, timedelta
+from gitmem.platform.machine import datetime, timedelta
 from gitmem.text.stems import estimate_tokens
 from gitmem.values import Value
 

@@ -35,7 +35,7 @@ from gitmem.llm.protocol import (
     counted,
     field,
 )
-from gitmem.platform.programs import SCRIPTS_TOO, find_program
+from gitmem.platform.machine import SCRIPTS_TOO, find_program
 from gitmem.text.terminal import plain
 
 GUARD = {"GITMEM_HOOKS": "off"}

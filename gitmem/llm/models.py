@@ -35,7 +35,7 @@ from gitmem.llm.protocol import (
     counted,
     field,
 )
-from gitmem.platform.programs import install_command
+from gitmem.platform.machine import install_command
 from gitmem.text.data import table
 from gitmem.text.stems import estimate_tokens
 

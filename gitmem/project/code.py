@@ -21,7 +21,7 @@ from gitmem.facts.validity import FactPlace, Ground
 from gitmem.git.objects import Info, Objects, blob_id, tree_changes
 from gitmem.git.process import filters_off
 from gitmem.git.repository import Layout, Repository, is_object_id, read_refs
-from gitmem.platform.clock import time_limit
+from gitmem.platform.machine import time_limit
 from gitmem.platform.safe_open import read_json, read_text, write_json
 from gitmem.project.state import COMMIT, LINE_BREAKS, SHORT, ProjectCode, is_file
 from gitmem.project.state import read_text as read_project_file

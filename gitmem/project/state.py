@@ -18,7 +18,7 @@ from gitmem.facts.fact import Fact
 from gitmem.git.process import Git, filters_off
 from gitmem.git.repository import common_dir_of, linked_git_dir
 from gitmem.git.trust import check_owner
-from gitmem.platform.clock import UTC, datetime
+from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import enter, read_open, split
 from gitmem.platform.spawn import Child, ExpiredError
 from gitmem.values import Value

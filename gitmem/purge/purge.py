@@ -19,7 +19,7 @@ from gitmem.git.packing import every_object
 from gitmem.git.repository import read_refs
 from gitmem.git.rewrite import Occurrences, Written, affected, contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
-from gitmem.platform.programs import read_resource
+from gitmem.platform.machine import read_resource
 from gitmem.purge.erase import AUTHOR, Erased, author_key, find_erased, session_key
 from gitmem.purge.marks import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
 from gitmem.purge.records import MOST_UNASKED, answer, followed_at, read_records, read_state, record_path

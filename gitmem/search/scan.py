@@ -23,7 +23,7 @@ import re
 import sys
 
 from gitmem.errors import GitmemError
-from gitmem.platform.programs import find_program
+from gitmem.platform.machine import find_program
 from gitmem.platform.safe_open import read_json, read_regular, write_json
 from gitmem.platform.spawn import Child, ExpiredError
 from gitmem.search.files import LINKED, FileVersion, is_searched, read_file, stat_file
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Protocol
 
-    from gitmem.platform.clock import Context
+    from gitmem.platform.machine import Context
     from gitmem.store.store import Store
 
     class Scanner(Protocol):

@@ -225,9 +225,7 @@ def _want_texts(store: Store) -> None:
         os.mkdir(os.path.join(store.private, TEXTS), 0o700)
     except OSError:
         return
-    from gitmem.store.findings import start
-
-    start(store, "reindex", "--background")
+    store.start("reindex", "--background")
 
 
 def renew_texts(store: Store) -> None:

@@ -30,7 +30,7 @@ from gitmem.values import Value
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from gitmem.platform.clock import Context
+    from gitmem.platform.machine import Context
     from gitmem.search.hits import Hit
     from gitmem.search.query import Query
     from gitmem.search.rank import Ranked

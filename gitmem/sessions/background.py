@@ -12,7 +12,7 @@ import time
 from functools import partial
 
 from gitmem.errors import GitmemError, UnreadableError
-from gitmem.platform.programs import is_running
+from gitmem.platform.machine import is_running
 from gitmem.platform.safe_open import read_text
 from gitmem.sessions.capture import Captured, capture, is_due
 from gitmem.sessions.exchange import file_name

@@ -11,7 +11,7 @@ from gitmem.document.ids import daily_path, scopes_in, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import UnreadableError
 from gitmem.hosts.host import file_of, find_host, read_transcript, writer
-from gitmem.platform.clock import local
+from gitmem.platform.machine import local
 from gitmem.platform.safe_open import open_regular
 from gitmem.sessions.capture import BATCH_BYTES, Captured, capture_turn, save_entries
 from gitmem.sessions.entries import Placed, cue_entries

@@ -15,7 +15,7 @@ from gitmem.document.document import flow
 from gitmem.document.entry import Entry, clean_text, find_entries
 from gitmem.document.ids import slug
 from gitmem.errors import RefusedError
-from gitmem.platform.clock import UTC
+from gitmem.platform.machine import UTC
 from gitmem.sessions.outcome import Outcome
 from gitmem.text.sentences import is_korean
 from gitmem.values import Value

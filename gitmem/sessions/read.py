@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from gitmem.hosts.host import find_host, name_of, read_payload, read_records
-from gitmem.platform.clock import timedelta
-from gitmem.platform.programs import is_running
+from gitmem.platform.machine import is_running, timedelta
 from gitmem.platform.safe_open import read_end, read_small
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.turns import BOOT_FILES, Turn, content_lines, fold
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import TypeVar
 
-    from gitmem.platform.clock import Context
+    from gitmem.platform.machine import Context
     from gitmem.store.spool import Delivered
     from gitmem.store.store import Store
 

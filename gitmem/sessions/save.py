@@ -23,7 +23,7 @@ from gitmem.document.entry import (
 from gitmem.document.ids import MEMORY, TAIL_BYTES, daily_path, make_id, milliseconds_of, scope_tags, scopes_in
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
-from gitmem.platform.clock import UTC, datetime, timedelta
+from gitmem.platform.machine import UTC, datetime, timedelta
 from gitmem.store.transact import transact
 from gitmem.values import Value
 

@@ -12,7 +12,7 @@ from gitmem.facts.fact import BINDING, Fact, FactKind
 from gitmem.facts.lines import Marks, marks_of, normalized
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
-from gitmem.platform.clock import datetime
+from gitmem.platform.machine import datetime
 from gitmem.store.headers import Bounds, never
 from gitmem.store.known_facts import fact_headers, fact_of, facts_of, place_marks
 from gitmem.store.locate import has_home_stores

@@ -15,7 +15,7 @@ from gitmem.document.entry import MemoryType
 from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
 from gitmem.facts.compare import contradict, says_the_same
-from gitmem.platform.clock import datetime
+from gitmem.platform.machine import datetime
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
 from gitmem.sessions.outcome import find_cues, only_reads, told_error, works_now

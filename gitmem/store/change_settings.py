@@ -18,7 +18,7 @@ from gitmem.document.ids import CONFIG
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.document.yaml import remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError, UsageError
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.platform.safe_open import read_small, replace_file
 from gitmem.store.settings import STORES, TRUST, is_inside_store, personal_folder, read_config, read_trust
 from gitmem.store.store import Store

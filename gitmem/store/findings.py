@@ -11,18 +11,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
 from enum import StrEnum
 
 from gitmem.errors import GitmemError
-from gitmem.platform.clock import local
-from gitmem.platform.programs import neutral_folder, own_command, with_absolute
+from gitmem.platform.machine import local
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import subprocess  # noqa: TID251  # a type
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from gitmem.store.store import Store
@@ -136,41 +133,6 @@ def _parse(line: bytes) -> LoggedFailure | None:
         return LoggedFailure(at, str(fields["command"]), str(fields["message"]), str(fields.get("traceback", "")))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-
-
-def start(store: Store, *command: str) -> None:
-    """Start `gitmem COMMAND` for a store, detached; ignore a failure to start it, and do nothing for one not accepted.
-
-    The command itself limits its time and sees to it that only one runs at a time on a store.
-    """
-    if not store.may_write():
-        return
-    with contextlib.suppress(OSError):
-        child = start_detached(store.context.environ, "-C", store.root, *command)
-        child.returncode = 0  # keeps Popen from warning that nobody waited for it
-
-
-def start_detached(environ: Mapping[str, str], *words: str) -> subprocess.Popen[bytes]:
-    """Start another gitmem with these words.
-
-    It gets no terminal and a session of its own, so neither Ctrl-C nor the caller's exit ends it. Its module and
-    program paths hold no file of the store (gitmem.platform.programs).
-    """
-    import subprocess  # noqa: TID251  # the only place besides git.process that starts processes
-
-    flags = 0
-    if sys.platform == "win32":
-        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
-    return subprocess.Popen(
-        own_command(*words),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=neutral_folder(),
-        env=with_absolute(environ, "PATH", "PYTHONPATH"),
-        start_new_session=os.name == "posix",
-        creationflags=flags,
-    )
 
 
 MAX_LOOSE = 2000

@@ -29,8 +29,7 @@ from gitmem.git.setup import (
 )
 from gitmem.git.trust import Signatures, ask_git, check_owner, is_linked
 from gitmem.merge.documents import MergeStatus, merge
-from gitmem.platform.clock import Context
-from gitmem.platform.programs import read_resource
+from gitmem.platform.machine import Context, read_resource
 from gitmem.platform.safe_open import read_small, read_text
 from gitmem.store.locate import (
     HOME_HOSTS,
@@ -59,7 +58,7 @@ ATTRIBUTE = b"*.md merge=gitmem"  # the line of .gitattributes for the driver
 _SECTION = "merge.gitmem"
 _NAME = "gitmem: entries by id, fields, sections, lines"
 # Git starts it at the top of the work tree, whose files must not be taken for a program or module
-# (gitmem.platform.programs): hence `cd /`.
+# (gitmem.platform.machine): hence `cd /`.
 _COMMAND = '(d=$PWD && cd / && gitmem -C "$d" merge-driver %O %A %B %P) || git merge-file --marker-size=%L %A %O %B'
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from gitmem.document.ids import MEMORY, SHORT_LENGTH, do_meet, id_in, is_id
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
-from gitmem.platform.clock import datetime
+from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.store.headers import KNOWN_FOLDER, Bounds, Header, cached_lines, headers_in, read_headers
 from gitmem.values import Value

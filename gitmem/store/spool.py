@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Iterator
 
 from gitmem.errors import RefusedError
-from gitmem.platform.clock import UTC, datetime, local
+from gitmem.platform.machine import UTC, datetime, local
 from gitmem.platform.safe_open import CREATE, READ
 from gitmem.store.locate import HOME_HOSTS, user_store
 from gitmem.values import Value

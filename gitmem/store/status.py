@@ -20,7 +20,7 @@ from gitmem.facts.validity import what_holds
 from gitmem.git.log import Commit, EarlyLog, newest_with
 from gitmem.git.packing import tracked_files
 from gitmem.history.review import ToReview
-from gitmem.platform.clock import local
+from gitmem.platform.machine import local
 from gitmem.store.doctor import CHECKS, OPENED, Check
 from gitmem.store.document_checks import AT_ONCE, attributes_finding, look, read_or_none, tip_of
 from gitmem.store.findings import Finding, Level, bytes_below, examine

@@ -10,6 +10,7 @@ from functools import cached_property
 from gitmem.document.ids import FORMAT, LONGEST_SCOPE, TEMPORARY, is_within, scope_name
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError
 from gitmem.git.repository import Repository, is_object_id
+from gitmem.platform.machine import install_command, start_detached
 from gitmem.platform.safe_open import read_small, read_text
 from gitmem.store.locate import PRIVATE_FOLDER, PRIVATE_SUFFIX, Acceptance, checked_layout, is_store, user_store
 from gitmem.store.settings import read_config
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gitmem.git.lock import Lock, LockKind
     from gitmem.git.trust import IdentityLookup
     from gitmem.git.worktree import WorkTree
-    from gitmem.platform.clock import Context
+    from gitmem.platform.machine import Context
     from gitmem.project.state import ProjectCode
 
 
@@ -200,6 +201,16 @@ class Store:
         """The commit that the memory branch points to, None if it has none yet."""
         return self.repository.tip(self.repository.branch())
 
+    def start(self, *command: str) -> None:
+        """Start `gitmem COMMAND` for this store, detached, if it may be written to; ignore a failure to start it.
+
+        The command itself limits its time and sees to it that only one runs at a time on a store.
+        """
+        if self.may_write():
+            with contextlib.suppress(OSError):
+                child = start_detached(self.context.environ, "-C", self.root, *command)
+                child.returncode = 0  # keeps Popen from warning that nobody waited for it
+
     def lock(self, purpose: str) -> Lock:
         """Return the store's lock, not acquired yet."""
         from gitmem.git.lock import LockKind, choose_kind, open_lock
@@ -306,8 +317,6 @@ class Store:
         """Raise StoreFormatError if this `FORMAT.md` names a version that this gitmem does not know."""
         version = format_version(document)
         if version not in {None, FORMAT_VERSION}:
-            from gitmem.platform.programs import install_command
-
             raise StoreFormatError(
                 f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
                 f"Nothing was touched. Upgrade gitmem: {install_command()}",

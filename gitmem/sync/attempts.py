@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.platform.clock import datetime
+from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.values import Value
 

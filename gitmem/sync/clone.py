@@ -30,8 +30,7 @@ from gitmem.git.packing import is_bundle, is_whole, write_bundle
 from gitmem.git.remote import Connection, Remote, check_url
 from gitmem.git.repository import move_ref
 from gitmem.git.setup import check_out, make_root
-from gitmem.platform.clock import Context
-from gitmem.platform.programs import is_running
+from gitmem.platform.machine import Context, is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.purge.rewrite import check_history, clean_incoming, sweep
 from gitmem.search.files import list_files

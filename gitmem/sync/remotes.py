@@ -20,7 +20,7 @@ from gitmem.git.objects import PathChange, most_files
 from gitmem.git.process import Git
 from gitmem.git.remote import Remote, check_url, is_ssh
 from gitmem.git.repository import MEMORY_BRANCH, Repository, find_layout, move_ref, read_refs, run_past_lock
-from gitmem.platform.programs import install_command
+from gitmem.platform.machine import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES, read_text
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store

@@ -15,7 +15,6 @@ from gitmem.search.files import TRANSCRIPTS, list_files
 from gitmem.search.filters import excluded
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
 from gitmem.search.units import ENTRY, HEADING, Units
-from gitmem.store.findings import start
 from gitmem.vectors.cache import Cache, is_comparable, is_news, safe_text
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -193,13 +192,13 @@ class Embedding:
             self.problem = MISSING
             # The first search with this model starts it; later each commit does.
             if is_news(self._store.private, "start", cache.stem):
-                start(self._store, "reindex", "--background")
+                self._store.start("reindex", "--background")
             return None
         if dimensions != len(vector):
             self.problem = f"{self._embedder.name} gives vectors of another dimension now: 'gitmem reindex --afresh'."
             return None
         if not is_comparable(number, dimensions):
-            from gitmem.platform.programs import install_command
+            from gitmem.platform.machine import install_command
 
             much = f"{number:,} vectors take too long to compare without numpy"
             self.problem = f"{much}, which the extra 'local' brings: {install_command('local')}"

@@ -24,7 +24,7 @@ from gitmem.errors import GitmemError, NotFoundError, RefusedError, UnreadableEr
 from gitmem.history.records import read_records, resolve
 from gitmem.platform import loopback
 from gitmem.platform.loopback import header, hosts, make_token, same
-from gitmem.platform.programs import read_resource
+from gitmem.platform.machine import read_resource
 from gitmem.store.known_facts import standing_of
 from gitmem.store.locate import known_stores
 from gitmem.store.spool import HookSpool

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from gitmem.document.ids import short_session
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.platform.programs import read_resource, resource
+from gitmem.platform.machine import read_resource, resource
 from gitmem.store.store import Store
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.stems import hangul_stem, literal_of, stem, stop_words

@@ -23,7 +23,7 @@ from gitmem.history.origin import SessionSummary
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.lessons.concepts import Concept
-from gitmem.platform.clock import local
+from gitmem.platform.machine import local
 from gitmem.store.known_facts import known_facts, known_marks, standing_of
 from gitmem.store.locate import PRIVATE_SUFFIX, STORE_FOLDER
 from gitmem.store.store import Store

@@ -17,7 +17,7 @@ from gitmem.document.entry import (
     render_entry,
 )
 from gitmem.document.ids import ALPHABET, LENGTH
-from gitmem.platform.clock import datetime
+from gitmem.platform.machine import datetime
 
 FORMAT = Path(__file__).parents[2] / "docs" / "format.md"
 ID = "1ksd9q2x0m3v8t5w7zab"

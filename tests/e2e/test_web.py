@@ -18,7 +18,7 @@ from gitmem.document.ids import make_id
 from gitmem.facts.edit import pin
 from gitmem.hosts.host import command
 from gitmem.lessons.usage_log import GivenText, record
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.end import replay
 from gitmem.sessions.save import save
 from gitmem.store.known_facts import known_facts

@@ -13,7 +13,7 @@ from gitmem.facts.fact import Fact
 from gitmem.facts.learn import learn
 from gitmem.facts.validity import in_force
 from gitmem.git.remote import Connection
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.sessions.turns import Turn
 from gitmem.store.known_facts import known_facts

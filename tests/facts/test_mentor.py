@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.facts.learn import learn
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.turns import Turn
 from gitmem.store.store import Store
 from tests.desk import Clock

@@ -22,7 +22,7 @@ import pytest
 
 from gitmem.cli.app import now
 from gitmem.document.entry import find_entries
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from tests.cli.commands.project import Runner
 from tests.copies import accept
 from tests.own_settings import own_file

@@ -14,7 +14,7 @@ from gitmem.errors import NotFoundError
 from gitmem.git.log import show
 from gitmem.history.origin import blame, entry_origin, find_entry
 from gitmem.history.records import difference, parse_date, records, resolve, rotations
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store

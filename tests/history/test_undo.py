@@ -12,7 +12,7 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.process import Git
 from gitmem.history.undo import undo
 from gitmem.history.undo_plan import undone_commits
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
 from tests.boxes import Box

@@ -8,7 +8,7 @@ import pytest
 from gitmem.lessons.episode import read_episode
 from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.outcome_counts import judge
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.end import replay
 from gitmem.store.init import Place
 from gitmem.store.store import Store

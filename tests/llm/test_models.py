@@ -207,7 +207,7 @@ def shelf_of_two(home, environ, tmp_path):
     """Give a search over two documents in English, with the local model."""
     from datetime import UTC, datetime
 
-    from gitmem.platform.clock import Context
+    from gitmem.platform.machine import Context
     from gitmem.search.engine import answer
     from gitmem.store.init import Place, init_store
     from gitmem.vectors.cache import fill

@@ -14,7 +14,7 @@ from mcp import Client
 from gitmem.mcp.server import DocumentServer, make_server
 from gitmem.mcp.tools import Call
 from gitmem.mcp.tools import ServedMemory as Served
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 from tests.copies import StoreCopies
 

@@ -21,9 +21,7 @@ from gitmem.git.process import Git, clean_environment
 from gitmem.hosts.host import command, script, script_path
 from gitmem.llm.agents import AgentModel
 from gitmem.llm.protocol import ProviderError
-from gitmem.platform.clock import Context
-from gitmem.platform.programs import find_program, neutral_folder, own_command, with_absolute
-from gitmem.store.findings import start
+from gitmem.platform.machine import Context, find_program, neutral_folder, own_command, with_absolute
 from gitmem.store.store import Store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts stand in for programs")
@@ -123,7 +121,7 @@ def test_what_is_planted_leaves_a_mark(planted):
 def test_a_command_in_the_background(planted):
     planted.modules()
     context = planted.store.context._replace(environ=planted.bend())
-    start(Store(planted.store.root, context), "save", "from behind")
+    Store(planted.store.root, context).start("save", "from behind")
     assert planted.saved("from behind")
     assert planted.marks() == []
 
@@ -282,7 +280,7 @@ def test_the_own_command_needs_no_folder(tmp_path, environ):
 
 
 def test_the_own_command_is_as_closed_as_this_process():
-    say = "import sys; from gitmem.platform.programs import own_command; print(own_command()[1])"
+    say = "import sys; from gitmem.platform.machine import own_command; print(own_command()[1])"
     for given, flags in ((["-P"], "-P"), (["-I"], "-PEs"), (["-E"], "-PE")):
         said = subprocess.run([sys.executable, *given, "-c", say], cwd=ROOT, capture_output=True, check=True)
         assert said.stdout.decode().strip() == flags

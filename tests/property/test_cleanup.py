@@ -17,7 +17,7 @@ from gitmem.lessons.error import ErrorSignature
 from gitmem.lessons.learn import clean_up
 from gitmem.lessons.pattern import BugPattern, render_pattern
 from gitmem.lessons.usage_log import with_told
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType
 from gitmem.store.init import Place, init_store

@@ -25,7 +25,7 @@ from gitmem.cli.main import main
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import fold
 from gitmem.errors import ExitCode
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store import findings as background
 from tests.copies import USER, accept
 from tests.property.hostile import PLAIN, Hostile, Said, Step, Tree, hostile, purge_record

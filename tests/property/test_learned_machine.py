@@ -16,7 +16,7 @@ from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import total, with_told
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from gitmem.archives.rotate import check
 from gitmem.document.entry import MemoryType, Save, clean_text, find_entries
 from gitmem.document.ids import make_id
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.redact.redact import redact
 from gitmem.sessions.save import drain, save
 from gitmem.store.init import Place, init_store

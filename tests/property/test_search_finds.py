@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.lessons.prompt import plain_query
 from gitmem.mcp.reads import memory_search
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.search import scan as texts
 from gitmem.search.engine import answer
 from gitmem.search.query import fold

@@ -19,7 +19,7 @@ from gitmem.document.message import Message
 from gitmem.git.fast_import import Writer
 from gitmem.git.index import IndexUpdate
 from gitmem.git.worktree import WorkTree
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

@@ -10,7 +10,7 @@ import pytest
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.packing import every_object
 from gitmem.history.undo import undo
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.store.init import Place, init_store
 from gitmem.store.transcripts import put, read

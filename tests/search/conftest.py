@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit
 from gitmem.store.store import Store

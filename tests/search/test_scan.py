@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from gitmem.platform.programs import find_program
+from gitmem.platform.machine import find_program
 from gitmem.search.files import list_paths
 from gitmem.search.scan import (
     LONGEST_LINE,

@@ -118,7 +118,7 @@ def test_a_hostile_text_names_no_other_file(large):
 
 def test_a_prompt_in_a_large_store_has_its_texts_kept_once(shelf, monkeypatch):
     started = []
-    monkeypatch.setattr("gitmem.store.findings.start", lambda store, *command: started.append(command))
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda store, *command: started.append(command))
     monkeypatch.setattr(sources, "MANY_BYTES", 1_000)
     monkeypatch.setattr(sources, "FEW_FILES", 0)
     shelf.put("knowledge/a.md", "# A\n\nthe zebra\n" + "filler\n" * 200)

@@ -10,7 +10,7 @@ import pytest
 from gitmem.document.message import Message
 from gitmem.errors import UsageError
 from gitmem.facts.fact import FactKind, FactStatus, make_fact, render_fact
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.search.stores import ALL, find_stores, search_stores
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

@@ -12,7 +12,7 @@ import pytest
 
 from gitmem.errors import NotFoundError
 from gitmem.platform import safe_open
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.events import HookEvent, HookKind
 from gitmem.sessions.memory import (
     FOLDER,

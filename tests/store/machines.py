@@ -10,7 +10,7 @@ from typing import Self
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.git.remote import Connection
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept

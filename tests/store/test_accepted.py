@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import ExitCode, RefusedError
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.locate import Acceptance, NotAcceptedError
 from gitmem.store.store import Store

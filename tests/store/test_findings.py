@@ -11,9 +11,9 @@ import pytest
 
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
-from gitmem.store.findings import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, FailureLog, LoggedFailure, start
+from gitmem.store.findings import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, FailureLog, LoggedFailure
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import MAX_PACKS, Store
 from tests.own_settings import own_file
@@ -49,14 +49,14 @@ def open_store(folder: Path, environ: dict[str, str]):
 def test_a_command_is_started_and_let_go(project):
     folder, environ = project
     store = open_store(folder, environ)
-    start(store, "save", "from the background")
+    store.start("save", "from the background")
     assert until(lambda: "from the background" in (folder / ".gitmem" / "memory.md").read_text(encoding="utf-8"))
 
 
 def test_what_cannot_be_started_is_nobodys_failure(project, monkeypatch):
     folder, environ = project
     monkeypatch.setattr(sys, "executable", str(folder / "no python here"))
-    start(open_store(folder, environ), "status")
+    open_store(folder, environ).start("status")
     assert (folder / ".gitmem" / "memory.md").exists()
 
 

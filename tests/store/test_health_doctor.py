@@ -10,7 +10,7 @@ import pytest
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError, StoreFormatError
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.store import doctor
 from gitmem.store.doctor import CHECKS as QUICK

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
-from gitmem.platform.programs import read_resource
+from gitmem.platform.machine import read_resource
 from gitmem.store.init import Place, init_store, new_memory
 from gitmem.store.locate import find_project, find_store, home_store
 from gitmem.store.store import Store
@@ -282,7 +282,7 @@ KILLED = """
 import os, sys
 sys.path.insert(0, {root!r})
 from datetime import UTC, datetime
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 context = Context(os.environ, {home!r}, "box", lambda: datetime.now(UTC))
 print("ready", flush=True)

@@ -13,7 +13,7 @@ from gitmem.cli.app import now
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import BusyError, GitmemError
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.save import drain, save
 from gitmem.store.findings import is_due
 from gitmem.store.init import Place, init_store

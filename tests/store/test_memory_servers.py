@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.errors import GitmemError, UnreachableError
 from gitmem.git.remote import Connection
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.sync.remotes import add_remote, find_remote, remotes

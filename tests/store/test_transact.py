@@ -278,7 +278,7 @@ def test_processes_that_save_while_a_person_commits(box):
         f"sys.path.insert(0, {str(ROOT)!r})\n"
         "from datetime import datetime, UTC\n"
         "from gitmem.document.message import Message\n"
-        "from gitmem.platform.clock import Context\n"
+        "from gitmem.platform.machine import Context\n"
         "from gitmem.store.store import Store\n"
         "from gitmem.store.transact import transact\n"
         f"store = Store({str(box.root)!r}, Context(os.environ, os.environ['HOME'], 'box', lambda: datetime.now(UTC)))\n"

@@ -14,7 +14,7 @@ from gitmem.document.ids import check_path, make_id
 from gitmem.errors import BusyError, RefusedError, UnfinishedError
 from gitmem.git.packing import every_object
 from gitmem.git.trust import GITMEM
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.sessions.exchange import file_name
 from gitmem.sessions.save import save
@@ -292,7 +292,7 @@ def test_it_does_not_disturb_a_save_nor_an_edit_by_hand(store, git):
 RUN = """
 import os, sys
 from datetime import UTC, datetime
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 from gitmem.store.transcripts import put
 

@@ -13,7 +13,7 @@ from gitmem.document.ids import make_id
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.git.remote import Connection
 from gitmem.history.undo import undo
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import REF

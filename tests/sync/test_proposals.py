@@ -19,7 +19,7 @@ from gitmem.document.message import Message
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.git.remote import Connection
-from gitmem.platform.programs import read_resource
+from gitmem.platform.machine import read_resource
 from gitmem.store.transact import transact
 from gitmem.sync import proposals
 from gitmem.sync.proposals import CiFinding, examine, open_for_ci, propose, sarif

@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.config import EmbeddingConfig
 from gitmem.llm.protocol import make_embedder
-from gitmem.platform.programs import install_command
+from gitmem.platform.machine import install_command
 from gitmem.search.engine import answer
 from gitmem.vectors.cache import Filled, fill
 

@@ -19,7 +19,7 @@ from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.hosts.host import command
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import GivenText, ToldMends, record, record_mends
-from gitmem.platform.programs import resource
+from gitmem.platform.machine import resource
 from gitmem.search.stores import search_stores
 from gitmem.sessions.end import replay
 from gitmem.store.findings import FailureLog, LoggedFailure

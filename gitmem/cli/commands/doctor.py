@@ -12,7 +12,7 @@ from gitmem.hosts.host import NAMES, Host, find_host, script_path
 from gitmem.hosts.install import is_present
 from gitmem.hosts.script import has_current_script, hooked_file
 from gitmem.hosts.settings import HOOKS, MCP, Edit
-from gitmem.platform.programs import install_command
+from gitmem.platform.machine import install_command
 from gitmem.store.doctor import DEEP, FULL, OPENED
 from gitmem.store.findings import Finding, Level, examine
 from gitmem.sync.clone import check_opened

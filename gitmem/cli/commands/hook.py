@@ -177,7 +177,7 @@ def _joined(app: App, folder: str, owner: int) -> str | None:
 
     The clone goes on then, and this session is told with a prompt. Only a project that git knows gets a store unasked.
     """
-    from gitmem.store.findings import start_detached
+    from gitmem.platform.machine import start_detached
 
     start = folder if os.path.isabs(folder) else app.cwd
     if find_project(start, app.home()).common_dir is None:
@@ -395,7 +395,7 @@ def _adopt(store: Store, app: App) -> None:
 
 def _time_limit(seconds: float, say: Callable[[], None]) -> AbstractContextManager[None]:
     """Call `say` and end this process if the block takes longer than this many seconds."""
-    from gitmem.platform.clock import time_limit
+    from gitmem.platform.machine import time_limit
 
     def end() -> None:
         say()
@@ -438,9 +438,7 @@ def _hurried(app: App, root: str, folder: object) -> Store:
 
 
 def _settle_later(store: Store) -> None:
-    from gitmem.store.findings import start
-
-    start(store, "hook", "claude", "--drain")
+    store.start("hook", "claude", "--drain")
 
 
 def _log(app: App, message: str) -> None:

@@ -130,7 +130,7 @@ def _warn(app: App, parts: tuple[str, ...]) -> None:
             ("'gitmem' is not on your PATH: the hooks keep events, but only a gitmem that they find saves them.",)
         )
     if not has_sdk() and parts != (HOOKS,):
-        from gitmem.platform.programs import install_command
+        from gitmem.platform.machine import install_command
 
         needed = "The MCP server needs the official SDK, which is not installed."
         app.notices((f"{needed} Run: {install_command('mcp')}",))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitmem.cli.app import OWN, App
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
-from gitmem.platform.programs import install_command
+from gitmem.platform.machine import install_command
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:

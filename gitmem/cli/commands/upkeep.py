@@ -18,7 +18,7 @@ from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all
 from gitmem.llm.protocol import VARIABLE, choose, make_embedder
-from gitmem.platform.programs import lower_priority, read_resource
+from gitmem.platform.machine import lower_priority, read_resource
 from gitmem.search.sources import renew_texts
 from gitmem.store.findings import FailureLog, LoggedFailure, is_due
 from gitmem.store.maintenance import Maintenance, maintain

@@ -34,7 +34,7 @@ _EVENTS = (
 def _edits(place: InstallPlace) -> Items:
     from gitmem.hosts.install import Shipped, commands, skills
     from gitmem.hosts.settings import SUMMARIES, AllowEdit, HooksEdit, ServerEdit
-    from gitmem.platform.programs import read_resource
+    from gitmem.platform.machine import read_resource
 
     folder = os.path.dirname(settings_file(place))
     listing, where = servers_file(place)

@@ -24,7 +24,7 @@ _AMP_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop
 def _amp_edits(place: InstallPlace) -> Items:
     from gitmem.hosts.install import Shipped, skills
     from gitmem.hosts.settings import HOOKS, ServerEdit
-    from gitmem.platform.programs import read_resource
+    from gitmem.platform.machine import read_resource
 
     own = place.scope is Scope.USER
     folder = place.folder(os.path.join(".config", "amp") if own else ".amp")

@@ -30,7 +30,7 @@ _PARTS = """
 def _edits(name: str, place: InstallPlace) -> Items:
     from gitmem.hosts.install import Shipped, commands, skills
     from gitmem.hosts.settings import HOOKS, ServerEdit
-    from gitmem.platform.programs import read_resource
+    from gitmem.platform.machine import read_resource
 
     folder = os.path.join(place.project, f".{name}")
     settings = os.path.join(place.project, f"{name}.json")

@@ -31,7 +31,7 @@ _EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after
 def _edits(place: InstallPlace) -> Items:
     from gitmem.hosts.install import Shipped, skills
     from gitmem.hosts.settings import HOOKS, ServerEdit
-    from gitmem.platform.programs import read_resource
+    from gitmem.platform.machine import read_resource
 
     folder = place.folder(".pi" if place.scope is not Scope.USER else os.path.join(".pi", "agent"))
     server = place.server | {"exposure": "direct"}

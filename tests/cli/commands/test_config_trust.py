@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.cli.app import now
 from gitmem.config import rules
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from tests.cli.commands.project import Ran, Runner
 from tests.conftest import RunsGit
 from tests.copies import FolderCopies, accept

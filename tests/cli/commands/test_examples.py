@@ -15,8 +15,7 @@ import pytest
 from gitmem.cli.app import machine_name, now
 from gitmem.cli.commands import COMMANDS, PLUMBING, HelpAskedError
 from gitmem.cli.parser import parse
-from gitmem.platform.clock import Context
-from gitmem.platform.programs import resource
+from gitmem.platform.machine import Context, resource
 from tests.cli.commands.project import ROOT, SUMMARY
 from tests.copies import accept
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 from gitmem.lessons.error import ErrorSignature
 from gitmem.lessons.pattern import BugPattern, render_pattern
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 from gitmem.store.transcripts import put
 

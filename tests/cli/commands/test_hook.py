@@ -19,7 +19,7 @@ import pytest
 from gitmem.cli.app import App, now, real_app
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions import read as session_read
 from gitmem.sessions.exchange import split_fields
 from gitmem.store.findings import FailureLog
@@ -170,7 +170,7 @@ def test_every_recorded_payload(host, some, monkeypatch):
     """Each in a process of its own; in the fast suite in this one."""
     found = [*payloads_in(EVERY_EVENT), *payloads_of("claude"), *payloads_of("codex")]
     if some:
-        monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
+        monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
     found.sort(key=lambda payload: (name := payload["hook_event_name"]) in LAST and LAST.index(name) + 1)
     with ThreadPoolExecutor(1 if some else 2) as pool:
         deliver = (lambda data: host.told(hook_here(host, data))) if some else host.hook
@@ -200,7 +200,7 @@ def test_every_recorded_file_to_both_commands(host, monkeypatch, some):
     tip = host.git("for-each-ref", "refs/heads")
     assert json.loads(host.run("replay", "--json", *payloads, *found))["saved"] == 0
     assert host.git("for-each-ref", "refs/heads") == tip
-    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
     assert {host.hook(Path(path).read_bytes()) for path in found[:2]} == {""}
     assert {hook_here(host, Path(path).read_bytes()) for path in found} == {""}
     host.drain()
@@ -274,7 +274,7 @@ IN_A_PROCESS = ("nothing", "binary", "deep", "deep lists")  # those that might e
 @pytest.mark.parametrize("data", READABLE.values(), ids=READABLE)
 @pytest.mark.few(4)
 def test_what_can_be_read_is_kept(host, data, monkeypatch):
-    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
     assert hook_here(host, data) == ""
     hook_here(host, PAYLOAD.replace(b"UserPromptSubmit", b"Stop").replace(b'"prompt"', b'"last_assistant_message"'))
     host.drain()
@@ -356,7 +356,7 @@ def test_a_session_starts_with_what_earlier_ones_left(host, monkeypatch):
     host.turn("p-1", "CRLF 파서를 추가해줘", "파서가 이제 CRLF를 읽습니다.")
     host.deliver("SessionEnd", reason="other")
     host.drain()
-    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
     start = {"hook_event_name": "SessionStart", "session_id": "sess-2", "source": "startup", "cwd": str(host.project)}
     text = host.told(hook_here(host, json.dumps(start).encode()))
     assert "Use uv, not pnpm, 언제나" in text
@@ -392,7 +392,7 @@ def test_a_person_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeyp
     (host.private / "machine").rename(host.private / "of another machine")
     assert host.run("statusline", stdin=where, cwd=Path("/")) == ""  # it may have come with the project
     (host.private / "of another machine").rename(host.private / "machine")
-    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)  # the drain below does it
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)  # the drain below does it
     host.turn("p-1", "From now on we always use pytest, never unittest.", "Noted: pytest from now on.")
     host.deliver("SessionEnd", reason="other")
     host.drain()
@@ -546,7 +546,7 @@ def test_hostile_memory_cannot_end_its_fence(host):
 @pytest.mark.parametrize("cwd", ["/a\0b", "/no/such", "\ud800", "/" + "x" * 5_000, "relative", "", 7, None])
 def test_a_session_in_a_folder_of_any_name_is_answered(host, monkeypatch, cwd):
     host.here("save", "Use uv, not pnpm", "--type", "decision")
-    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
     payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": cwd, "transcript_path": "/a\0b"}
     assert "Use uv" in hook_here(host, json.dumps(payload | {"source": "resume"}).encode())
     assert FailureLog(str(host.private)).failures() == []

@@ -11,7 +11,7 @@ from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.cli.main import main
 from gitmem.hosts.host import NAMES, find_host
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.read import look
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -22,7 +22,7 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 @pytest.fixture
 def project(tmp_path, bare_git, monkeypatch):
-    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
     folder = tmp_path / "project"
     folder.mkdir()
     bare_git(folder, "init", "-q")

@@ -7,7 +7,7 @@ import pytest
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents.claude_code import HOST
 from gitmem.hosts.host import InstallPlace, Scope, shared_server
-from gitmem.platform.programs import install_command
+from gitmem.platform.machine import install_command
 from tests.cli.commands.project import Runner
 from tests.hooked import hooked_events
 

@@ -18,7 +18,7 @@ from tests.recorded import TRANSCRIPTS
 
 @pytest.fixture
 def project(tmp_path, bare_git, monkeypatch):
-    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
     folder = tmp_path / "project"
     folder.mkdir()
     bare_git(folder, "init", "-q")

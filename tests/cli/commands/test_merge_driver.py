@@ -8,7 +8,7 @@ import pytest
 
 from gitmem.cli.app import now
 from gitmem.errors import ExitCode
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from tests.cli.commands.project import ROOT, Ran
 from tests.copies import accept
 

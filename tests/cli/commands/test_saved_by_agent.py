@@ -9,7 +9,7 @@ from gitmem.cli.app import now
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import exchange_id
 from gitmem.mcp.tools import Call, memory_save
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import save_lessons
 from gitmem.sessions.read import PendingSession
@@ -36,7 +36,7 @@ class Agent(Runner):
 
 @pytest.fixture
 def desk(run, bare_git, initialize, monkeypatch):
-    monkeypatch.setattr("gitmem.store.findings.start", lambda *_: None)
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
     bare_git(run.cwd, "init", "-q")
     initialize(run.cwd)
     return Agent(run.cwd, run.environ)

@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.cli.app import App
 from gitmem.cli.main import main
-from gitmem.platform.programs import install_command
+from gitmem.platform.machine import install_command
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from gitmem.cli.commands.status import _weeks
 from gitmem.lessons.episode import Episode, episode_path, render_episode
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import GivenText, ToldMends, record, record_mends
-from gitmem.platform.clock import Context
+from gitmem.platform.machine import Context
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType
 from gitmem.store.store import Store

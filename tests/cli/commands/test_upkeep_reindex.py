@@ -17,8 +17,7 @@ def started(monkeypatch):
     """Give the commands that were started in the background, none of which is."""
     commands = []
     monkeypatch.setattr("gitmem.vectors.near.SECONDS", 20.0)  # a busy machine is no late provider
-    for module in ("gitmem.store.findings", "gitmem.vectors.near"):
-        monkeypatch.setattr(f"{module}.start", lambda store, *command: commands.append(command))
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda store, *command: commands.append(command))
     monkeypatch.setattr("gitmem.cli.commands.upkeep.lower_priority", lambda: None)  # of this process of tests
     return commands
 

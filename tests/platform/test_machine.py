@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.platform import programs as installed
-from gitmem.platform.programs import Installed, install_command, is_running, start_time
+from gitmem.platform import machine as installed
+from gitmem.platform.machine import Installed, install_command, is_running, start_time
 
 
 def test_a_process_that_runs_and_one_that_does_not():
@@ -30,7 +30,7 @@ def test_the_start_time_of_a_process_is_its_own():
 
 @pytest.mark.skipif(os.name != "posix", reason="priorities are POSIX's")
 def test_the_lowest_priority_counts_beside_other_sessions():
-    show = "import os; from gitmem.platform.programs import lower_priority; lower_priority(); print(os.nice(0))"
+    show = "import os; from gitmem.platform.machine import lower_priority; lower_priority(); print(os.nice(0))"
     show += "; print(open('/proc/self/autogroup').read()) if os.path.exists('/proc/self/autogroup') else None"
     command, root = [sys.executable, "-c", show], Path(__file__).parents[2]
     own = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True, start_new_session=True).stdout
