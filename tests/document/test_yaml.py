@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.document import yaml as outline
+from gitmem.document import yaml as module
 from gitmem.document.document import YamlTextError
-from gitmem.document.yaml import load_mapping, remove_value, set_value
+from gitmem.document.yaml import MAX_DEPTH, load_mapping, remove_value, set_value
 from gitmem.text.sentences import newline_of
 
 CONFIG = """\
@@ -43,18 +43,8 @@ def test_keys_are_the_words_that_stand_there():
     assert load_mapping(text) == {"on": 1, "2024": 2, "2026-03-01": 3, "null": 4, "1.10": {"yes": 5}}
 
 
-def test_a_key_that_is_an_alias_leaves_the_value_it_stands_for_alone():
-    assert load_mapping("a: &x 1\n*x : 2\n") == {"a": 1, "1": 2}
-
-
-def test_merged_keys_are_read():
-    assert load_mapping("base: &b {k: 1}\nm:\n  <<: *b\n  l: 2\n")["m"] == {"k": 1, "l": 2}
-
-
-def bomb(levels: int, width: int) -> str:
-    lines = ["a0: &a0 [x]"]
-    lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * width)}]" for level in range(1, levels)]
-    return "\n".join(lines)
+def test_a_merge_is_a_key_like_others():
+    assert load_mapping("m:\n  <<: {k: 1}\n  l: 2\n")["m"] == {"<<": {"k": 1}, "l": 2}
 
 
 @pytest.mark.parametrize(
@@ -70,9 +60,9 @@ def bomb(levels: int, width: int) -> str:
         ("a: [\n", "not valid YAML"),
         ("a: 1\n---\nb: 2\n", "not valid YAML"),
         ("a: \x00\n", "not valid YAML"),
-        ("a: *nowhere\n", "refers to no anchor"),
-        ("a: &a [*a]\n", "or to itself"),
-        ("a: &x 1\nb: &x 2\n", "the anchor &x is there twice"),
+        ("a: &x 1\nb: *x\n", "an alias, which is not read"),
+        ("a: &a [*a]\n", "an alias, which is not read"),
+        ("a: &x 1\nb: &x 2\n", "duplicate anchor"),
         ("[a]: 1\n", "where a key should"),
         ("a: \udc80\n", "UTF-8"),
         ("a: !!python/object/apply:os.getcwd []\n", "not valid YAML"),
@@ -86,9 +76,6 @@ def bomb(levels: int, width: int) -> str:
         pytest.param("[" * 60_000, "nest", id="flow lists"),
         pytest.param("- " * 30_000 + "a", "nest", id="block lists"),
         pytest.param("{a: " * 15_000, "nest", id="flow mappings"),
-        pytest.param(bomb(70, 1), "levels deep", id="chain of aliases"),
-        pytest.param(bomb(9, 9), "aliases expand", id="laughs"),
-        pytest.param(f"m:\n  <<: [&m {{a: 1, b: 2}}{', *m' * 16_000}]", "aliases expand", id="merges"),
     ],
 )
 def test_what_cannot_be_read_is_one_error_of_one_line(text, why):
@@ -100,7 +87,7 @@ def test_what_cannot_be_read_is_one_error_of_one_line(text, why):
 
 @pytest.mark.parametrize("extra", [0, 1])
 def test_the_deepest_text_that_is_read_and_the_first_that_is_not(extra):
-    deep = outline.MAX_DEPTH - 2 + extra  # the mapping and its value `x` are two more levels
+    deep = MAX_DEPTH - 2 + extra  # the mapping and its value `x` are two more levels
     text = f"a: {'[' * deep}x{']' * deep}"
     if not extra:
         assert load_mapping(text)
@@ -109,23 +96,17 @@ def test_the_deepest_text_that_is_read_and_the_first_that_is_not(extra):
         load_mapping(text)
 
 
-def test_a_few_aliases_are_no_bomb():
-    assert load_mapping(bomb(4, 4))["a1"] == [["x"]] * 4
-
-
 def test_without_libyaml_the_slow_loader_does_the_same(monkeypatch):
-    from gitmem.document import yaml as edit
-
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
-    edit._strict_loader.cache_clear()
+    module._strict_loader.cache_clear()
     try:
         assert (
-            set_value("\ufeffon: 1 # c\nb: {x: , y: 2}\n", ("b", "x"), "no") == '\ufeffon: 1 # c\nb: {x: "no" , y: 2}\n'
+            set_value("\ufeffon: 1 # c\nb: {x: , z: 2}\n", ("b", "x"), "no") == '\ufeffon: 1 # c\nb: {x: "no", z: 2}\n'
         )
         with pytest.raises(YamlTextError, match="levels deep"):
             load_mapping("[" * 3000)
     finally:
-        edit._strict_loader.cache_clear()
+        module._strict_loader.cache_clear()
 
 
 # Setting ------------------------------------------------------------------------------------------
@@ -138,7 +119,7 @@ def test_without_libyaml_the_slow_loader_does_the_same(monkeypatch):
         (("rotation", "carryover_tokens"), "1.10", "carryover_tokens: 2500", 'carryover_tokens: "1.10"'),
         (("rotation", "margin"), 0.05, "tokens: 2500\n", "tokens: 2500\n  margin: 0.05\n"),
         (("sync", "push"), False, "push: yes}", "push: false}"),
-        (("sync", "auto"), "no", "yes}", 'yes, auto: "no"}'),
+        (("sync", "auto"), "no", "push: yes}", 'push: true, auto: "no"}'),
         (("keep",), [], "keep:\n  - \"a: b\" # quoted\n  - 'it''s'\n", "keep: []\n"),
         (("note",), "one\n", "|\n  # not a comment\n\n  two\n", '"one\\n"\n'),
         (("rotation",), {"x": {"z": 1}}, CONFIG[CONFIG.index("  thresh") : CONFIG.index("\nsync")], "  x:\n    z: 1\n"),
@@ -179,17 +160,12 @@ def test_a_change_in_a_configuration_with_comments(path, value, old, new):
         ("a: !!str 1 # c\n", ("a",), 1, "a: 1 # c\n"),
         ("\"a\" : 'x'\n", ("a",), "z", '"a" : z\n'),
         ("? a\n: 1\n", ("a",), 2, "? a\n: 2\n"),
-        ("a: &x 1\nb: *x\n", ("b",), 2, "a: &x 1\nb: 2\n"),
-        ("a: &x 1\nb: *x\n", ("c",), 2, "a: &x 1\nb: *x\nc: 2\n"),
         ("a: &x\n  k: 1 # c\n# b\nb: 2\n", ("a",), 2, "a: 2 # c\n# b\nb: 2\n"),
         ("a: &x 1\nb: 2\n", ("a",), 2, "a: 2\nb: 2\n"),
-        ("a: [&x 1, *x]\n", ("b",), 2, "a: [&x 1, *x]\nb: 2\n"),
         ("m:\n  <<: {a: 1}\n  b: 2\n", ("m", "a"), 3, "m:\n  <<: {a: 1}\n  b: 2\n  a: 3\n"),
         ("{}", ("a",), {"b": []}, "{a: {b: []}}"),
-        ("{a: 1, }", ("b",), 2, "{a: 1, b: 2, }"),
-        ("{a: 1, b}", ("c",), 2, "{a: 1, b, c: 2}"),
-        ("{\n  a: 1 # one\n}\n", ("b",), 2, "{\n  a: 1, b: 2 # one\n}\n"),
-        ("{a:\n  1, b: 2}", ("a",), 3, "{a:\n  3, b: 2}"),
+        ("{a: 1, }", ("b",), 2, "{a: 1, b: 2}"),
+        ("{a: 1, b}", ("c",), 2, "{a: 1, b: null, c: 2}"),
         ("a: {b: {c: 1}}\n", ("a", "b", "c"), 2, "a: {b: {c: 2}}\n"),
         ("on: 1\n", ("on",), 2, "on: 2\n"),
     ],
@@ -233,12 +209,10 @@ def test_an_equal_value_of_another_type_is_a_change(text, value):
         ("a: 1\n", ("a",), datetime(2026, 1, 1, tzinfo=timezone(timedelta(seconds=30)))),
         ("a: [\n", ("b",), 1),
         ("a: 1\nb: 1\na: 2\n", ("b",), 2),
-        ("a: &x 1\nb: *x\n", ("a",), 2),
-        ("a: &x {k: 1}\nb: *x\n", ("a", "k"), 2),
-        ("a: &x {k: 1}\nb: *x\n", ("b", "k"), 2),
         ("a: |\n  no line end", ("b",), 2),
         ("? a\n", ("a",), 2),
         ("? a\n: 1\n", ("b",), 2),
+        ("{\n  a: 1 # one\n}\n", ("b",), 2),
     ],
 )
 def test_what_cannot_be_set_is_refused_not_guessed(text, path, value):
@@ -339,7 +313,6 @@ def test_a_named_time_zone_is_written_as_its_offset():
         ("a: {b: 1, c: 2, d: 3} # x\n", ("a", "d"), "a: {b: 1, c: 2} # x\n"),
         ("{a: 1}", ("a",), "{}"),
         ("\ufeffa: 1\nb: 2\n", ("b",), "\ufeffa: 1\n"),
-        ("a: &x 1\nb: *x\nc: 2\n", ("b",), "a: &x 1\nc: 2\n"),
         ("a: 1\n", ("z",), "a: 1\n"),
         ("a: 1\n", ("a", "z"), "a: 1\n"),
         ("", ("a", "z"), ""),
@@ -354,11 +327,6 @@ def test_removing(text, path, expected):
     [
         ("a: 1\n", ()),
         ("a: [\n", ("a",)),
-        ("a: &x 1\nb: *x\n", ("a",)),
-        ("a: &x {k: 1, l: 2}\nb: *x\n", ("b", "k")),
-        ("m:\n  <<: {a: 1}\n  b: 2\n", ("m", "a")),
-        ("m:\n  <<: {a: 1}\n  a: 2\n", ("m", "a")),
-        ("m:\n  <<: {n: {a: 1}}\n", ("m", "n", "a")),
         ("? a\n: 1\n", ("a",)),
         ("a: |\n  x\nb: 1\n  # swallowed\nc: 1\n", ("b",)),
     ],
