@@ -1,4 +1,4 @@
-"""What the files of older tools are, layout by layout: gitmem's seeds, jikime, memory-keeper, basic-memory (spec R10).
+"""What the files of older tools are, a row of a table for each: gitmem's seeds, jikime, memory-keeper, basic-memory.
 
 The seeds (`.claude/memory/`, `.crabshell/memory/`) have a rolling memory, rotated archives with a summary in JSON,
 `facts.json`, a person's notes on the project, and normalised transcripts. Jikime (`.jikime/memory/`) writes text as it
@@ -12,118 +12,151 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, date, datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, tzinfo
 
 from gitmem.archives.consolidation import period_document
 from gitmem.archives.plans import Limits, week_of
 from gitmem.archives.summary import Summary, from_json, render_document
 from gitmem.document.document import flow
-from gitmem.document.entry import (
-    TIMELINE,
-    Entry,
-    MemoryType,
-    clean_text,
-)
-from gitmem.document.ids import SUMMARIES, archive_path, make_id, monthly_path, session_path, slug, weekly_path
+from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
+from gitmem.document.ids import archive_path, make_id, monthly_path, session_path, slug, summary_path, weekly_path
+from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact, render_fact
 from gitmem.importers.plan import (
-    FACTS,
+    STAMP,
     ArchiveItem,
     FileItem,
     Found,
     Left,
     LogItem,
+    MemoryItem,
     MigrationPlan,
     SourceFile,
     SourceKind,
     TranscriptItem,
+    days_in,
     fields_of,
+    first_text,
     instant,
     item_key,
+    make_plan,
     moment_in,
-    plan_facts,
-    plan_files,
-    plan_memory,
     read_json,
-    stamp_of,
+    split_memory,
+    spoken,
     text_of,
+    texts_of,
 )
 from gitmem.sessions.transcript import MAX_LINE, objects
+from gitmem.values import Value
 
-SUMMARIZER = "memory-summarizer"  # the agent of the older tool
-_MEMORIES = ("memory.md", "logbook.md")
-_ARCHIVE = re.compile(r"(?:memory|logbook)[_.-].*\.md")
-_SUMMARY = ".summary.json"
-_TRANSCRIPT = re.compile(r"sessions/([^/]+?)(?:\.l1)?\.jsonl")
-_NOTES = ("project.md", "architecture.md", "conventions.md")
+_SUMMARIZER = "memory-summarizer"  # the agent of the older tool
 _INDEX = "memory-index.json"
-_DERIVED = {_INDEX: "gitmem derives it from history ('gitmem index')", ".rotation.lock": "it is a lock"}
+_UNKNOWN = "it is nothing gitmem knows"
 
 
-def plan_rotation_layout(files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
-    """Return the plan for a memory with rotated archives."""
-    by_path = {file.path: file for file in files}
-    return plan_files(by_path.values(), lambda file: _planned(file, by_path, limits))
+class _File(Value):
+    """A file that a row of the table is about: its layout, the match of its path, and the files beside it by path."""
+
+    kind: SourceKind
+    file: SourceFile
+    match: re.Match[str]
+    beside: Mapping[str, SourceFile]
+    limits: Limits
+
+    @property
+    def path(self) -> str:
+        return self.file.path
+
+    @property
+    def zone(self) -> tzinfo | None:
+        return self.file.modified.tzinfo
+
+    @property
+    def text(self) -> str:
+        return self.file.data.decode("utf-8-sig", "replace")
+
+    def key(self, *parts: str | bytes) -> str:
+        """Return the key of a part of the file, by default of all of it."""
+        return item_key(self.kind, self.path, *(parts or (self.file.data,)))
+
+    def when(self, name: str) -> datetime:
+        """Return the moment in a name, else that of the file."""
+        return moment_in(name, self.zone) or self.file.modified
+
+    def as_document(self, path: str, subject: str, *, when: datetime | None = None, data: bytes | None = None) -> Found:
+        """Yield the file as a document of this path, at its own time and with its own bytes unless others are given."""
+        content = self.file.data if data is None else data
+        yield FileItem(self.path, when or self.file.modified, self.key(), content, path, subject)
 
 
-def _planned(  # noqa: PLR0911
-    file: SourceFile, by_path: Mapping[str, SourceFile], limits: Limits
-) -> Found:
-    if file.path == FACTS:
-        return plan_facts(SourceKind.ROTATION, file)
-    if file.path.endswith(_SUMMARY):
-        return _lone_summary(file, by_path)
+def plan_layout(kind: SourceKind, files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
+    """Return the plan for the files of a tool's memory."""
+    beside = {file.path: file for file in files}
+    return make_plan(one for file in beside.values() for one in _planned(kind, file, beside, limits))
+
+
+def _planned(kind: SourceKind, file: SourceFile, beside: Mapping[str, SourceFile], limits: Limits) -> Found:
     if not file.data.strip():
-        return [], [Left(file.path, "it is empty")]
-    if file.path in _MEMORIES:
-        return plan_memory(SourceKind.ROTATION, file, limits), []
-    if _ARCHIVE.fullmatch(file.path):
-        return [_archive(file, by_path)], []
-    if session := _TRANSCRIPT.fullmatch(file.path):
-        return plan_transcript(SourceKind.ROTATION, file, session[1])
-    if file.path in _NOTES:
-        return [note(SourceKind.ROTATION, file)], []
-    return [], [Left(file.path, _DERIVED.get(file.path, "it is nothing gitmem knows"))]
+        yield Left(file.path, "it is empty")
+        return
+    for kinds, pattern, read in _ROWS:
+        if kind in kinds and (match := re.fullmatch(pattern, file.path, re.DOTALL)):
+            if isinstance(read, str):
+                yield Left(file.path, read)
+            else:
+                yield from read(_File(kind, file, match, beside, limits))
+            return
+    yield Left(file.path, _UNKNOWN)
 
 
-def _archive(file: SourceFile, by_path: Mapping[str, SourceFile]) -> ArchiveItem:
-    when = moment_in(file.path, file.modified.tzinfo) or _rotated_at(file, by_path) or file.modified
-    stamp = stamp_of(when)
+def _memory(one: _File) -> Found:
+    """Yield a rolling memory, after its parts where it is over the threshold (spec R10)."""
+    modified, today = one.file.modified, f"{one.file.modified:%Y-%m-%d}"
+    archives: list[ArchiveItem] = []
+    day = ""
+    for number, (last, data) in enumerate(split_memory(one.file.data, one.limits, today)):
+        day = max(day, last)  # names in order of the file, also of one that begins with its newest day
+        when = modified if day == today else one.when(day)  # the end of today may be in the future
+        archives.append(ArchiveItem(one.path, when, one.key("part", str(number), data), data))
+    whole = archives[0] if len(archives) == 1 else None
+    if whole is None:
+        yield from archives
+    newest = max((day for _, day in days_in(one.file.data)), default="")
+    yield MemoryItem(one.path, min(one.when(newest), modified), one.key(), one.file.data, whole)
+
+
+def _archive(one: _File) -> Found:
+    when = moment_in(one.path, one.zone) or _rotated_at(one) or one.file.modified
     summary = None
     with contextlib.suppress(KeyError, ValueError):
-        summary = _summary(by_path[file.path.removesuffix(".md") + _SUMMARY], archive_path(stamp))
-    key = item_key(SourceKind.ROTATION, file.path, file.data)
-    return ArchiveItem(file.path, when, key, stamp, file.data, summary)
+        summary = _summary(one.beside[one.path.removesuffix(".md") + ".summary.json"], archive_path(f"{when:{STAMP}}"))
+    yield ArchiveItem(one.path, when, one.key(), one.file.data, summary)
 
 
-def _rotated_at(file: SourceFile, by_path: Mapping[str, SourceFile]) -> datetime | None:
+def _rotated_at(one: _File) -> datetime | None:
     """Return the time in the index for an archive without a date in its name."""
     try:
-        index = fields_of(read_json(by_path[_INDEX].data))
+        listed = fields_of(read_json(one.beside[_INDEX].data)).get("rotatedFiles")
     except (KeyError, ValueError):
         return None
-    listed = index.get("rotatedFiles")
-    for one in listed if isinstance(listed, list) else ():
-        if text_of(fields_of(one).get("file")) == file.path:
-            return instant(text_of(fields_of(one).get("rotatedAt")), UTC)
-    return None
+    files = map(fields_of, listed if isinstance(listed, list) else ())
+    times = (text_of(file.get("rotatedAt")) for file in files if text_of(file.get("file")) == one.path)
+    return instant(next(times, ""), UTC)
 
 
-def _lone_summary(file: SourceFile, by_path: Mapping[str, SourceFile]) -> Found:
-    """Return the summary of an archive that is gone."""
-    archive = file.path.removesuffix(_SUMMARY) + ".md"
-    when = moment_in(file.path, file.modified.tzinfo) or file.modified
-    path = archive_path(stamp_of(when))
+def _summary_alone(one: _File) -> Found:
+    """Yield the summary of an archive that is gone."""
+    archive, when = f"{one.match[1]}.md", one.when(one.path)
+    path = archive_path(f"{when:{STAMP}}")
     try:
-        summary = _summary(file, path)
+        summary = _summary(one.file, path)
     except ValueError as error:
-        return [], [Left(file.path, f"it is no summary: {error}; gitmem makes one of the archive itself")]
-    if archive in by_path:
-        return [], []
-    name = path.rpartition("/")[2].removesuffix(".md")
-    key = item_key(SourceKind.ROTATION, file.path, file.data)
-    target = f"{SUMMARIES}/{name}.summary.md"
-    return [FileItem(file.path, when, key, target, render_document(summary, when), f"summary of {archive}")], []
+        yield Left(one.path, f"it is no summary: {error}; gitmem makes one of the archive itself")
+        return
+    if archive not in one.beside:
+        data = render_document(summary, when)
+        yield from one.as_document(summary_path(path), f"summary of {archive}", when=when, data=data)
 
 
 def _summary(file: SourceFile, archive: str) -> Summary:
@@ -133,53 +166,102 @@ def _summary(file: SourceFile, archive: str) -> Summary:
         ValueError: there is none; the message says why.
 
     """
-    summary = from_json(fields_of(read_json(file.data)), archive, SUMMARIZER)
+    summary = from_json(fields_of(read_json(file.data)), archive, _SUMMARIZER)
     if not (summary.overall_summary or summary.themes or summary.key_decisions or summary.issues):
         raise ValueError("it says nothing of an archive")
     return summary
 
 
-_DAY = re.compile(r"([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))\.md")
-_SESSION_SUMMARY = "Session Summary"
-_TITLES = (*(kind.label for kind in MemoryType), _SESSION_SUMMARY)
+_LISTS = {
+    "decisions": FactKind.DECISION,
+    "patterns": FactKind.PATTERN,
+    "issues": FactKind.ISSUE,
+    "rules": FactKind.RULE,
+    "solutions": FactKind.SOLUTION,
+    "coreLogic": FactKind.CORE_LOGIC,
+}
+_DERIVED = ("keywordsIndex", "keywords_index", "index", "concepts")
+_SAID = ("content", "description", "summary", "text", "decision", "pattern", "issue", "rule")
+_DATES = ("date", "created", "createdAt", "timestamp", "ts", "session")
+_MOST_KEYWORDS = 20
+
+
+def _facts(one: _File) -> Found:
+    """Yield the facts of a `facts.json` in both its shapes, and the parts that are left (spec V7).
+
+    The old shape has `decisions`, `patterns` and `issues`, the new one `rules`, `solutions` and `coreLogic`; a file may
+    have lists of both. The index of keywords beside them is derived and not read.
+    """
+    try:
+        given = fields_of(read_json(one.file.data))
+    except ValueError as error:
+        yield Left(one.path, str(error))
+        return
+    yield from [*_listed_facts(one, given)] or [Left(one.path, "it holds no facts")]
+
+
+def _listed_facts(one: _File, given: Mapping[str, object]) -> Found:
+    for name, listed in given.items():
+        if name in _LISTS and isinstance(listed, list):
+            for number, said in enumerate(listed, 1):
+                fact = _fact(one, _LISTS[name], fields_of(said) or {"content": said})
+                if fact is None:
+                    yield Left(one.path, f"number {number} of its {name} says nothing")
+                    continue
+                # The key is a digest of the text: equal facts of two files are one, a changed fact is new.
+                key, subject = one.key(fact.id), f"fact: {fact.description}"
+                yield FileItem(one.path, fact.created, key, render_fact(fact), fact.path, subject)
+        elif name not in _DERIVED and listed and isinstance(listed, list | dict):
+            yield Left(one.path, f"{name[:40]!r} is no list of facts that gitmem knows")
+
+
+def _fact(one: _File, kind: FactKind, given: Mapping[str, object]) -> Fact | None:
+    text = clean_text(first_text(given, *_SAID))
+    if not text:
+        return None
+    origin = {"tool": one.kind.value, "id": first_text(given, "id"), "session": first_text(given, "session")}
+    origin["exchange"] = first_text(given, "exchange", "exchangeId")
+    created = next(filter(None, (instant(first_text(given, name), one.zone) for name in _DATES)), one.file.modified)
+    sure = given.get("confidence")
+    is_sure = isinstance(sure, int | float) and not isinstance(sure, bool) and 0 <= sure <= 1
+    fact = make_fact(
+        kind,
+        text,
+        created,
+        origin={key: value for key, value in origin.items() if value},
+        confidence=float(str(sure)) if is_sure else None,
+        keywords=texts_of(given.get("keywords"))[:_MOST_KEYWORDS],
+        files=texts_of(given.get("files")),
+        sources=tuple(filter(None, (origin["session"],))),
+    )
+    more = {"Why": first_text(given, "reason"), "How": first_text(given, "details", "solution")}
+    more = {label: clean_text(said) for label, said in (more | {"Resolved": first_text(given, "resolution")}).items()}
+    if kind is FactKind.ISSUE and (more["Resolved"] or first_text(given, "status").casefold() == "resolved"):
+        fact = fact._replace(status=FactStatus.RESOLVED)
+    return fact._replace(text="\n\n".join([text, *(f"**{label}:** {said}" for label, said in more.items() if said)]))
+
+
+_TITLES = (*(kind.label for kind in MemoryType), "Session Summary")
 _HEADING = re.compile(rf"## (?P<title>{'|'.join(_TITLES)})\s*")
 _TIMED = re.compile(
     r"- \[(?P<time>(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])\] \*\*(?P<label>[^*\n]{1,60})\*\*: ?(?P<text>.*)"
 )
-_ITEM = re.compile(r"- (?P<text>.*)")
 
 
-def plan_jikime_file(file: SourceFile, limits: Limits) -> Found:
-    """Return the plan for a file of a memory in the layout of Jikime."""
-    if file.path == "track_buffer.jsonl":
-        return [], [Left(file.path, "it is a buffer of a session that is over")]
-    if not file.data.strip():
-        return [], [Left(file.path, "it is empty")]
-    if file.path.casefold() == "memory.md":
-        return plan_memory(SourceKind.JIKIME, file, limits), []
-    if day := _DAY.fullmatch(file.path):
-        log = _log(file, day[1])
-        return ([log], []) if log else ([], [Left(file.path, "its name is no day")])
-    if file.path.endswith(".md") and "/" not in file.path:
-        return [note(SourceKind.JIKIME, file)], []
-    return [], [Left(file.path, "it is nothing gitmem knows")]
-
-
-def _log(file: SourceFile, day: str) -> LogItem | None:
-    if moment_in(day, file.modified.tzinfo) is None:
-        return None
-    entries: list[tuple[str, Entry]] = []
-    prose: list[str] = []
-    for section, time, label, text in _items(file.data.decode("utf-8-sig", "replace"), prose):
-        said = clean_text(text)
-        if said:
-            at: datetime = moment_in(f"{day}_{time}", file.modified.tzinfo) or file.modified
-            digest = bytes.fromhex(item_key(SourceKind.JIKIME, day, time, label, said))
-            entries.append((section, Entry(make_id(int(at.timestamp() * 1000), digest), time, label, said)))
-    when = moment_in(f"{day}_{max((entry.time for _, entry in entries), default='23:59:59')}", file.modified.tzinfo)
+def _log(one: _File) -> Found:
+    """Yield a day's log of Jikime."""
+    day, entries, prose = one.match[1], list[tuple[str, Entry]](), list[str]()
+    if moment_in(day, one.zone) is None:
+        yield Left(one.path, "its name is no day")
+        return
+    for section, time, label, text in _items(one.text, prose):
+        if said := clean_text(text):
+            at = int(one.when(f"{day}_{time}").timestamp() * 1000)
+            digest = bytes.fromhex(item_key(one.kind, day, time, label, said))
+            entries.append((section, Entry(make_id(at, digest), time, label, said)))
+    when = one.when(f"{day}_{max((entry.time for _, entry in entries), default='23:59:59')}")
     rest = "\n".join(prose).strip("\n")
-    key = item_key(SourceKind.JIKIME, file.path, file.data)
-    return LogItem(file.path, when or file.modified, key, day, tuple(entries), f"{rest}\n" if rest.strip() else "")
+    yield LogItem(one.path, when, one.key(), day, tuple(entries), f"{rest}\n" if rest.strip() else "")
 
 
 def _items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
@@ -192,8 +274,8 @@ def _items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
     lines: list[str] = []
     for line in text.replace("\r\n", "\n").split("\n"):
         heading, timed = _HEADING.fullmatch(line), _TIMED.fullmatch(line)
-        item = _ITEM.fullmatch(line) if section and not timed else None
-        if not (heading or timed or item):
+        in_section = bool(section) and line.startswith("- ")
+        if not (heading or timed or in_section):
             if held:
                 lines.append(line)
             elif line.strip() and not re.fullmatch(r"# [0-9-]{10}\s*", line):
@@ -207,149 +289,139 @@ def _items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
         elif timed:
             section, time = "", timed["time"]
             held, lines = (TIMELINE, time, timed["label"].strip()), [timed["text"]]
-        elif item:
-            held, lines = (section, time, section), [item["text"]]
+        else:
+            held, lines = (section, time, section), [line[2:]]
     if held:
         yield (*held, "\n".join(lines))
 
 
-_SESSION = re.compile(r"sessions/([0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9]{4,6}[^/]*?)\.md")
-_RAW = re.compile(r"sessions/([^/]+)\.raw\.md")
-_WEEK = re.compile(r"sessions/(?:archive/)?week-(?:([0-9]{4})-)?W?([0-9]{1,2})\.md")
-_MONTH = re.compile(r"sessions/archive/([0-9]{4})-([0-9]{2})\.md")
-_WEEKS = 53
-
-
-def plan_keeper_file(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911  # one a kind of file
-    """Return the plan for a file of a project's memory in the layout of memory-keeper."""
-    if file.path == FACTS:
-        return plan_facts(SourceKind.KEEPER, file)
-    if file.path == "index.json":
-        return [], [Left(file.path, "an index of keywords is derived ('gitmem keywords')")]
-    if not file.data.strip():
-        return [], [Left(file.path, "it is empty")]
-    if file.path == "memory.md":
-        return plan_memory(SourceKind.KEEPER, file, limits), []
-    if raw := _RAW.fullmatch(file.path):
-        when = moment_in(raw[1], file.modified.tzinfo) or file.modified
-        text = clean_text(file.data.decode("utf-8-sig", "replace"))  # no JSON: a transcript with one line
-        line = {"at": when.isoformat(timespec="milliseconds"), "role": "summary", "text": text}
-        lines = (json.dumps(line, ensure_ascii=False),)
-        key = item_key(SourceKind.KEEPER, file.path, file.data)
-        return [TranscriptItem(file.path, when, key, f"{raw[1]} raw", lines)], []
-    if l1 := _TRANSCRIPT.fullmatch(file.path):
-        return plan_transcript(SourceKind.KEEPER, file, l1[1])
-    if session := _SESSION.fullmatch(file.path):
-        return [_session(file, session[1])], []
-    if period := _period(file):
-        return [period], []
-    return [], [Left(file.path, "it is nothing gitmem knows")]
-
-
-def _session(file: SourceFile, name: str) -> FileItem:
-    """Return the summary of a session as a document."""
-    when = moment_in(name, file.modified.tzinfo) or file.modified
-    session = slug(name) or "session"
-    path = session_path(stamp_of(when), session)
+def _session(one: _File) -> Found:
+    """Yield the summary of a session of memory-keeper as a document."""
+    name = one.match[1]
+    when = one.when(name)
+    stamp, session = f"{when:{STAMP}}", slug(name) or "session"
     head = [
         "---",
-        f"id: session-{stamp_of(when).replace('_', '-')}-{session}",
+        f"id: session-{stamp.replace('_', '-')}-{session}",
         "kind: session",
         f"created: {when.isoformat(timespec='seconds')}",
         f"session: {flow(name)}",
-        f"origin: {{tool: {SourceKind.KEEPER.value}}}",
+        f"origin: {{tool: {one.kind.value}}}",
         "---",
     ]
-    data = "\n".join([*head, ""]).encode() + file.data
-    return FileItem(file.path, when, item_key(SourceKind.KEEPER, file.path, file.data), path, data, f"session {name}")
+    data = "\n".join([*head, ""]).encode() + one.file.data
+    yield from one.as_document(session_path(stamp, session), f"session {name}", when=when, data=data)
 
 
-def _period(file: SourceFile) -> FileItem | None:
-    """Return a week or a month that an older tool consolidated; a week is taken to be of the year it was written in."""
-    if month := _MONTH.fullmatch(file.path):
-        name = f"{month[1]}-{month[2]}"
-        last = moment_in(f"{name}-28", file.modified.tzinfo)
-        path = monthly_path(name)
-    elif week := _WEEK.fullmatch(file.path):
-        year, number = int(week[1] or 0), int(week[2])
-        written = file.modified.date().isocalendar()
-        year = year or (written.year if number <= written.week else written.year - 1)
-        try:  # week 53 of a year without one counts as 52
-            weeks = date(year, 12, 28).isocalendar().week  # which is in the last
-            sunday = date.fromisocalendar(year, min(number, weeks) if number == _WEEKS else number, 7)
-        except ValueError:
-            return None
-        name = week_of(sunday)
-        last = moment_in(sunday.isoformat(), file.modified.tzinfo)
-        path = weekly_path(name)
-    else:
-        return None
+def _week(one: _File) -> Found:
+    """Yield a week that an older tool consolidated; it is taken to be of the year it was written in.
+
+    Week 53 of a year without one counts as 52.
+    """
+    written, number = one.file.modified.date().isocalendar(), int(one.match[2])
+    year = int(one.match[1] or 0) or (written.year if number <= written.week else written.year - 1)
+    sunday = None
+    for week in [53, 52] if number == 53 else [number]:  # noqa: PLR2004
+        with contextlib.suppress(ValueError):
+            sunday = sunday or date.fromisocalendar(year, week, 7)
+    if sunday is None:
+        yield Left(one.path, _UNKNOWN)
+        return
+    name = week_of(sunday)
+    yield from _period(one, f"week {name}", weekly_path(name), name, sunday.isoformat())
+
+
+def _month(one: _File) -> Found:
+    name = f"{one.match[1]}-{one.match[2]}"
+    yield from _period(one, f"month {name}", monthly_path(name), name, f"{name}-28")
+
+
+def _period(one: _File, subject: str, path: str, name: str, day: str) -> Found:
+    last = moment_in(day, one.zone)
     if last is None:
-        return None
-    data = period_document(name, file.data.decode("utf-8-sig", "surrogateescape"), SourceKind.KEEPER.value)
-    key = item_key(SourceKind.KEEPER, file.path, file.data)
-    return FileItem(file.path, last, key, path, data, f"{'month' if month else 'week'} {name}")
+        yield Left(one.path, _UNKNOWN)
+        return
+    data = period_document(name, one.file.data.decode("utf-8-sig", "surrogateescape"), one.kind.value)
+    yield from one.as_document(path, subject, when=last, data=data)
 
 
 _CREATED = re.compile(r"\A---\n(?:.*\n)*?(?:created|date): *[\"']?([^\"'\n]+)")
 
 
-def plan_basic_note(file: SourceFile, _: Limits) -> Found:
-    """Return the plan for a file of basic-memory: a note as it is, with the date that it or its file has."""
-    if not file.path.endswith(".md") or not file.data.strip():
-        return [], [Left(file.path, "it is no note")]
-    item = note(SourceKind.BASIC, file)
-    created = _CREATED.match(file.data.decode("utf-8-sig", "replace").replace("\r\n", "\n"))
-    when = instant(created[1].strip(), file.modified.tzinfo) if created else None
-    return [item._replace(when=when or item.when)], []
+def _note(one: _File) -> Found:
+    """Yield a person's own notes on a project as they are, with the date in them (basic-memory) or of the file."""
+    created = _CREATED.match(one.text.replace("\r\n", "\n")) if one.kind is SourceKind.BASIC else None
+    when = instant(created[1].strip(), one.zone) if created else None
+    name = slug(one.path.removesuffix(".md")) or "notes"
+    yield from one.as_document(f"knowledge/{name}.md", one.path, when=when)
 
 
-def note(kind: SourceKind, file: SourceFile) -> FileItem:
-    """Return a person's own notes on a project, as they are."""
-    name = slug(file.path.removesuffix(".md")) or "notes"
-    key = item_key(kind, file.path, file.data)
-    return FileItem(file.path, file.modified, key, f"knowledge/{name}.md", file.data, file.path)
+def _raw(one: _File) -> Found:
+    """Yield the raw text of a session of memory-keeper as a transcript of one line."""
+    when = one.when(one.match[1])
+    lines = (spoken(when, "summary", clean_text(one.text)),)
+    yield TranscriptItem(one.path, when, one.key(), f"{one.match[1]} raw", lines)
 
 
 _ROLES = ("user", "assistant", "summary")
+_TIMES = ("at", "ts", "timestamp")
 
 
-def plan_transcript(kind: SourceKind, file: SourceFile, name: str) -> Found:
-    """Return a normalised transcript (`ts`, `role`, `text` a line) as the branch l1 has one."""
-    last = moment_in(name, file.modified.tzinfo) or file.modified
+def _transcript(one: _File) -> Found:
+    """Yield a normalised transcript (`ts`, `role`, `text` a line) as the branch l1 has one."""
+    last = one.when(one.match[1])
     lines, unread, started = [], 0, None
-    for line in file.data.decode("utf-8-sig", "replace").split("\n"):
-        if not line.strip():
-            continue
+    for line in filter(str.strip, one.text.split("\n")):
         found = next(objects(line), None) if len(line) <= MAX_LINE else None
         if found is None:
             unread += 1
             continue
-        last = instant(_first(found, "at", "ts", "timestamp"), UTC) or last
+        last = instant(first_text(found, *_TIMES), UTC) or last
         started = started or last
-        lines.append(
-            json.dumps({"at": last.isoformat(timespec="milliseconds"), **_speech_of(found)}, ensure_ascii=False)
-        )
-    left = [Left(file.path, f"{unread} of its lines are no JSON")] if unread else []
-    if not lines or started is None:
-        return [], left or [Left(file.path, "it is empty")]
-    key = item_key(kind, file.path, file.data)
-    return [TranscriptItem(file.path, started, key, name, tuple(lines))], left
+        lines.append(spoken(last, *_speech_of(found)))
+    if unread:
+        yield Left(one.path, f"{unread} of its lines are no JSON")
+    if started:
+        yield TranscriptItem(one.path, started, one.key(), one.match[1], tuple(lines))
 
 
-def _speech_of(given: Mapping[str, object]) -> dict[str, object]:
+def _speech_of(given: Mapping[str, object]) -> tuple[str, str]:
     """Return the speaker and the text of a line of a transcript; of an unknown line, all of it."""
     message = fields_of(given.get("message"))
-    role = _first(given, "role", "type") or text_of(message.get("role"))
+    role = first_text(given, "role", "type") or first_text(message, "role")
     content = given.get("text") or given.get("content") or message.get("content")
     if isinstance(content, list):
         content = "\n".join(filter(None, (text_of(fields_of(one).get("text")) or text_of(one) for one in content)))
     text = clean_text(text_of(content))
     if text and role in _ROLES:
-        return {"role": role, "text": text}
-    rest = {key: value for key, value in given.items() if key not in ("at", "ts", "timestamp")}
-    return {"role": "summary", "text": json.dumps(rest, ensure_ascii=False)}
+        return role, text
+    rest = {key: value for key, value in given.items() if key not in _TIMES}
+    return "summary", json.dumps(rest, ensure_ascii=False)
 
 
-def _first(given: Mapping[str, object], *names: str) -> str:
-    return next(filter(None, (text_of(given.get(name)) for name in names)), "")
+_SEEDS = (SourceKind.ROTATION,)
+_KEEPER = (SourceKind.KEEPER,)
+_JIKIME = (SourceKind.JIKIME,)
+_NUMBER = "[0-9]{4}"
+# Of these tools, what a path is: the first row that fits reads it, or says why it is left.
+_ROWS: tuple[tuple[tuple[SourceKind, ...], str, Callable[[_File], Found] | str], ...] = (
+    ((*_SEEDS, *_KEEPER), r"facts\.json", _facts),
+    ((*_SEEDS, *_KEEPER), r"memory\.md", _memory),
+    ((*_SEEDS, *_KEEPER), r"sessions/([^/]+?)(?:\.l1)?\.jsonl", _transcript),
+    (_SEEDS, r"logbook\.md", _memory),
+    (_SEEDS, r"(.+)\.summary\.json", _summary_alone),
+    (_SEEDS, r"(?:memory|logbook)[_.-].*\.md", _archive),
+    (_SEEDS, r"(?:project|architecture|conventions)\.md", _note),
+    (_SEEDS, re.escape(_INDEX), "gitmem derives it from history ('gitmem index')"),
+    (_SEEDS, r"\.rotation\.lock", "it is a lock"),
+    (_KEEPER, r"index\.json", "an index of keywords is derived ('gitmem keywords')"),
+    (_KEEPER, r"sessions/([^/]+)\.raw\.md", _raw),
+    (_KEEPER, rf"sessions/({_NUMBER}-[0-9]{{2}}-[0-9]{{2}}_[0-9]{{4,6}}[^/]*?)\.md", _session),
+    (_KEEPER, rf"sessions/(?:archive/)?week-(?:({_NUMBER})-)?W?([0-9]{{1,2}})\.md", _week),
+    (_KEEPER, rf"sessions/archive/({_NUMBER})-([0-9]{{2}})\.md", _month),
+    (_JIKIME, r"track_buffer\.jsonl", "it is a buffer of a session that is over"),
+    (_JIKIME, r"(?i:memory)\.md", _memory),
+    (_JIKIME, rf"({_NUMBER}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))\.md", _log),
+    (_JIKIME, r"[^/]+\.md", _note),
+    ((SourceKind.BASIC,), r".*\.md", _note),
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from gitmem.archives.extractive import summarise
 from gitmem.archives.plans import Limits, plan_rotation
@@ -36,37 +36,29 @@ from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import is_fact_path
 from gitmem.history.undo_plan import commits_with
-from gitmem.importers.layouts import plan_basic_note, plan_jikime_file, plan_keeper_file, plan_rotation_layout
+from gitmem.importers.layouts import plan_layout
 from gitmem.importers.plan import (
+    STAMP,
     ArchiveItem,
     FileItem,
     Left,
     LogItem,
     MemoryItem,
     MigrationItem,
-    MigrationPlan,
-    SourceFile,
     SourceKind,
     TranscriptItem,
-    in_time_order,
+    begins_with_newest,
     item_key,
-    plan_files,
     reverse_days,
 )
-from gitmem.importers.read import Read, Source, plan_claude_mem, read_source
+from gitmem.importers.read import Source, plan_claude_mem, read_source
 from gitmem.sessions.save import day_log, memory_of, new_daily
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
 
-BATCH = 200  # items of one transaction
-BATCH_BYTES = 2_000_000  # of archives that may have to be summarized
-_READERS = {
-    SourceKind.KEEPER: plan_keeper_file,
-    SourceKind.JIKIME: plan_jikime_file,
-    SourceKind.BASIC: plan_basic_note,
-}
+BATCH = 50  # items of one transaction, which holds the store's lock for a few seconds at most
 _NOTES = "Notes"
 
 
@@ -104,44 +96,23 @@ def migrate(
         GitmemError: an item could not be committed; those before it are.
 
     """
-    zone = store.context.clock().tzinfo
+    zone, left = store.context.clock().tzinfo, list[Left]()
     if source.kind is SourceKind.CLAUDE_MEM:
-        read, plan = Read((), ()), plan_claude_mem(source.folder, source.project, zone)
+        plan = plan_claude_mem(source.folder, source.project, zone)
     else:
-        read = read_source(source.folder, zone)
-        plan = plan_layout(source.kind, read.files, _limits(store))
-    done = Migrated(source, session_of(source), (), 0, (*read.left, *plan.left), ())
+        files, left = read_source(source.folder, zone)
+        plan = plan_layout(source.kind, files, _limits(store))
+    done = Migrated(source, session_of(source), (), 0, (*left, *plan.left), ())
     items = [item for item in plan.items if not isinstance(item, TranscriptItem)]
-    ready = 0
-    for batch in [items] if dry_run else _batches(items):  # a dry run plans all items at once
+    size = len(items) or 1 if dry_run else BATCH  # a dry run plans all items at once
+    for first in range(0, len(items), size):
+        progress(first, len(plan.items))
+        done = _bring(store, done, items[first : first + size], dry_run=dry_run)
+    transcripts = [item for item in plan.items if isinstance(item, TranscriptItem)]
+    for ready, transcript in enumerate(transcripts, len(items)):
         progress(ready, len(plan.items))
-        done = _bring(store, done, batch, dry_run=dry_run)
-        ready += len(batch)
-    for number, transcript in enumerate(item for item in plan.items if isinstance(item, TranscriptItem)):
-        progress(ready + number, len(plan.items))
         done = _bring_transcript(store, done, transcript, dry_run=dry_run)
     return done
-
-
-def plan_layout(kind: SourceKind, files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
-    """Return the plan for the files of a tool's memory."""
-    if kind is SourceKind.ROTATION:
-        return plan_rotation_layout(files, limits)
-    return plan_files(files, lambda file: _READERS[kind](file, limits))
-
-
-def _batches(items: Sequence[MigrationItem]) -> Iterator[list[MigrationItem]]:
-    """Yield the items of one transaction, which holds the store's lock for a few seconds at most."""
-    batch: list[MigrationItem] = []
-    size = 0
-    for item in items:
-        size += len(item.data) if isinstance(item, ArchiveItem | MemoryItem | FileItem) else 0
-        if batch and (len(batch) >= BATCH or size > BATCH_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(item)
-    if batch:
-        yield batch
 
 
 def _limits(store: Store) -> Limits:
@@ -248,7 +219,7 @@ class _Bringing(Value):
 
     def _archive(self, item: ArchiveItem) -> list[str]:
         """Add an archive with its summary: the older tool's, else an offline one."""
-        path = self._free(archive_path(item.stamp))  # two parts of one memory may be equal
+        path = self._free(archive_path(f"{item.when:{STAMP}}"))  # two parts of one memory may be equal
         changes = {path: item.data}
         if self.transaction.read(summary_path(path)) is None:
             summary = item.summary
@@ -300,12 +271,9 @@ class _Bringing(Value):
 def _remaining(memory: Document, body: str, limits: Limits) -> str:
     """Return the body after a rotation, which keeps the end, or of a newest-first one the beginning."""
     header = memory.opening + (memory.header or "") + memory.closing
-    oldest_first = in_time_order(body)
-    rotation = plan_rotation(oldest_first, header=header, stamp="", taken=(), limits=limits)
-    if rotation is None:
-        return body
-    kept = rotation.remaining.removeprefix(header)
-    return kept if oldest_first == body else reverse_days(kept)
+    turn = reverse_days if begins_with_newest(body) else str
+    rotation = plan_rotation(turn(body), header=header, stamp="", taken=(), limits=limits)
+    return body if rotation is None else turn(rotation.remaining.removeprefix(header))
 
 
 # The plugin's template says more in its headings: "## Core Decisions (for ever)".

@@ -21,17 +21,18 @@ from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import make_id
 from gitmem.errors import RefusedError
 from gitmem.importers.plan import (
+    Found,
     Left,
     LogItem,
-    MigrationItem,
     MigrationPlan,
     SourceFile,
     SourceKind,
     TranscriptItem,
+    first_text,
     instant,
     item_key,
     make_plan,
-    text_of,
+    spoken,
     texts_of,
 )
 from gitmem.platform.safe_open import enter, read_regular
@@ -73,13 +74,6 @@ class Source(Value):
     project: str = ""
 
 
-class Read(Value):
-    """The files of a source and the parts that were skipped."""
-
-    files: tuple[SourceFile, ...]
-    left: tuple[Left, ...]
-
-
 def find_sources(project: str, home: str) -> list[Source]:
     """Return the memories of older tools that belong to a project; of a folder for all projects, its own part."""
     name, found = os.path.basename(project), []
@@ -115,8 +109,8 @@ def kind_of(folder: str) -> SourceKind | None:
     return SourceKind.BASIC if _is_basic_memory(folder) else None
 
 
-def read_source(folder: str, zone: tzinfo | None) -> Read:
-    """Return the files of a folder, with times in this zone."""
+def read_source(folder: str, zone: tzinfo | None) -> tuple[list[SourceFile], list[Left]]:
+    """Return the files of a folder, with times in this zone, and what is skipped."""
     files: list[SourceFile] = []
     left: list[Left] = []
     total = 0
@@ -131,7 +125,7 @@ def read_source(folder: str, zone: tzinfo | None) -> Read:
             total += len(found.data)
         else:
             left.append(found)
-    return Read(tuple(files), tuple(left))
+    return files, left
 
 
 def _names(folder: str) -> list[str]:
@@ -189,27 +183,27 @@ def plan_claude_mem(folder: str, project: str, zone: tzinfo | None) -> Migration
     """Return the plan for the part of a database that is a project's: its days as logs, its prompts as transcripts."""
     tables = _tables(os.path.join(folder, DATABASE))
     if tables is None:
-        return MigrationPlan((), (Left(DATABASE, "it cannot be read as a database"),))
-    left = []
+        return make_plan([Left(DATABASE, "it cannot be read as a database")])
+    return make_plan([*_days(tables, project, zone), *_transcripts(tables, project, zone)])
+
+
+def _days(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | None) -> Found:
     days: dict[str, list[tuple[datetime, Entry]]] = {}
     for table, make in (("observations", _observation), ("session_summaries", _summary)):
-        own = [row for row in tables[table] if text_of(row.get("project")) == project]
+        own = [row for row in tables[table] if first_text(row, "project") == project]
         if others := len(tables[table]) - len(own):
-            left.append(Left(f"{DATABASE}: {count(others, 'row')} of {table}", "of other projects"))
+            yield Left(f"{DATABASE}: {count(others, 'row')} of {table}", "of other projects")
         for row in own:
             when, (label, text) = _when(row, zone), make(row)
             if text := clean_text(text):
-                key = bytes.fromhex(item_key(SourceKind.CLAUDE_MEM, table, text_of(row.get("id")), text))
+                key = bytes.fromhex(item_key(SourceKind.CLAUDE_MEM, table, first_text(row, "id"), text))
                 entry = Entry(make_id(int(when.timestamp() * 1000), key), f"{when:%H:%M:%S}", label, text)
                 days.setdefault(f"{when:%Y-%m-%d}", []).append((when, entry))
-    items: list[MigrationItem] = []
     for day, found in days.items():
         found.sort(key=lambda one: (one[0], one[1].id))
+        key_of_day = item_key(SourceKind.CLAUDE_MEM, DATABASE, day, *(entry.id for _, entry in found))
         entries = tuple((TIMELINE, entry) for _, entry in found)
-        day_key = item_key(SourceKind.CLAUDE_MEM, DATABASE, day, *(entry.id for _, entry in entries))
-        items.append(LogItem(f"{DATABASE}: {len(found)} of {day}", found[-1][0], day_key, day, entries))
-    items += _transcripts(tables, project, zone)
-    return make_plan(items, left)
+        yield LogItem(f"{DATABASE}: {len(found)} of {day}", found[-1][0], key_of_day, day, entries)
 
 
 def _tables(path: str) -> dict[str, list[_Row]] | None:
@@ -243,51 +237,45 @@ def _when(row: _Row, zone: tzinfo | None) -> datetime:
     epoch = row.get("created_at_epoch")
     if isinstance(epoch, int | float) and 0 < epoch < _LAST:
         return datetime.fromtimestamp(epoch if epoch < _SECONDS else epoch / 1000, UTC).astimezone(zone)
-    return instant(text_of(row.get("created_at")), zone) or datetime.fromtimestamp(0, UTC).astimezone(zone)
+    return instant(first_text(row, "created_at"), zone) or datetime.fromtimestamp(0, UTC).astimezone(zone)
 
 
 def _listed(row: _Row, name: str) -> tuple[str, ...]:
     """Return the texts of a column that is a list in JSON."""
     with contextlib.suppress(ValueError, RecursionError):
-        return texts_of(json.loads(text_of(row.get(name)) or "[]"))
+        return texts_of(json.loads(first_text(row, name) or "[]"))
     return ()
 
 
 def _observation(row: _Row) -> tuple[str, str]:
     """Return label and text of an observation."""
-    title, more, text = (text_of(row.get(name)) for name in ("title", "subtitle", "narrative"))
-    lines = [": ".join(filter(None, (title, more))), text or text_of(row.get("text"))]
-    lines += [f"- {fact}" for fact in _listed(row, "facts")]
+    title = ": ".join(filter(None, (first_text(row, "title"), first_text(row, "subtitle"))))
+    lines = [title, first_text(row, "narrative", "text"), *(f"- {fact}" for fact in _listed(row, "facts"))]
     files = dict.fromkeys((*_listed(row, "files_modified"), *_listed(row, "files_read")))
     lines += [f"Files: {', '.join(files)}"] if files else []
-    return _LABELS.get(text_of(row.get("type")), MemoryType.NOTE).label, "\n".join(filter(None, lines))
+    return _LABELS.get(first_text(row, "type"), MemoryType.NOTE).label, "\n".join(filter(None, lines))
 
 
 def _summary(row: _Row) -> tuple[str, str]:
     """Return label and text of the summary of a session."""
-    said = {name.replace("_", " ").capitalize(): text_of(row.get(name)) for name in _SUMMARY}
+    said = {name.replace("_", " ").capitalize(): first_text(row, name) for name in _SUMMARY}
     return "Session Summary", "\n".join(f"{name}: {text}" for name, text in said.items() if text)
 
 
 def _session(row: _Row) -> str:
-    return text_of(row.get("content_session_id") or row.get("claude_session_id"))
+    return first_text(row, "content_session_id", "claude_session_id")
 
 
-def _transcripts(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | None) -> list[TranscriptItem]:
-    """Return the prompts of a project's sessions."""
-    own = {_session(row) for row in tables["sdk_sessions"] if text_of(row.get("project")) == project}
+def _transcripts(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | None) -> Found:
+    """Yield the prompts of a project's sessions."""
+    own = {_session(row) for row in tables["sdk_sessions"] if first_text(row, "project") == project}
     asked: dict[str, list[tuple[datetime, str]]] = {}
     for row in tables["user_prompts"]:
         if (session := _session(row)) in own and session:
-            asked.setdefault(session, []).append((_when(row, zone), text_of(row.get("prompt_text"))))
-    items = []
+            asked.setdefault(session, []).append((_when(row, zone), first_text(row, "prompt_text")))
     for session, prompts in asked.items():
         prompts.sort()
-        lines = [
-            {"at": when.isoformat(timespec="milliseconds"), "role": "user", "text": text} for when, text in prompts
-        ]
         key = item_key(SourceKind.CLAUDE_MEM, "user_prompts", session)
+        lines = tuple(spoken(when, "user", text) for when, text in prompts)
         name = f"{DATABASE}: {count(len(prompts), 'prompt')} of {session}"
-        told = tuple(json.dumps(line, ensure_ascii=False) for line in lines)
-        items.append(TranscriptItem(name, prompts[0][0], key, session, told))
-    return items
+        yield TranscriptItem(name, prompts[0][0], key, session, lines)

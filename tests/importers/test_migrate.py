@@ -197,26 +197,6 @@ def test_a_memory_over_the_threshold_is_split_by_its_days(desk, legacy, bare_git
     assert sorted(said.split()) == [f"{path.name[7:11]}-{path.name[11:13]}-{path.name[13:15]}" for path in archives]
 
 
-@pytest.mark.slow
-def test_a_section_over_the_threshold_is_split_by_lines_into_parts_of_one_day(desk, legacy):
-    lines = (f"- line {number} of what was done, 파서를 고쳤다 and wrote a test for it\r\n" for number in range(5000))
-    data = ("## 2026-01-01\r\n\r\n" + "".join(lines)).encode()
-    put(legacy, {"memory.md": data})
-    bring(desk, legacy)
-    names = [path.name for path in sorted((root(desk) / "archive").iterdir())]
-    assert names[:3] == [f"memory_20260101_235959{part}.md" for part in ("", "_02", "_03")]
-    assert b"".join((root(desk) / "archive" / name).read_bytes() for name in names) == data
-
-
-@pytest.mark.slow
-def test_parts_without_a_date_are_of_the_time_of_the_file(desk, legacy):
-    put(legacy, {"memory.md": b"- a line without any heading above it\n" * 8000})
-    bring(desk, legacy)
-    names = sorted(path.name for path in (root(desk) / "archive").iterdir())
-    assert len(names) > 1
-    assert {name[: len("memory_20260203_101112")] for name in names} == {f"memory_{modified_in(desk):%Y%m%d_%H%M%S}"}
-
-
 PLUGIN_MEMORY = """# Project Memory: 로더
 
 ## Core Decisions (영구 보존)
@@ -330,9 +310,12 @@ def test_hostile_sources_are_named_and_all_else_is_brought(desk, legacy, tmp_pat
             "sessions/2026-01-13_1011.l1.jsonl": "no json\n" + '{"role":"user","text":"빌드"}\n' + "[" * 10_000 + "\n",
             "메모.md": "mine\n",
             "deep/er/and/deep/er/x.md": "x\n",
+            ".git/config": "x\n",
+            "x.db": "x\n",
         },
     )
     os.symlink(secret / "secret.md", legacy / "memory_20250101_000000.md")
+    os.symlink("nowhere", legacy / "dangling.md")
     os.symlink(secret, legacy / "logs")
     os.mkfifo(legacy / "memory_20250102_000000.md")
     with (legacy / "memory_20250103_000000.md").open("wb") as file:
@@ -347,7 +330,10 @@ def test_hostile_sources_are_named_and_all_else_is_brought(desk, legacy, tmp_pat
         "sessions/2026-01-13_1011.l1.jsonl": "2 of its lines are no JSON",
         "메모.md": "it is nothing gitmem knows",
         "deep/er/and/deep/er/": "it is nothing gitmem knows",
+        ".git/": "it is nothing gitmem knows",
+        "x.db": "it is a database; the logs beside it say what is in it",
         "memory_20250101_000000.md": "it is a symbolic link, which gitmem does not follow",
+        "dangling.md": "it is a symbolic link, which gitmem does not follow",
         "logs": "it is a symbolic link, which gitmem does not follow",
         "memory_20250102_000000.md": "it is no plain file",
         "memory_20250103_000000.md": "it has 41,943,040 bytes, more than gitmem takes from one file",
@@ -362,16 +348,9 @@ def test_hostile_sources_are_named_and_all_else_is_brought(desk, legacy, tmp_pat
 
 def test_secrets_do_not_come_along(desk, legacy):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    put(
-        legacy,
-        {
-            "memory_20260113_112700.md": f"- the token is {token}\n",
-            "facts.json": {"rules": [{"content": f"Use {token}"}]},
-        },
-    )
+    put(legacy, {"memory_20260113_112700.md": f"- {token}\n", "facts.json": {"rules": [{"content": f"Use {token}"}]}})
     bring(desk, legacy)
-    for path in root(desk).rglob("*.md"):
-        assert token not in path.read_text(encoding="utf-8")
+    assert not any(token in path.read_text(encoding="utf-8") for path in root(desk).rglob("*.md"))
 
 
 def test_a_memory_of_the_plugin(desk, home):

@@ -13,8 +13,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, render_entry
 from gitmem.document.ids import check_path
 from gitmem.facts.fact import parse_fact
-from gitmem.importers.layouts import plan_jikime_file, plan_rotation_layout
-from gitmem.importers.migrate import plan_layout
+from gitmem.importers.layouts import plan_layout
 from gitmem.importers.plan import (
     ArchiveItem,
     FileItem,
@@ -26,7 +25,6 @@ from gitmem.importers.plan import (
     instant,
     item_key,
     moment_in,
-    plan_facts,
     read_json,
 )
 
@@ -103,7 +101,7 @@ def test_no_word_of_a_daily_log_is_lost(texts):
         for number, text in enumerate(texts)
     ]
     file = SourceFile("2026-01-28.md", "\n".join(["# 2026-01-28", *lines]).encode(), NOW)
-    [log], _ = plan_jikime_file(file, Limits())
+    [log] = plan_layout(SourceKind.JIKIME, [file], Limits()).items
     assert isinstance(log, LogItem)
     said = "\n".join(entry.text for _, entry in log.entries) + log.prose
     for text in texts:
@@ -114,8 +112,8 @@ def test_no_word_of_a_daily_log_is_lost(texts):
 
 @given(st.dictionaries(st.sampled_from(["decisions", "patterns", "issues", "rules", "solutions", "coreLogic"]), TREES))
 def test_every_fact_that_says_something_can_be_read_back(given_facts):
-    items, _ = plan_facts(SourceKind.KEEPER, SourceFile("facts.json", json.dumps(given_facts).encode(), NOW))
-    for item in items:
+    file = SourceFile("facts.json", json.dumps(given_facts).encode(), NOW)
+    for item in plan_layout(SourceKind.KEEPER, [file], Limits()).items:
         assert parse_fact(item.data, item.path) is not None
 
 
@@ -170,17 +168,9 @@ def test_keys_tell_all_things_apart():
     assert item_key(SourceKind.ROTATION, "a", "bc") == item_key(SourceKind.ROTATION, "a", b"bc")
 
 
-def test_a_memory_is_one_thing_or_its_parts_and_what_stays():
-    small = plan_rotation_layout([SourceFile("memory.md", b"- x\n", NOW)], Limits()).items
-    assert [type(item) for item in small] == [MemoryItem]
-    large = plan_rotation_layout([SourceFile("memory.md", b"## 2026-01-01\n" * 100, NOW)], Limits(100, 10)).items
-    assert {type(item) for item in large} == {ArchiveItem, MemoryItem}
-    assert b"".join(item.data for item in large if isinstance(item, ArchiveItem)) == b"## 2026-01-01\n" * 100
-
-
 def test_a_transcript_keeps_every_line_that_is_json():
     lines = b'{"ts":"2026-01-13T01:11:00Z","role":"user","text":"a"}\n\n{"tool":"Edit","input":{"x":1}}\nbroken\n'
-    planned = plan_rotation_layout([SourceFile("sessions/2026-01-13_1011.l1.jsonl", lines, NOW)], Limits())
+    planned = plan_layout(SourceKind.ROTATION, [SourceFile("sessions/2026-01-13_1011.l1.jsonl", lines, NOW)], Limits())
     (item,) = planned.items
     assert isinstance(item, TranscriptItem)
     assert [json.loads(line)["role"] for line in item.lines] == ["user", "summary"]

