@@ -15,10 +15,8 @@ from gitmem.document.ids import check_path
 from gitmem.facts.fact import parse_fact
 from gitmem.importers.layouts import plan_layout
 from gitmem.importers.plan import (
-    ArchiveItem,
     FileItem,
     LogItem,
-    MemoryItem,
     SourceFile,
     SourceKind,
     TranscriptItem,
