@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from gitmem.project.state import ProjectState
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.sessions.turns import Turn
-from gitmem.store.headers import never
+from gitmem.store.known_facts import never
 from gitmem.store.store import Store
 
 

@@ -23,8 +23,7 @@ from gitmem.git.log import log
 from gitmem.platform.safe_open import read_text
 from gitmem.project.code import checked_out, cite
 from gitmem.redact.redact import redact
-from gitmem.store.headers import KNOWN_FOLDER
-from gitmem.store.known_facts import facts_at, known_facts
+from gitmem.store.known_facts import KNOWN_FOLDER, facts_at, known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

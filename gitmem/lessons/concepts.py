@@ -2,8 +2,8 @@
 
 Without a model an exchange of a finished session joins the concept it has most files and keywords in common with, else
 it makes a new one. What a concept is known by stays small, so that one that has grown does not draw everything to
-itself. Concepts are read from a cache (`gitmem.store.headers`), without YAML. Merging and splitting them moves their
-links to exchanges; none is lost.
+itself. Concepts are read from a cache (`gitmem.store.known_facts`), without YAML. Merging and splitting them moves
+their links to exchanges; none is lost.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from gitmem.platform.machine import UTC, datetime
 from gitmem.sessions.exchange import Exchange, exchanges_in
 from gitmem.sessions.exchanges import find_session_file, with_links
 from gitmem.sessions.turns import Turn
-from gitmem.store.headers import read_headers
-from gitmem.store.known_facts import known_facts
+from gitmem.store.known_facts import known_facts, read_headers
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

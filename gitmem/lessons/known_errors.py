@@ -25,8 +25,7 @@ from gitmem.lessons.usage_log import (
     usefulness_of,
 )
 from gitmem.sessions.events import PLACE
-from gitmem.store.headers import Header, read_headers
-from gitmem.store.known_facts import marked
+from gitmem.store.known_facts import Header, marked, read_headers
 from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times
 from gitmem.text.terminal import FENCE, opening, plain

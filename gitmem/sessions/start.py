@@ -14,7 +14,7 @@ from gitmem.errors import GitmemError
 from gitmem.facts.lines import normalized, with_marks
 from gitmem.history.authors import People
 from gitmem.sessions.told import PRIVATE_TITLE, SHARE, TITLE, choose_facts, own_lines, private_lines
-from gitmem.store.headers import never
+from gitmem.store.known_facts import never
 from gitmem.sync.attempts import failures
 from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import FENCE, opening, plain
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gitmem.facts.lines import Marks
     from gitmem.project.state import ProjectState
     from gitmem.sessions.turns import Turn
-    from gitmem.store.headers import Late
+    from gitmem.store.known_facts import Late
     from gitmem.store.store import Store
 
 

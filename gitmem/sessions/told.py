@@ -13,8 +13,7 @@ from gitmem.facts.lines import Marks, marks_of, normalized
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.machine import datetime
-from gitmem.store.headers import Bounds, never
-from gitmem.store.known_facts import fact_headers, fact_of, facts_of, place_marks
+from gitmem.store.known_facts import choose_headers, fact_headers, fact_of, facts_of, never, place_marks
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import own_store
 from gitmem.values import Value
@@ -23,8 +22,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gitmem.store.headers import Header, Late
-    from gitmem.store.known_facts import OthersChange
+    from gitmem.store.known_facts import Header, Late, OthersChange
     from gitmem.store.store import Store
 
 
@@ -97,10 +95,7 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
 
     `recent` is the end of `memory.md`, whose words say what is being worked on. Once it is `late`, no more is read.
     """
-    bounds = Bounds(MAX_PARSED, late)
-    candidates = _candidates(fact_headers(store, bounds, trusting=True))
-    if not all(header.is_current(store.root) for header in candidates):
-        candidates = _candidates(fact_headers(store, bounds))
+    candidates = choose_headers(store, _candidates, MAX_PARSED, late)
     changes = others_changes(store, look=False)
     if not candidates and not changes:
         return ChosenFacts(frozenset(), frozenset(), frozenset(), marks_of(()))
@@ -219,7 +214,7 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     own = None if late() else own_store(store)
     if own is None:
         return ()
-    marks = marks_of(map(fact_of, fact_headers(own, Bounds(MAX_PARSED, late))))
+    marks = marks_of(map(fact_of, fact_headers(own, MAX_PARSED, late)))
     before = {one: _before(one, marks) for one in marks.facts}
     older = {fact.id for facts in before.values() for fact in facts}
     chosen = [

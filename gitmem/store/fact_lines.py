@@ -18,10 +18,11 @@ from gitmem.facts.validity import reworded
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from datetime import datetime
 
     from gitmem.facts.fact import Fact
+    from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
     Read = Callable[[str], bytes | None]
@@ -103,6 +104,25 @@ def follow_lines(transaction: Transaction) -> None:
     facts = shelf.with_successors([*edits.ended, *edits.reworded, *edits.revived])
     body = updated_body(edits.body, facts, document.newline)
     transaction.amend(MEMORY, lambda _: document.with_body(body).render())
+
+
+def edited_facts(store: Store, held: str, paths: Collection[str], facts: Iterable[Fact]) -> dict[str, Fact]:
+    """Return those of the facts that edits by hand change since the commit `held`, by id; `paths` are edited files."""
+    now, changed = store.context.clock(), {}
+    with store.repository.reading() as objects:
+        contents = dict(zip(paths, objects.contents([f"{held}:{path}" for path in paths]), strict=True))
+    memory = contents.pop(MEMORY, None)
+    for path, data in contents.items():
+        before, after = (parse_fact(one, path) if one else None for one in (data, store.read(path)))
+        if before and after and before.text != after.text and before.description == after.description:
+            changed[after.id] = reworded(after, after.text, now)
+    if memory:
+        old, new = (Document.parse(data).body for data in (memory, store.read(MEMORY) or b""))
+        edits = line_edits(fact_entries(old), new)
+        if store.tip != held:  # moved by another program: perhaps a rotation took the lines that are gone
+            edits = edits._replace(ended=())
+        changed |= facts_as_edited(edits, {fact.id: fact for fact in facts}.get, now)
+    return changed
 
 
 def with_facts(transaction: Transaction, memory: bytes) -> dict[str, bytes | None]:

@@ -1,34 +1,193 @@
 """The facts of the work tree, and the marks on what does not hold as it says.
 
-Edits by hand that no commit has yet, and changes by others that wait for the person, are applied to what is read
-(docs/format.md, "Facts").
+Facts, concepts and bug patterns are read by their headers, which a cache in the private folder has by the file's time
+and size; deleting it costs time and nothing else. Edits by hand that no commit has yet, and changes by others that wait
+for the person, are applied to what is read (docs/format.md, "Facts").
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
+import stat
 from functools import lru_cache
 
 from gitmem.document.ids import MEMORY, SHORT_LENGTH, do_meet, id_in, is_id
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
 from gitmem.platform.machine import datetime
-from gitmem.platform.safe_open import read_json, write_json
-from gitmem.store.headers import KNOWN_FOLDER, Bounds, Header, cached_lines, headers_in, read_headers
+from gitmem.platform.safe_open import enter, read_json, read_regular, replace_file, write_json
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from gitmem.facts.lines import Marks
-    from gitmem.facts.validity import FactPlace, Status
+    from gitmem.facts.validity import FactPlace
     from gitmem.store.store import Store
 
+    Late = Callable[[], bool]  # says whether the deadline has passed
+    Parse = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
 
-_FILE = "changed.json"
+
+KNOWN_FOLDER = "known"
+_VERSION = "8"
+_SUFFIX = ".md"
+_NO_HEADER = "-"  # instead of the values of a document without a usable header
+_NO_HEADER_END = f"\t{_NO_HEADER}"
+_MAX_DOCUMENT = 1 << 17  # bytes of a document that is parsed while somebody waits
+_ALL = 1 << 40
+
+
+class Header(Value):
+    """A document's path and its line of the cache, which is parsed only when asked for."""
+
+    path: str
+    line: str  # modification time, size, the parts of the key, and the values as JSON, separated by tabs
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The strings that documents are selected and sorted by; without tabs and line breaks."""
+        return tuple(self.line.rpartition("\t")[0].split("\t")[2:])
+
+    def load(self) -> list[Any]:
+        """Return the values that the `Parse` function returned, lists as tuples."""
+        values: list[Any] = json.loads(self.line.rpartition("\t")[2])
+        return [tuple(value) if isinstance(value, list) else value for value in values]
+
+    def is_current(self, root: str) -> bool:
+        """Return whether the file has the time and size it had when it was parsed."""
+        try:
+            return self.line.startswith(_stamp(os.lstat(f"{root}/{self.path}")))
+        except OSError:
+            return False
+
+
+def never() -> bool:
+    """Return False: there is no deadline."""
+    return False
+
+
+def read_headers(store: Store, folder: str, parse: Parse, most: int = _ALL, late: Late = never) -> list[Header]:
+    """Return the headers of the documents below a folder, by path.
+
+    `parse` gets content and path and returns a key and values that JSON can hold, None for another kind of document.
+    Where somebody waits, at most `most` documents that the cache does not have are parsed, no large one, and none once
+    it is `late`: they are left out until an unlimited call has read them. Links are not followed.
+    """
+    cache = _cache_of(store.private, folder)
+    known = _by_path(_load(cache))
+    kept: dict[str, str] = {}
+    new = 0
+    for path, entry in _documents(store.root, folder, known):
+        line = known.get(path, "")
+        if not line and new >= most:  # a first look at 10,000 need not ask for the times of all
+            continue
+        if not line or not late():
+            try:
+                status = entry.stat(follow_symlinks=False)
+                stamp = _stamp(status)
+                if not line.startswith(stamp):
+                    is_large = status.st_size > _MAX_DOCUMENT and most < _ALL
+                    if new >= most or is_large or not stat.S_ISREG(status.st_mode) or late():
+                        continue
+                    line = stamp + _parsed(store, path, parse)
+                    new += 1
+            except OSError:  # removed, or unreadable for now: not cached
+                continue
+        kept[path] = line
+    if new or len(known) != len(kept):
+        with contextlib.suppress(OSError, ValueError):  # it only costs time
+            lines = (f"{path}\t{line}" for path, line in kept.items())
+            replace_file(cache, "\n".join([_VERSION, *lines, ""]).encode())
+    return _headers(kept)
+
+
+def _cached_lines(store: Store) -> list[str]:
+    """Return the lines of the cache of facts, path and header of each, without a look at their files.
+
+    None at all if a file may have come, gone or been replaced since; one edited in place is the caller's to check.
+    """
+    cache, root = _cache_of(store.private, FOLDER), os.path.join(store.root, FOLDER)
+    try:
+        folders = [root, *(entry.path for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False))]
+        newest = max(os.lstat(one).st_mtime_ns for one in folders)
+        return _load(cache) if newest < os.lstat(cache).st_mtime_ns else []
+    except OSError:
+        return []
+
+
+def _cache_of(private: str, folder: str) -> str:
+    return os.path.join(private, KNOWN_FOLDER, f"{folder}.tsv")
+
+
+def _by_path(lines: Iterable[str]) -> dict[str, str]:
+    return {path: rest for path, _, rest in (line.partition("\t") for line in lines)}
+
+
+def _headers(lines: Mapping[str, str]) -> list[Header]:
+    """Return the headers in lines of the cache, by path."""
+    return [Header._make(item) for item in lines.items() if not item[1].endswith(_NO_HEADER_END)]
+
+
+def _stamp(status: os.stat_result) -> str:
+    """Return modification time and size as a line of the cache begins."""
+    return f"{status.st_mtime_ns}\t{status.st_size}\t"
+
+
+def _parsed(store: Store, path: str, parse: Parse) -> str:
+    """Return the rest of a document's line of the cache: key and values."""
+    try:
+        data = store.read(path)
+    except GitmemError:
+        return _NO_HEADER
+    header = None if data is None else parse(data, path)
+    if header is None:
+        return _NO_HEADER
+    values = json.dumps(header[1], ensure_ascii=False, separators=(",", ":"))  # JSON escapes tabs and line breaks
+    return "\t".join([*(" ".join(part.split()) for part in header[0]), values])
+
+
+def _documents(root: str, folder: str, known: Mapping[str, str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield the markdown files of a folder and of the folders in it, sorted."""
+    with contextlib.suppress(OSError, GitmemError), enter(root, folder.split("/")) as opened, opened.scan() as entries:
+        for name, entry in sorted([(entry.name, entry) for entry in entries]):
+            path = f"{folder}/{name}"
+            if path in known or (name.endswith(_SUFFIX) and "\t" not in name and "\n" not in name):
+                yield path, entry
+            elif folder.count("/") == 0 and entry.is_dir(follow_symlinks=False):
+                yield from _documents(root, path, known)
+
+
+def _load(cache: str) -> list[str]:
+    """Return the lines of a cache; none if it is unreadable."""
+    try:
+        status = os.lstat(cache)
+    except OSError:
+        return []
+    return _lines(cache, (status.st_ino, status.st_mtime_ns, status.st_size))
+
+
+@lru_cache(maxsize=4)  # for a process that lives on: a server reads 5,000 lines at each request
+def _lines(cache: str, _version: tuple[int, ...]) -> list[str]:
+    try:
+        version, *lines = (read_regular(cache, _ALL) or b"").decode().split("\n")
+    except (OSError, ValueError):
+        return []
+    return lines[:-1] if version == _VERSION and lines[-1:] == [""] else []  # of another version, or truncated
+
+
+def expire_headers(private: str) -> None:
+    """Have the headers of all facts looked at anew, since one was edited in place."""
+    with contextlib.suppress(OSError):
+        os.utime(_cache_of(private, FOLDER), (1, 1))
+
+
+_CHANGED = "changed.json"  # what others changed
 
 
 class OthersChange(Value):
@@ -51,7 +210,7 @@ class OthersChange(Value):
 def read_changes(store: Store) -> tuple[str, dict[str, OthersChange]]:
     """Return the commit up to which changes were looked for, "" if none was, and the changes that wait by fact."""
     try:
-        fields = read_json(os.path.join(store.private, _FILE))
+        fields = read_json(os.path.join(store.private, _CHANGED))
         waiting = {
             str(field["id"]): OthersChange(**{name: str(field[name]) for name in OthersChange._fields})
             for field in fields["waiting"]
@@ -65,46 +224,7 @@ def write_changes(store: Store, tip: str, waiting: Mapping[str, OthersChange]) -
     """Write the record; a store may be read-only."""
     fields = {"v": 1, "seen": tip, "waiting": [change._asdict() for change in waiting.values()]}
     with contextlib.suppress(OSError):
-        write_json(os.path.join(store.private, _FILE), fields)
-
-
-def as_edited(store: Store, headers: Iterable[Header], facts: list[Fact]) -> list[Fact]:
-    """Return the facts of these headers with the edits of a person since the work tree was brought to a commit.
-
-    An edited fact has its text, too.
-    """
-    try:
-        since = os.stat(os.path.join(store.private, "checkout")).st_mtime_ns
-        line_edited = os.lstat(os.path.join(store.root, MEMORY)).st_mtime_ns > since
-        paths = [header.path for header in headers if header.line > f"{since}\t~"]  # a line begins with the time
-        held = store.marked() if line_edited or paths else None
-        changed = _edited(store, held, line_edited, paths, {fact.id: fact for fact in facts}) if held else {}
-    except (GitmemError, OSError):
-        return facts
-    return [changed.get(fact.id, fact) for fact in facts] if changed else facts
-
-
-def _edited(store: Store, held: str, line_edited: bool, paths: list[str], facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    from gitmem.document.document import Document
-    from gitmem.facts.fact import parse_fact
-    from gitmem.facts.lines import fact_entries, facts_as_edited, line_edits
-    from gitmem.facts.validity import reworded
-
-    now = store.context.clock()
-    with store.repository.reading() as objects:
-        memory, *contents = objects.contents([f"{held}:{path}" for path in (MEMORY, *paths)])
-    changed = {}
-    for path, data in zip(paths, contents, strict=True):
-        before, after = (parse_fact(one, path) if one else None for one in (data, store.read(path)))
-        if before and after and before.text != after.text and before.description == after.description:
-            changed[after.id] = reworded(after, after.text, now)
-    if line_edited and memory:
-        old, new = (Document.parse(data).body for data in (memory, store.read(MEMORY) or b""))
-        edits = line_edits(fact_entries(old), new)
-        if store.tip != held:  # moved by another program: perhaps a rotation took the lines that are gone
-            edits = edits._replace(ended=())
-        changed |= facts_as_edited(edits, facts.get, now)
-    return changed
+        write_json(os.path.join(store.private, _CHANGED), fields)
 
 
 _MOST_KEPT = 50_000  # facts that a process does not parse again; reading more in turn would drop each before its use
@@ -122,7 +242,21 @@ def known_facts(store: Store) -> list[Fact]:
 
 def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
     """Return the facts of these headers, in order, as `known_facts` does."""
-    return as_edited(store, headers, [fact_of(header) for header in headers])
+    facts = [fact_of(header) for header in headers]
+    try:
+        since = os.stat(os.path.join(store.private, "checkout")).st_mtime_ns  # the work tree was brought to a commit
+        line_edited = os.lstat(os.path.join(store.root, MEMORY)).st_mtime_ns > since
+        paths = [header.path for header in headers if header.line > f"{since}\t~"]  # a line begins with the time
+        paths += [MEMORY] * line_edited
+        held = store.marked() if paths else None
+        if held is None:
+            return facts
+        from gitmem.store.fact_lines import edited_facts
+
+        changed = edited_facts(store, held, paths, facts)
+    except (GitmemError, OSError):
+        return facts
+    return [changed.get(fact.id, fact) for fact in facts]
 
 
 def known_marks(store: Store) -> Marks:
@@ -135,37 +269,45 @@ def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) ->
     return _with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
 
 
-def facts_for(
-    store: Store, shown: Collection[str], *, hurried: bool = False, bounds: Bounds | None = None
-) -> list[Fact]:
+def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, most: int = _ALL) -> list[Fact]:
     """Return the facts that say of any text, and of the facts `shown`, what all facts say.
 
     A fact in force that nothing contradicts, that still has its first words and is of the whole project needs no mark:
     of 10,000 only the others are parsed, those shown, and those that take the place of one. If it is `hurried`, those
-    of a branch, a commit or a part of the project are left out as well. `bounds` limits the parsing of files that no
-    cache knows.
+    of a branch, a commit or a part of the project are left out as well. At most `most` files that no cache knows are
+    parsed.
     """
-    lines = cached_lines(store, FOLDER)
-    headers = headers_in(_not_plain(lines or (), shown, _PLAIN + _PLACED * hurried))
-    if lines is None or any(_id_in(header.path) in shown and not header.is_current(store.root) for header in headers):
-        return facts_of(store, fact_headers(store, bounds))
+    lines = _cached_lines(store)
+    headers = _headers(_by_path(_not_plain(lines, shown, _PLAIN + _PLACED * hurried)))
+    if not lines or any(_id_in(header.path) in shown and not header.is_current(store.root) for header in headers):
+        return facts_of(store, fact_headers(store, most))
     facts = [fact_of(header) for header in headers]
     linked = {other for fact in facts for other in (fact.superseded_by, *fact.review) if other}
     ended = {_digest(fact.description) for fact in facts if fact.status not in BINDING}
     if linked or ended:  # a successor, or the same words in another fact
-        plain = (line for line in lines if line[_STATE] in _PLAIN + _PLACED)
-        more = headers_in(one for one in plain if one[_WORDS] in ended or (linked and _id_in(one) in linked))
+        plain = (line for line in lines if line[_STATE] != _OTHER)
+        more = _headers(_by_path(one for one in plain if one[_WORDS] in ended or (linked and _id_in(one) in linked)))
         headers += [header for header in more if header not in headers]
     return facts_of(store, headers)
 
 
 def facts_at(store: Store, fits: Callable[[str], bool]) -> list[Fact]:
     """Return the facts whose paths fit, as `known_facts` does."""
-    lines = cached_lines(store, FOLDER)
-    headers = headers_in(one for one in lines or () if fits(one.partition("\t")[0]))
-    if lines is None or not all(header.is_current(store.root) for header in headers):
-        headers = [header for header in fact_headers(store) if fits(header.path)]
-    return facts_of(store, headers)
+    return facts_of(store, choose_headers(store, lambda headers: [one for one in headers if fits(one.path)]))
+
+
+def choose_headers(
+    store: Store, choose: Callable[[Sequence[Header]], list[Header]], most: int = _ALL, late: Late = never
+) -> list[Header]:
+    """Return what `choose` takes of the facts' headers, with a look at its files alone where none came or went.
+
+    1,000 looks take 5 ms. For `most` and `late` see `read_headers`.
+    """
+    if lines := _cached_lines(store):
+        chosen = choose(_headers(_by_path(lines)))
+        if all(header.is_current(store.root) for header in chosen):
+            return chosen
+    return choose(fact_headers(store, most, late))
 
 
 def _with_changes(store: Store, marks: Marks) -> Marks:
@@ -177,14 +319,13 @@ def _with_changes(store: Store, marks: Marks) -> Marks:
 # The line of a fact in the cache ends with its state and the digest of its words: `u0123abcd"]`.
 _STATE, _WORDS = -11, slice(-10, -2)
 # Its states: as it was made, beside no other, and of the whole project; the same of a branch, a commit or a part of the
-# project; one that names a contradiction; any other.
-_PLAIN, _PLACED, _DISPUTED, _OTHER = "upro"
+# project; any other.
+_PLAIN, _PLACED, _OTHER = "upo"
 
 
 def _state(fact: Fact) -> str:
-    if fact.review:
-        return _DISPUTED
-    if fact.updated or fact.status is not FactStatus.ACTIVE or fact.supersedes or fact.superseded_by:
+    links = (fact.review, fact.updated, fact.supersedes, fact.superseded_by)
+    if any(links) or fact.status is not FactStatus.ACTIVE:
         return _OTHER
     return _PLACED if fact.branch or fact.commit or fact.lines or fact.scope else _PLAIN
 
@@ -215,11 +356,6 @@ def _id_in(path: str) -> str:
     """Return the id in a path of a fact, from which a line in the cache begins, too."""
     start = path.find("/", len(FOLDER) + 1) + 1
     return path[start : start + SHORT_LENGTH]
-
-
-def standing_of(store: Store, facts: Sequence[Fact]) -> Mapping[str, Status]:
-    """Return the status of each fact by its id, as `what_holds` says; of the same facts it is worked out once."""
-    return place_marks(store, facts).statuses
 
 
 _IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")
@@ -253,38 +389,34 @@ def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
 
 
 def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
+    standing = [fact for fact in facts if fact.binds and (fact.commit or fact.branch or fact.lines or fact.scope)]
+    placed = [fact for fact in standing if fact.commit or fact.branch or fact.lines]
+    code = store.code() if placed else None
+    if not standing:
+        return {}
     from gitmem.facts.validity import FactPlace, Ground
 
-    scoped = [fact for fact in facts if fact.scope and fact.binds]
-    here = (store.here,) if scoped else ()
-    beside = [fact for fact in scoped if not do_meet(fact.scope, here)]
-    there = {fact.id: FactPlace(Ground.BESIDE, fact.branch, fact.commit, fact.scope) for fact in beside}
-    return _places_in_code(store, facts) | there
+    places: dict[str, FactPlace] = {}
+    if code is not None:
+        from gitmem.history.authors import People
+        from gitmem.project.code import places_of
+
+        people = People(store)
+        found = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.patience)
+        for one, place in found.items():
+            places[one] = place if place.ground is Ground.STALE else place._replace(author=people.other(one))
+    for fact in standing:
+        if fact.scope and not do_meet(fact.scope, (store.here,)):
+            places[fact.id] = FactPlace(Ground.BESIDE, fact.branch, fact.commit, fact.scope)
+    return places
 
 
-def _places_in_code(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
-    placed = [fact for fact in facts if (fact.commit or fact.branch or fact.lines) and fact.binds]
-    code = store.code() if placed else None
-    if code is None:
-        return {}
-    from gitmem.facts.validity import Ground
-    from gitmem.history.authors import People
-    from gitmem.project.code import places_of
-
-    found = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.patience)
-    people = People(store)
-    return {
-        one: place if place.ground is Ground.STALE else place._replace(author=people.other(one))
-        for one, place in found.items()
-    }
-
-
-def fact_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:
+def fact_headers(store: Store, most: int = _ALL, late: Late = never) -> list[Header]:
     """Return the headers of the work tree's facts; the key is status, kind and time of the last change.
 
-    See `gitmem.store.headers.read_headers`.
+    For `most` and `late` see `read_headers`.
     """
-    return read_headers(store, FOLDER, _header, bounds, trusting=trusting)
+    return read_headers(store, FOLDER, _header, most, late)
 
 
 @lru_cache(maxsize=_MOST_KEPT)

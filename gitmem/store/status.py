@@ -24,7 +24,6 @@ from gitmem.platform.machine import local
 from gitmem.store.doctor import CHECKS, OPENED, Check
 from gitmem.store.document_checks import AT_ONCE, attributes_finding, look, read_or_none, tip_of
 from gitmem.store.findings import Finding, Level, bytes_below, examine
-from gitmem.store.headers import Bounds, never
 from gitmem.store.known_facts import facts_for
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -223,7 +222,7 @@ def _remotes(store: Store) -> tuple[RemoteState, ...]:
 def _facts(store: Store, edited: Iterable[str]) -> tuple[int, int]:
     """Return how many pairs of facts contradict each other, and how many facts do not hold any more."""
     shown = {id_in(name) for name in edited if name.startswith("facts/")}
-    statuses = what_holds(facts_for(store, shown, hurried=True, bounds=Bounds(_MOST_FACTS, never))).values()
+    statuses = what_holds(facts_for(store, shown, hurried=True, most=_MOST_FACTS)).values()
     ended = sum(not status.holds for status in statuses)
     return sum(len(status.disputes) for status in statuses) // 2, ended  # each names the other
 

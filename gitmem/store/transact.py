@@ -187,10 +187,10 @@ def _follow_edited_facts(transaction: Transaction, private: str) -> None:
     """Bring lines of facts up to date with the files of facts that a person edited."""
     if facts := [path for path in transaction.edits() if path.startswith(f"{FACTS}/")]:
         from gitmem.store.fact_lines import follow_files
-        from gitmem.store.headers import expire_headers
+        from gitmem.store.known_facts import expire_headers
 
         follow_files(transaction, facts)
-        expire_headers(private, FACTS)
+        expire_headers(private)
 
 
 def _land(

@@ -25,7 +25,7 @@ from gitmem.history.records import read_records, resolve
 from gitmem.platform import loopback
 from gitmem.platform.loopback import header, hosts, make_token, same
 from gitmem.platform.machine import read_resource
-from gitmem.store.known_facts import standing_of
+from gitmem.store.known_facts import place_marks
 from gitmem.store.locate import known_stores
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -87,7 +87,7 @@ class Pages:
         with contextlib.suppress(GitmemError, OSError):  # a page that needs them reports the error
             with self._reading:
                 view = View(self._open(), {}, self._kept[""])
-                standing_of(view.store, view.facts)
+                place_marks(view.store, view.facts)
             self._shown.wait(_PATIENCE)
             view.records()
 

@@ -24,7 +24,7 @@ from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.lessons.concepts import Concept
 from gitmem.platform.machine import local
-from gitmem.store.known_facts import known_facts, known_marks, standing_of
+from gitmem.store.known_facts import known_facts, known_marks, place_marks
 from gitmem.store.locate import PRIVATE_SUFFIX, STORE_FOLDER
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
@@ -175,7 +175,7 @@ class View:
     @property
     def statuses(self) -> Mapping[str, Status]:
         """Return the status of each fact."""
-        return standing_of(self.store, self.facts)
+        return place_marks(self.store, self.facts).statuses
 
     @cached_property
     def marks(self) -> Marks:

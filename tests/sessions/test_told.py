@@ -15,9 +15,8 @@ from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.save import save
 from gitmem.sessions.start import start_parts
 from gitmem.sessions.told import TITLE, choose_facts
-from gitmem.store import headers
 from gitmem.store.init import Place, init_store
-from gitmem.store.known_facts import known_facts
+from gitmem.store.known_facts import KNOWN_FOLDER, known_facts
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 from tests.sessions.test_start import titles
@@ -130,7 +129,7 @@ def test_of_facts_that_are_not_looked_at_an_edit_is_seen_behind_the_next_hook(de
 @pytest.mark.parametrize("content", ["", "1\n", "2\nx\n", "1\nfacts/rule/x.md\n", "1\na\tb\n", "1\n\t\t\t\n", "no\0"])
 def test_whatever_stands_in_the_cache_of_headers(desk, content):
     put(desk, FactKind.RULE, "Always run the linter.")
-    cache = Path(desk.store.private, headers.KNOWN_FOLDER, "facts.tsv")
+    cache = Path(desk.store.private, KNOWN_FOLDER, "facts.tsv")
     cache.parent.mkdir(exist_ok=True)
     cache.write_text(content)
     assert "Always run the linter." in told(desk)

@@ -19,7 +19,7 @@ from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
 from gitmem.sessions.save import save_text
-from gitmem.store.known_facts import known_facts, known_marks, standing_of
+from gitmem.store.known_facts import known_facts, known_marks, place_marks
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
 
@@ -49,7 +49,7 @@ def _show_or_change(store: Store, args: argparse.Namespace, app: App) -> None:
 def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
     """Return a report on the facts that an act changed."""
     now = known_facts(store)
-    statuses = standing_of(store, now)
+    statuses = place_marks(store, now).statuses
     lines = [f"{fact.id} is {fact_state(as_it_stands(fact, statuses))} now: {fact.description}"]
     if fact.description != before[fact.id].description:
         lines.append(f"  It said: {before[fact.id].description}")
@@ -80,7 +80,7 @@ def _add(store: Store, args: argparse.Namespace, app: App) -> None:
 
 def _list(store: Store, args: argparse.Namespace, app: App) -> None:
     every = known_facts(store)
-    statuses = standing_of(store, every)
+    statuses = place_marks(store, every).statuses
     facts = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
     facts = [fact for fact in facts if args.kind in (None, fact.kind)]
     facts = [fact for fact in facts if statuses[fact.id].stale or not args.stale]

@@ -16,7 +16,7 @@ from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.review import Take, ToReview, documents_to_review, resolve_review, sides_of
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
-from gitmem.store.known_facts import OthersChange, known_facts, standing_of
+from gitmem.store.known_facts import OthersChange, known_facts, place_marks
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
@@ -156,7 +156,7 @@ def run_review(args: argparse.Namespace, app: App) -> None:
 def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
     """Return what waits, in the order of its numbers: documents, pairs of facts, purges, changes, facts of branches."""
     people, facts = People(store), known_facts(store)
-    statuses = standing_of(store, facts)
+    statuses = place_marks(store, facts).statuses
     documents = enumerate(documents_to_review(store))
     return [
         *(_document(store, item, sides=index < _SIDES) for index, item in documents),

@@ -37,7 +37,7 @@ from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.pattern import LETTER as BUG_LETTER
 from gitmem.lessons.pattern import BugPattern
 from gitmem.lessons.usage_log import Count
-from gitmem.store.known_facts import facts_for, marked, standing_of
+from gitmem.store.known_facts import facts_for, marked, place_marks
 from gitmem.store.store import Store
 from gitmem.text.sentences import age, count
 from gitmem.text.terminal import fields, plain
@@ -239,7 +239,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> 
     fact = read_fact(store, known)
     text = marked(store, fact.text, fact.id)
     facts = {other.id: other for other in facts_for(store, {known.id})}
-    statuses = standing_of(store, [*facts.values()])
+    statuses = place_marks(store, [*facts.values()]).statuses
     known, status = as_it_stands(known, statuses), statuses[known.id]
     value = {**fact_value(known, status), "text": text, "origin": dict(fact.origin)}
     value |= fields(fact, "supersedes keywords")

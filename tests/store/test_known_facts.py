@@ -14,10 +14,8 @@ from gitmem.errors import RefusedError
 from gitmem.platform.safe_open import HANDLES
 from gitmem.search.engine import answer
 from gitmem.search.hits import read_passage
-from gitmem.store import headers as under_test
 from gitmem.store import known_facts as facts
-from gitmem.store.headers import KNOWN_FOLDER, Bounds, never, read_headers
-from gitmem.store.known_facts import known_facts, marks_for, standing_of
+from gitmem.store.known_facts import KNOWN_FOLDER, known_facts, marks_for, place_marks, read_headers
 from gitmem.store.store import Store
 from tests.cli.commands.conftest import gitmem, run  # noqa: F401
 from tests.cli.commands.project import Runner
@@ -50,7 +48,6 @@ def test_what_is_remembered_is_what_was_read(desk):
         (("facts/한글 b.md", "a b"), ["said\twith a tab\nand a line", ("한", "글")]),
     ]
     assert headers(desk) == wanted
-    assert headers(desk, trusting=True) == wanted
     put(desk, "a.md", "said again")
     assert headers(desk)[0][1][0] == "said again"
 
@@ -78,7 +75,7 @@ def test_what_cannot_be_read_now_is_read_the_next_time(desk, monkeypatch):
 def test_at_most_so_many_are_read_that_are_not_known(desk):
     for number in range(5):
         put(desk, f"{number}.md", "said")
-    assert [len(headers(desk, bounds=Bounds(2, never))) for _ in range(4)] == [2, 4, 5, 5]
+    assert [len(headers(desk, most=2)) for _ in range(4)] == [2, 4, 5, 5]
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="this system has no links")
@@ -125,27 +122,11 @@ def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(desk, tmp
 def test_in_haste_no_large_document_is_read_and_none_once_it_is_late(desk):
     put(desk, "large.md", "said " + "x" * (1 << 18))
     put(desk, "small.md", "said")
-    assert headers(desk, bounds=Bounds(9, lambda: True)) == []
-    assert [key[0] for key, _ in headers(desk, bounds=Bounds(9, never))] == ["facts/small.md"]
+    assert headers(desk, most=9, late=lambda: True) == []
+    assert [key[0] for key, _ in headers(desk, most=9)] == ["facts/small.md"]
     assert len(headers(desk)) == 2
-    assert [key[0] for key, _ in headers(desk, bounds=Bounds(9, never))] == ["facts/small.md"], "its line is too long"
     put(desk, "small.md", "said again")
-    assert headers(desk, bounds=Bounds(9, lambda: True))[0][1][0] == "said", "as it is known, without a look"
-
-
-def test_in_haste_a_bounded_part_of_a_folder_and_of_the_cache_is_looked_at(desk, monkeypatch):
-    for number in range(8):
-        put(desk, f"{number}.md", "said")
-    monkeypatch.setattr(under_test, "_MAX_ENTRIES", 5)
-    assert len(headers(desk, bounds=Bounds(99, never))) == 5
-    assert len(headers(desk)) == 8
-    cache = Path(desk.store.private) / KNOWN_FOLDER / "facts.tsv"
-    known = cache.read_bytes()
-    assert len(headers(desk, bounds=Bounds(0, never))) == 5
-    assert cache.read_bytes() == known, "what was not looked at is not forgotten"
-    monkeypatch.setattr(under_test, "_MAX_CACHE", 10)
-    assert headers(desk, bounds=Bounds(0, never)) == []
-    assert cache.read_bytes() == known
+    assert headers(desk, most=9, late=lambda: True)[1][1][0] == "said", "as it is known, without a look"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
@@ -162,13 +143,13 @@ def test_a_process_that_lives_on_parses_and_weighs_the_same_facts_once(desk):
     first = put(desk, "a.md", text.format("01", "We use Redis."))
     put(desk, "b.md", text.format("02", "We use Go."))
     facts = known_facts(desk.store)
-    statuses = standing_of(desk.store, facts)
+    statuses = place_marks(desk.store, facts).statuses
     assert all(one is other for one, other in zip(facts, known_facts(desk.store), strict=True))
-    assert standing_of(desk.store, known_facts(desk.store)) is statuses
+    assert place_marks(desk.store, known_facts(desk.store)).statuses is statuses
     first.write_text(text.format("01", "We use Redis.").replace("active", "retired"), encoding="utf-8")
     changed = known_facts(desk.store)
     assert [one is other for one, other in zip(facts, changed, strict=True)] == [False, True]
-    assert [standing_of(desk.store, changed)[fact.id].holds for fact in changed] == [False, True]
+    assert [place_marks(desk.store, changed).statuses[fact.id].holds for fact in changed] == [False, True]
 
 
 SAID = "The cache is in memory."
@@ -251,8 +232,6 @@ def test_a_fact_that_was_made_in_an_editor_is_a_page_before_something_commits_it
 
 def test_without_an_edit_no_git_is_asked(gitmem, decided, monkeypatch):  # noqa: F811
     store = Store(str(gitmem.root), real_app().context())
-    from gitmem.store.known_facts import known_facts
-
     monkeypatch.setattr("gitmem.git.process.Git.spawn", None)
     assert [fact.description for fact in known_facts(store)] == [SAID]
 
