@@ -5,7 +5,6 @@ each after its commit. An event that a host delivers twice, by plugin and settin
 
 A shell delivers hook payloads without Python, by exclusive creation; the modification time is the time of the event.
 The events for another user's store or a copy are held in the person's own folder, where no other user reads them.
-Tested through `tests/store/test_hook_spool.py`, too.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import re
 import stat
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gitmem.errors import RefusedError
 from gitmem.platform.machine import UTC, datetime, local
@@ -51,10 +50,8 @@ class SpooledEvent(Value):
 class Spool:
     """The waiting events of one store, each a file in `folder`."""
 
-    def __init__(self, folder: str, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._now = now
-        self._delivered: dict[bytes, dict[str, object]] = {}  # saves parsing the events of this process
 
     def deliver(self, content: dict[str, object]) -> str:
         """Store an event and return its name; a later process commits it if this one dies.
@@ -64,21 +61,25 @@ class Spool:
             OSError: it could not be stored; no file is left.
 
         """
-        data = json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        data = json.dumps(content).encode("ascii")  # also of a lone surrogate, which UTF-8 has no bytes for
         if len(data) > MAX_EVENT_BYTES:
             raise RefusedError(
                 f"An event of {len(data):,} bytes is more than gitmem handles.", "Save the part that matters."
             )
-        for folder in (os.path.dirname(self.folder), self.folder):
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+        self.make()
         while True:
             name = f"{time.time_ns():020d}-{os.getpid()}-{os.urandom(4).hex()}{_SUFFIX}"
-            try:
-                self._write(name, data)
-            except FileExistsError:
-                continue
-            self._delivered[data] = content
-            return name
+            with contextlib.suppress(FileExistsError):
+                _create(os.path.join(self.folder, name), data)
+                return name
+
+    def make(self) -> None:
+        """Create the folder, and those above it in the private folder, for the person alone.
+
+        A hook's script delivers events only if it exists.
+        """
+        for folder in (os.path.dirname(self.folder), self.folder):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
 
     def names(self) -> list[str]:
         """Return the names of the waiting events, in order of arrival."""
@@ -120,10 +121,8 @@ class Spool:
         folder = os.path.join(self.folder, _ASIDE)
         path = os.path.join(folder, f"{stem}-{hashlib.sha256(data).hexdigest()[:10]}{dot}{suffix}")
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        with contextlib.suppress(FileExistsError), open(path, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        with contextlib.suppress(FileExistsError):
+            _create(path, data, sync=True)
         return path
 
     def event(self, name: str) -> SpooledEvent | None:
@@ -145,39 +144,30 @@ class Spool:
                 self.put_aside(name)
                 return None
             with open(descriptor, "rb", closefd=False) as file:
-                content = self._parse(file.read(MAX_EVENT_BYTES + 1))
+                content = parse(file.read(MAX_EVENT_BYTES + 1))
         except OSError:
             return None
         finally:
             os.close(descriptor)
         # `abs`: after the clock was set back, a file dated in the future counts as abandoned, too.
-        if content is None and abs(self._now() - status.st_mtime) >= STILL_WRITING_SECONDS:
+        if content is None and abs(time.time() - status.st_mtime) >= STILL_WRITING_SECONDS:
             self.put_aside(name)
         return None if content is None else SpooledEvent(name, content, status.st_mtime)
 
-    def _write(self, name: str, data: bytes) -> None:
-        """Create a file exclusively; raises FileExistsError if the name is taken, OSError if the write failed."""
-        path = os.path.join(self.folder, name)
-        descriptor = os.open(path, CREATE, 0o600)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(data)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-            raise
 
-    def _parse(self, data: bytes) -> dict[str, object] | None:
-        """Return the content of an event, None if truncated: a prefix of a JSON object does not parse."""
-        if len(data) > MAX_EVENT_BYTES:
-            return None
-        if data in self._delivered:
-            return self._delivered[data]
-        try:
-            content = json.loads(data.decode("utf-8", "surrogatepass"))
-        except (ValueError, RecursionError):
-            return None
-        return content if isinstance(content, dict) else None
+def _create(path: str, data: bytes, *, sync: bool = False) -> None:
+    """Create a file; raises FileExistsError if the name is taken, another OSError, without a file, if that failed."""
+    descriptor = os.open(path, CREATE, 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        raise
 
 
 def _listed(folder: str) -> list[str]:
@@ -248,9 +238,9 @@ class HookSpool(Spool):
         super().__init__(os.path.join(private, "spool", FOLDER))
 
     def make(self) -> None:
-        """Create the folder; a hook's script delivers events only if it exists."""
-        for folder in (os.path.dirname(os.path.dirname(self.folder)), os.path.dirname(self.folder), self.folder):
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+        """Create the folder, as `Spool` does, with the private folder."""
+        os.makedirs(os.path.dirname(os.path.dirname(self.folder)), mode=0o700, exist_ok=True)
+        super().make()
 
     def accept(self, event: str, owner: int, data: bytes, host: str = _FIRST_HOST) -> str:
         """Store a payload byte for byte and return its name.
@@ -266,12 +256,10 @@ class HookSpool(Spool):
         kind = _NOT_LETTERS.sub("", event)[:40] or "Unknown"
         kind += f".{host}" * (host != _FIRST_HOST)
         for number in range(_MAX_TRIES):
-            name = f"{kind}-{owner}-{os.getpid()}-{number}.json"
-            try:
-                self._write(name, data)
-            except FileExistsError:
-                continue
-            return name
+            name = f"{kind}-{owner}-{os.getpid()}-{number}{_SUFFIX}"
+            with contextlib.suppress(FileExistsError):
+                _create(os.path.join(self.folder, name), data)
+                return name
         raise OSError(f"no name is free in {self.folder}")
 
     def set_untold(self, owner: int, *, untold: bool) -> None:
@@ -315,13 +303,13 @@ class HookSpool(Spool):
 
         The folder is listed until two listings agree: one made while files arrive may miss an earlier one.
         """
-        names = super().names()
+        listed = _listed(self.folder)
         for _ in range(_MAX_RETRIES):
-            previous, names = names, super().names()
-            if names == previous:
+            previous, listed = listed, _listed(self.folder)
+            if listed == previous:
                 break
-        removed = self._finish_removals()
-        return [name for name in names if name not in removed]
+        removed = self._finish_removals(name for name in listed if name.startswith(_REMOVED))
+        return [name for name in listed if name.endswith(_SUFFIX) and name not in removed]
 
     def delivered(self) -> list[Delivered]:
         """Return the complete payloads, in no order; see `read`."""
@@ -353,16 +341,10 @@ class HookSpool(Spool):
 
     def move(self, name: str, into: HookSpool) -> None:
         """Move a payload into another spool, with its modification time."""
-        with open(os.path.join(self.folder, name), "rb") as file:
-            data, status = file.read(), os.fstat(file.fileno())
+        import shutil
+
         into.make()
-        target = os.path.join(into.folder, name)
-        with contextlib.suppress(FileExistsError), open(target, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-        self.remove([name])
+        shutil.move(os.path.join(self.folder, name), os.path.join(into.folder, name))
 
     def remove(self, names: list[str]) -> None:
         """Remove committed payloads, all at once: half a turn would be read as another turn.
@@ -380,26 +362,20 @@ class HookSpool(Spool):
         with contextlib.suppress(OSError):
             os.unlink(path)
 
-    def _finish_removals(self) -> set[str]:
-        """Remove the payloads on the lists of other processes, and return their names."""
+    def _finish_removals(self, lists: Iterable[str]) -> set[str]:
+        """Remove the payloads on these lists of other processes, and return their names."""
         removed: set[str] = set()
-        with contextlib.suppress(OSError):
-            for name in os.listdir(self.folder):
-                if name.startswith(_REMOVED) and not name.endswith(".new"):
-                    path = os.path.join(self.folder, name)
-                    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
-                        names = file.read().split("\n")
-                        removed.update(names)
-                        super().remove(names)
-                        os.unlink(path)
+        for path in (os.path.join(self.folder, name) for name in lists if not name.endswith(".new")):
+            with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+                names = file.read().split("\n")
+                removed.update(names)
+                super().remove(names)
+                os.unlink(path)
         return removed
-
-    def _parse(self, data: bytes) -> dict[str, object] | None:
-        return parse(data)
 
 
 def parse(data: bytes) -> dict[str, object] | None:
-    """Return the JSON object that a host wrote, ignoring text after it; None if it is incomplete."""
+    """Return the JSON object that these bytes begin with; None if it is incomplete, which it is if cut off anywhere."""
     if len(data) > MAX_EVENT_BYTES:
         return None
     text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")

@@ -20,7 +20,6 @@ from gitmem.sessions.background import process_spool
 from gitmem.sessions.entries import remember
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.turns import fold
-from gitmem.store import findings as background
 from gitmem.store.findings import FailureLog
 from gitmem.store.init import Place, init_store
 from gitmem.store.spool import HookSpool
@@ -188,7 +187,7 @@ PATHS = st.sampled_from(
 @pytest.fixture(scope="module")
 def place(_isolated):
     with tempfile.TemporaryDirectory(prefix="gitmem fuzz ") as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(background, "start", lambda *_: None)  # the drain is done here, after each example
+        patch.setattr(Store, "start", lambda *_: None)  # the drain is done here, after each example
         yield Watched(Path(folder))
 
 

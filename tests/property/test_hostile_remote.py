@@ -26,7 +26,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import fold
 from gitmem.errors import ExitCode
 from gitmem.platform.machine import Context
-from gitmem.store import findings as background
+from gitmem.store.store import Store
 from tests.copies import USER, accept
 from tests.property.hostile import PLAIN, Hostile, Said, Step, Tree, hostile, purge_record
 
@@ -120,7 +120,7 @@ class World:
             for _ in range(2)
         )
         app = App(self.environ, str(cwd or self.project), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
-        with mock.patch.object(background, "start"), _ends():
+        with mock.patch.object(Store, "start"), _ends():
             code = main(args, lambda: app)
         said, told = (stream.buffer.getvalue().decode("utf-8") for stream in (out, err))
         return self.judge(Ran(args, code, said, told))

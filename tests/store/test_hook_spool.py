@@ -165,6 +165,6 @@ def test_a_turn_that_is_removed_while_it_is_read_is_not_read_in_part(spool, monk
 def test_an_earlier_event_that_a_listing_missed_is_not_missed(spool, monkeypatch):
     names = sorted(spool.accept(event, 1, b"{}") for event in ("UserPromptSubmit", "PostToolUse", "Stop"))
     answers = [[names[0]], names, names]
-    listed = Spool.names
-    monkeypatch.setattr(Spool, "names", lambda self: answers.pop(0) if answers else listed(self))
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda folder: answers.pop(0) if answers else listed(folder))
     assert sorted(one.name for one in spool.delivered()) == names

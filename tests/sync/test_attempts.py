@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.cli import app as cli_app
-from gitmem.store import findings as background
+from gitmem.store.store import Store
 from gitmem.sync.attempts import SyncRecord, failures, is_due, read_records, write_record
 from gitmem.sync.remotes import add_remote
 from tests.own_settings import own_settings
@@ -52,7 +52,7 @@ def test_between_two_syncs_of_a_session_lie_as_many_minutes_as_configured(config
 
 def test_the_door_starts_it_in_the_background(configured, monkeypatch, environ):
     started = []
-    monkeypatch.setattr(background, "start", lambda store, *command: started.append(command))
+    monkeypatch.setattr(Store, "start", lambda store, *command: started.append(command))
     app = cli_app.App(environ, "/", None, None, None)
     app.sync_later(configured("off"), session=True)
     assert started == []
@@ -64,7 +64,7 @@ def test_the_person_s_own_store_is_synced_on_its_own(configured, monkeypatch, en
     started = []
     own = configured("session")
     monkeypatch.setattr("gitmem.store.store.own_store", lambda _: own)
-    monkeypatch.setattr(background, "start", lambda store, *command: started.append((store, *command)))
+    monkeypatch.setattr(Store, "start", lambda store, *command: started.append((store, *command)))
     project = configured("off")
     cli_app.App(environ, "/", None, None, None).sync_later(project, session=True)
     assert started == [(own, "sync", "--background")]
