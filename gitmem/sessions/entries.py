@@ -30,7 +30,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
     from gitmem.sessions.turns import Failure
@@ -121,15 +121,16 @@ def _read(
     turn: Turn, roots: Sequence[str], boot_lines: Collection[str]
 ) -> tuple[Turn, str, str, tuple[str, ...]] | None:
     """Return a turn with its request, result and relative files; None if it was idle."""
-    turn = turn._replace(
-        failures=tuple(_told_from(failure, roots) for failure in turn.failures if told_error(failure.error))
-    )
+    failures = [failure for failure in turn.failures if told_error(failure.error)]
+    for root in filter(None, roots):
+        places = (f"{PLACE}{root.rstrip('/')}/", PLACE)
+        failures = [failure._replace(meanwhile=failure.meanwhile.replace(*places)) for failure in failures]
     asked, done = human_text(turn.prompt), human_text(turn.answer)
     if is_trivial(asked) or is_restated(asked, boot_lines):
         asked = ""
     if is_restated(done, boot_lines):
         done = ""
-    turn = turn._replace(failures=explained(turn.failures, done))
+    turn = turn._replace(failures=explained(failures, done))
     idle = not turn.files and not turn.failures
     if not asked and idle and (len(done) < _IDLE_ANSWER or not turn.tools):
         return None
@@ -141,14 +142,12 @@ def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...
 
     Files of the agent's own, such as its plans, are left out.
     """
-    names = dict.fromkeys(_below(name, roots) for name in files)
+    prefixes = [root.replace("\\", "/").rstrip("/") + "/" for root in roots if root]
+    names: dict[str, None] = {}
+    for name in (file.replace("\\", "/") for file in files):
+        below = next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
+        names.setdefault(below)
     return tuple(name for name in names if not _AGENTS_OWN.search(name))
-
-
-def _below(name: str, roots: Sequence[str]) -> str:
-    name = name.replace("\\", "/")
-    prefixes = (root.replace("\\", "/").rstrip("/") + "/" for root in roots if root)
-    return next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
 
 
 def explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
@@ -156,22 +155,13 @@ def explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
     if all(failure.fixed_by or failure.explained for failure in failures):
         return tuple(failures)
     fixes = [shorten(cue.text, ERROR_LENGTH) for cue in find_cues(done) if cue.type is MemoryType.ERROR_FIX]
-
-    def of(failure: Failure) -> str:
+    told = []
+    for failure in failures:
         name = f"`{program(failure.command)}"
-        if failure.explained:  # read back from a log
-            return failure.explained
-        return "" if failure.fixed_by else next((fix for fix in fixes if name in fix and len(name) > 1), "")
-
-    return tuple(failure._replace(explained=of(failure)) for failure in failures)
-
-
-def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
-    """Return a failure with relative file names."""
-    meanwhile = failure.meanwhile
-    for root in filter(None, roots):
-        meanwhile = meanwhile.replace(f"{PLACE}{root.rstrip('/')}/", PLACE)
-    return failure._replace(meanwhile=meanwhile)
+        if not failure.fixed_by and not failure.explained and len(name) > 1:  # else it was read back from a log
+            failure = failure._replace(explained=next((fix for fix in fixes if name in fix), ""))  # noqa: PLW2901
+        told.append(failure)
+    return tuple(told)
 
 
 def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_chars: int) -> Fields:
@@ -205,7 +195,7 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
         )
     exchange = Exchange(
         turn.exchange_id,
-        _stamp(turn.ended),
+        f"{turn.ended:%Y-%m-%d %H:%M:%S}",
         _tags(turn),
         summary=headline(asked, ASKED_LENGTH) if asked else "",
         details=_whole(done, DONE_LENGTH),
@@ -255,7 +245,8 @@ def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
         parts.append(f"{LABEL_FILES[korean]}: {listed_files(files[:5], korean=korean, of=len(files))}")
     left = [failure for failure in turn.failures if not _is_mended(failure)]
     parts += [f"{_OPEN[korean]}: {_code(failure.command or failure.tool)}" for failure in left[-1:]]
-    return Entry(turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), _tags(turn))
+    at = f"{turn.ended:%Y-%m-%d %H:%M:%S}"
+    return Entry(turn.entry_id("state"), at, STATE, clean_text(" · ".join(parts)), _tags(turn))
 
 
 def _tags(turn: Turn) -> tuple[str, ...]:
@@ -272,10 +263,6 @@ def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Seq
             entry = Entry(derived_id(at, cue.type.value, words), clock, cue.type.label, clean_text(cue.text))
             found.append(Placed(cue.type.label, entry, at))
     return found
-
-
-def _stamp(at: datetime) -> str:
-    return at.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _code(text: str) -> str:
@@ -305,37 +292,32 @@ def _whole(text: str, limit: int) -> str:
 LEFT_OUT = "[…]"
 PROMPT_LENGTH = 4_000  # characters; the transcript has the rest
 _MOST = 400_000  # characters of a text; real ones have a few thousand
-_LONGEST = 1_000  # characters of a piece of a line without an end
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])")  # noqa: RUF001
 _BEGINNING = 0.6  # share of the kept text that comes from the beginning
-_CODE = re.compile(r"^[ \t]{0,12}(?P<mark>`{3,}|~{3,})(?s:.*?)(?:^[ \t]{0,12}(?P=mark)[`~]*[ \t]*$|\Z)", re.MULTILINE)
-_PARAGRAPH = re.compile(r"(?:^[^\n]*\S[^\n]*\n?)+", re.MULTILINE)
-_ROW = re.compile(r"^[ \t]*\|", re.MULTILINE)  # of a table
+# A code block, a table, a short line, or a sentence of a long one, with the blanks behind it.
+_PIECE = re.compile(
+    r"(?:^[ \t]{0,12}(?P<mark>`{3,}|~{3,})(?s:.*?)(?:^[ \t]{0,12}(?P=mark)[`~]*[ \t]*$|\Z)|(?:^[ \t]*\|.*\n?)+"
+    r"|.{1,200}$|.{1,1000}?(?:(?<=[.!?])[ \t]+|(?<=[。！？])|$)|.{1,1000})\n*|\n+",  # noqa: RUF001
+    re.MULTILINE,
+)
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>\S.*)")
 
 
-class _Piece(Value):
-    """A part of a text, kept or left out as a whole, and the gap before it."""
-
-    text: str
-    gap: str = "\n\n"
-    whole: bool = False  # a code block or a table
-
-
 def without_middle(text: str, limit: int) -> str:
-    """Return a text truncated in the middle to about `limit` characters."""
-    pieces = list(_pieces(clean_text(text[:_MOST])))
-    if len(whole := _joined(pieces)) <= limit:
-        return whole
-    pieces = [part for piece in pieces for part in _parts(piece, limit)]
-    first, last = _ends(pieces, limit)
-    head = pieces[:first] or [pieces[0]._replace(text=_cut(pieces[0].text, limit // 2))]
-    tail = pieces[len(pieces) - last :]
-    return "\n\n".join(filter(None, (_joined(head), LEFT_OUT, _joined(tail))))
-
-
-def _joined(pieces: Sequence[_Piece]) -> str:
-    return "".join(piece.gap + piece.text for piece in pieces).lstrip("\n")
+    """Return a text truncated in the middle to about `limit` characters; code blocks and tables stay or go whole."""
+    text = re.sub(r"\n{3,}", "\n\n", clean_text(text[:_MOST]))
+    if len(text) <= limit:
+        return text
+    pieces = [match[0] for match in _PIECE.finditer(text)]
+    first, last, room = 0, len(pieces), limit * _BEGINNING
+    while first < last and len(pieces[first]) <= room:
+        room -= len(pieces[first])
+        first += 1
+    room += limit * (1 - _BEGINNING)
+    while last > first and len(pieces[last - 1]) <= room:
+        room -= len(pieces[last - 1])
+        last -= 1
+    head = "".join(pieces[:first]) or pieces[0][: limit // 2].rpartition("\n" if "\n" in pieces[0] else " ")[0]
+    return "\n\n".join(filter(None, (head.rstrip(), LEFT_OUT, "".join(pieces[last:]).strip("\n"))))
 
 
 def headline(asked: str, limit: int) -> str:
@@ -356,49 +338,3 @@ def texts_between(texts: Iterable[str], answer: str, limit: int) -> tuple[str, .
     return tuple(filter(None, found))
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
-    """Yield the paragraphs, code blocks and tables of a text; an unclosed block is code up to the end."""
-    position = 0
-    for code in (*_CODE.finditer(text), None):
-        for paragraph in _PARAGRAPH.findall(text[position : code.start() if code else len(text)]):
-            yield _Piece(paragraph.rstrip("\n"), whole=_ROW.search(paragraph) is not None)
-        if code:
-            yield _Piece(code[0], whole=True)
-            position = code.end()
-
-
-def _parts(piece: _Piece, limit: int) -> Iterator[_Piece]:
-    """Yield the lines of a paragraph, the sentences of a long line, and pieces of one without any."""
-    if piece.whole:
-        yield piece
-        return
-    gap = piece.gap
-    for line in piece.text.split("\n"):
-        for sentence in _SENTENCE_END.split(line) if len(line) > limit // 10 else [line]:
-            for start in range(0, max(1, len(sentence)), _LONGEST):
-                yield _Piece(sentence[start : start + _LONGEST], gap)
-                gap = ""
-            gap = " "
-        gap = "\n"
-
-
-def _ends(pieces: Sequence[_Piece], limit: int) -> tuple[int, int]:
-    """Return how many pieces of the beginning and of the end are kept."""
-    sizes = [len(piece.gap) + len(piece.text) for piece in pieces]
-    first = last = 0
-    room = limit * _BEGINNING
-    while first < len(sizes) and sizes[first] <= room:
-        room -= sizes[first]
-        first += 1
-    room += limit * (1 - _BEGINNING)
-    while first + last < len(sizes) and sizes[-1 - last] <= room:
-        room -= sizes[-1 - last]
-        last += 1
-    return first, last
-
-
-def _cut(text: str, limit: int) -> str:
-    """Return the beginning of a text, cut at the end of a line, else of a sentence or word."""
-    cut = text[:limit]
-    found = ((cut.rfind(end), end) for end in ("\n", ". ", " "))
-    return next((cut[: at + len(end)].rstrip() for at, end in found if at > limit // 2), cut)
