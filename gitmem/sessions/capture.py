@@ -11,7 +11,6 @@ import contextlib
 import os
 import zlib
 from datetime import datetime, timedelta
-from functools import partial
 
 from gitmem.document.document import Document
 from gitmem.document.entry import (
@@ -27,7 +26,7 @@ from gitmem.document.entry import (
     replace_entry,
 )
 from gitmem.document.ids import MEMORY, daily_path, session_tag, slug, tail_of
-from gitmem.document.message import Message, Op, Trailer, session_message
+from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.facts.book import FactBook
 from gitmem.facts.learn import keep_turn
@@ -42,7 +41,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable
 
     from gitmem.sessions.turns import Turn
     from gitmem.store.store import Store
@@ -56,7 +55,8 @@ def log_changes(
 
     `goes_on` means that the beginning of the turn was saved before.
     """
-    days: dict[str, list[Placed]] = {}
+    changes: dict[str, bytes | None] = {}
+    ids = []
     tags = session_tag(session)
     for placed in daily:
         path, text = _saved_entry(transaction, store, placed, tags) or (daily_path(f"{placed.at:%Y-%m-%d}"), None)
@@ -68,19 +68,32 @@ def log_changes(
             if changed == text:
                 continue
             placed = placed._replace(entry=placed.entry._replace(text=changed))  # noqa: PLW2901
-        days.setdefault(path, []).append(placed)
-    changes = {path: _with(transaction.read(path) or new_daily(day_of(path)), news) for path, news in days.items()}
-    return {**changes}, [placed.entry.id for news in days.values() for placed in news]
+        document = Document.parse(changes.get(path) or transaction.read(path) or new_daily(day_of(path)))
+        body = put_entry(document.body, placed.section, placed.entry, document.newline)
+        changes[path] = document.with_body(body).render()
+        ids.append(placed.entry.id)
+    return changes, ids
 
 
 def _saved_entry(
     transaction: Transaction, store: Store, placed: Placed, tags: tuple[str, ...]
 ) -> tuple[str, str] | None:
-    """Return the daily log that holds an entry already, and the entry's text there; None if none does."""
-    for path in _possible_logs(transaction, placed, tags):
-        entry = find_by_digest(day_log(store, transaction, path), tail_of(placed.entry.id))
-        if entry is not None:
-            return path, entry.entry.text
+    """Return the daily log that holds an entry already, and the entry's text there; None if none does.
+
+    A delivery after midnight or from another time zone is a day off; a transcript whose clock was wrong is off by more.
+    The days of a session are those of its entries in `memory.md`.
+    """
+    days = [(placed.at + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
+    tail = tail_of(placed.entry.id)
+    for entry in find_entries(memory_text(transaction)):
+        view = entry.entry
+        if tail_of(view.id) == tail or (tags and view.tags[:1] == tags[:1]):
+            with contextlib.suppress(ValueError):  # a person may have edited it
+                days.append(datetime.fromisoformat(view.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
+    for path in dict.fromkeys(map(daily_path, days)):
+        saved = find_by_digest(day_log(store, transaction, path), tail)
+        if saved is not None:
+            return path, saved.entry.text
     return None
 
 
@@ -102,25 +115,8 @@ def _updated(before: Fields, new: Fields) -> Fields:
     )
 
 
-def _possible_logs(transaction: Transaction, placed: Placed, tags: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the daily logs that may hold an entry: of its day, of the days beside it, and of its session.
-
-    A delivery after midnight or from another time zone is a day off; a transcript whose clock was wrong is off by more.
-    The days of a session are those of its entries in `memory.md`.
-    """
-    days = [(placed.at + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
-    tail = tail_of(placed.entry.id)
-    for entry in find_entries(memory_text(transaction)):
-        view = entry.entry
-        if tail_of(view.id) == tail or (tags and view.tags[:1] == tags[:1]):
-            with contextlib.suppress(ValueError):  # a person may have edited it
-                days.append(datetime.fromisoformat(view.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
-    return tuple(dict.fromkeys(map(daily_path, days)))
-
-
 BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
-BATCH = 200  # turns of one transaction
-BATCH_BYTES = 8_000_000  # of files, after which it takes no more turns: it holds the daily log as of each turn
+BATCH_BYTES = 8_000_000  # of files, after which a transaction takes no more turns: it holds the log as of each turn
 _TAG_PART = 20  # characters of a person's or a branch's name in a tag
 _MOST_STATES = 8  # in Current State: of other people and branches the newest stay
 _LONGEST_PICK = 400  # characters of a prompt
@@ -149,11 +145,32 @@ def capture(store: Store, read: Callable[[], Pending]) -> Captured:
     archives: list[str] = []
     notices: list[str] = []
     spool = HookSpool(store.private)
+
+    def plan(transaction: Transaction) -> tuple[Pending, list[str], list[str], bool]:
+        """Add a commit for each turn that is due; return the spool, the events done, archives, and if more wait."""
+        pending = read()
+        over, boot = pending.over(), boot_lines(store)
+        done: list[str] = []
+        rotated: list[str] = []
+        for turn in pending.turns:
+            if not is_due(turn, over, store, transaction.now):
+                continue
+            if done and transaction.planned > BATCH_BYTES:
+                return pending, done, rotated, True
+            turn = turn._replace(closed=turn.closed or turn.session in over)  # noqa: PLW2901
+            try:
+                rotated += capture_turn(transaction, store, turn, boot)
+            except RefusedError as error:  # stays in the spool; others may go into another day's log
+                transaction.notices.append(f"A turn is not saved yet: {error.sentences}")
+                continue
+            done += turn.sources if turn.closed else ()
+        return pending, done, rotated, False
+
     while True:
-        outcome = transact(store, partial(_capture_due, store, read), purpose="capture")
-        pending, done, made, is_full = outcome.value
+        outcome = transact(store, plan, purpose="capture")
+        pending, done, rotated, is_full = outcome.value
         commits += outcome.commits
-        archives += made
+        archives += rotated
         notices += outcome.notices
         spool.remove([*done, *pending.useless])
         for name in pending.unreadable:
@@ -161,31 +178,6 @@ def capture(store: Store, read: Callable[[], Pending]) -> Captured:
             notices.append(f"A hook's payload could not be parsed and was kept aside: {name}.")
         if not is_full:
             return Captured(tuple(commits), tuple(archives), tuple(notices))
-
-
-def _capture_due(
-    store: Store, read: Callable[[], Pending], transaction: Transaction
-) -> tuple[Pending, list[str], list[str], bool]:
-    """Add a commit for each turn that is due; return the spool, the events done, archives, and if more turns wait."""
-    pending = read()
-    over, boot = pending.over(), boot_lines(store)
-    due = [turn for turn in pending.turns if is_due(turn, over, store, transaction.now)]
-    done: list[str] = []
-    archives: list[str] = []
-    taken = 0
-    for turn in due[:BATCH]:
-        if taken and transaction.planned > BATCH_BYTES:
-            break
-        taken += 1
-        is_over = turn.session in over
-        try:
-            archives += capture_turn(transaction, store, turn._replace(closed=turn.closed or is_over), boot)
-        except RefusedError as error:  # stays in the spool; others may go into another day's log
-            transaction.notices.append(f"A turn is not saved yet: {error.sentences}")
-            continue
-        if turn.closed or is_over:
-            done += turn.sources
-    return pending, done, archives, len(due) > taken and bool(done)
 
 
 def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:
@@ -252,14 +244,6 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
     return remembered._replace(told=joined, state=None)
 
 
-def save_entries(
-    transaction: Transaction, store: Store, daily: Sequence[Placed], message: Message, *, session: str
-) -> bool:
-    """Add a commit of the entries that are not in their daily logs yet; False if there are none."""
-    changes, _ = log_changes(transaction, store, daily, session)
-    return bool(changes) and transaction.commit(message, changes)
-
-
 def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
     """Return the answer of the session's exchange before this one, of the same day; "" if none, or a long prompt.
 
@@ -276,14 +260,6 @@ def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
         if entry.entry.label == EXCHANGE and entry.entry.tags[:1] == tag:
             before = entry.entry.text
     return split_fields(before).answer
-
-
-def _with(data: bytes, entries: Iterable[Placed]) -> bytes:
-    document = Document.parse(data)
-    body = document.body
-    for placed in entries:
-        body = put_entry(body, placed.section, placed.entry, document.newline)
-    return document.with_body(body).render()
 
 
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:

@@ -13,7 +13,7 @@ from gitmem.errors import UnreadableError
 from gitmem.hosts.host import file_of, find_host, read_transcript, writer
 from gitmem.platform.machine import local
 from gitmem.platform.safe_open import open_regular
-from gitmem.sessions.capture import BATCH_BYTES, Captured, capture_turn, save_entries
+from gitmem.sessions.capture import BATCH_BYTES, Captured, capture_turn, log_changes
 from gitmem.sessions.entries import Placed, cue_entries
 from gitmem.sessions.exchange import EXCHANGE, MENDED, exchanges_in, split_fields
 from gitmem.sessions.read import boot_lines, cleaner
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 
-BATCH = 50  # turns of one transaction
 _LONGEST_SESSION = timedelta(days=7)
 
 
@@ -52,21 +51,20 @@ def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> Captu
     boot = boot_lines(store)
 
     def plan(transaction: Transaction) -> tuple[int, int, list[str]]:
-        """Capture the next turns; return how many were taken, how many of them saved, and the archives."""
-        taken, new, rotated = 0, 0, list[str]()
-        for turn in turns[done : done + BATCH]:
-            if taken and transaction.planned > BATCH_BYTES:
-                break
-            taken += 1
+        """Capture the next turns; return the place of the one after them, how many were saved, and the archives."""
+        new, rotated = 0, list[str]()
+        for place, turn in enumerate(turns[done:], done):
+            if place > done and transaction.planned > BATCH_BYTES:
+                return place, new, rotated
             before = len(transaction.drafts)
             rotated += capture_turn(transaction, store, turn, boot)
             new += len(transaction.drafts) > before
-        return taken, new, rotated
+        return len(turns), new, rotated
 
     while done < len(turns):
         outcome = transact(store, plan, purpose=purpose)
-        taken, more, rotated = outcome.value
-        done, saved, archives = done + taken, saved + more, archives + rotated
+        done, new, rotated = outcome.value
+        saved, archives = saved + new, archives + rotated
         notices += outcome.notices
     return Captured((), tuple(archives), tuple(notices), saved)
 
@@ -222,7 +220,8 @@ def save_lessons(store: Store, session: PendingSession, why: str) -> str | None:
 
     def plan(transaction: Transaction) -> bool:
         rotate_if_full(transaction, store)
-        return save_entries(transaction, store, lessons, message, session=session.name)
+        changes, _ = log_changes(transaction, store, lessons, session.name)
+        return bool(changes) and transaction.commit(message, changes)
 
     return transact(store, plan, purpose="extract").commit
 

@@ -6,7 +6,6 @@ An event that is delivered or drained twice is recognized by its id in the daily
 
 from __future__ import annotations
 
-import contextlib
 import os
 from functools import cache, partial
 
@@ -20,10 +19,10 @@ from gitmem.document.entry import (
     entry_ids,
     parse_event,
 )
-from gitmem.document.ids import MEMORY, TAIL_BYTES, daily_path, make_id, milliseconds_of, scope_tags, scopes_in
+from gitmem.document.ids import MEMORY, TAIL_BYTES, daily_path, make_id, scope_tags, scopes_in
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
-from gitmem.platform.machine import UTC, datetime, timedelta
+from gitmem.platform.machine import datetime, timedelta
 from gitmem.store.transact import transact
 from gitmem.values import Value
 
@@ -239,9 +238,7 @@ def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
     return rotate(transaction, store).archive
 
 
-_NEW = 3600.0  # seconds; a newer event has not been delivered from another time zone before
 _RECENT = timedelta(days=2)  # newer days are never consolidated
-_ZONES = (-12, 0, 14)  # hours from UTC: the extreme time zones
 
 
 class Added(Value):
@@ -256,9 +253,8 @@ def add_save(transaction: Transaction, store: Store, event: Save, lasting: Calla
     day = event.at.strftime("%Y-%m-%d")
     path = daily_path(day)
     daily = transaction.read(path) or new_daily(day)
-    if event.id.encode() in daily and event.id in entry_ids(daily.decode("utf-8", "surrogateescape")):
-        return None
-    if any(event.id in entry_ids(day_log(store, transaction, other)) for other in _other_logs(transaction, event)):
+    log = day_log(store, transaction, path)
+    if event.id in log and event.id in entry_ids(log):
         return None
     from gitmem.redact.redact import kinds_of, redact
 
@@ -300,17 +296,6 @@ def day_log(store: Store, transaction: Transaction, path: str) -> str:
 
         daily = log_before(store, transaction, datetime.fromisoformat(day_of(path)).date())
     return (daily or b"").decode("utf-8", "surrogateescape")
-
-
-def _other_logs(transaction: Transaction, event: Save) -> set[str]:
-    """Return the daily logs that may hold an old event, delivered from another time zone; none for a new event."""
-    then = milliseconds_of(event.id) / 1000
-    if abs(transaction.now.timestamp() - then) < _NEW:
-        return set()
-    with contextlib.suppress(OverflowError, ValueError, OSError):  # out of the calendar's range
-        moments = (datetime.fromtimestamp(then + hours * 3600, UTC) for hours in _ZONES)
-        return {daily_path(moment.strftime("%Y-%m-%d")) for moment in moments}
-    return set()
 
 
 def _with(data: bytes, section: str, entry: Entry) -> bytes:

@@ -171,9 +171,8 @@ def test_a_turn_is_one_commit_of_the_log_and_of_memory(host, memory, desk):
     assert memory.git("log", "-1", "--format=%ad", "--date=format:%M:%S") == "03:24"
 
 
-@pytest.mark.parametrize("limit, most", [("BATCH", 3), ("BATCH_BYTES", 1_000)])
-def test_many_turns_are_captured_in_more_than_one_pass(host, memory, monkeypatch, limit, most):
-    monkeypatch.setattr(f"gitmem.sessions.capture.{limit}", most)
+def test_many_turns_are_captured_in_more_than_one_pass(host, memory, monkeypatch):
+    monkeypatch.setattr("gitmem.sessions.capture.BATCH_BYTES", 1_000)
     for number in range(8):
         host.turn(f"ask number {number}", f"t-{number}", 10 * number)
     memory.drain()

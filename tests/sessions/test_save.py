@@ -3,7 +3,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta, timezone
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -213,19 +213,6 @@ def test_an_event_of_a_day_whose_log_cannot_be_read_waits_and_holds_up_nobody(de
     assert len(drain(desk.store).commits) == 2
     assert today.id in desk.text(TODAY)
     assert clean(desk, bare_git)
-
-
-@pytest.mark.parametrize("hours", [-12, 14])
-def test_what_comes_again_from_another_time_zone_is_known(desk, hours):
-    """As when a machine that has travelled replays a session: the same moment, another day."""
-    what = desk.save("once")
-    save(desk.store, what)
-    desk.clock.now += timedelta(days=3)
-    again = what._replace(at=what.at.astimezone(timezone(timedelta(hours=hours))))
-    desk.store.spool.deliver(again.to_event())
-    assert drain(desk.store).commits == {}
-    assert desk.text(TODAY).count(what.id) == 1
-    assert len(list(Path(desk.store.root, "daily").rglob("*.md"))) == 1
 
 
 def test_an_event_of_a_newer_gitmem_stays(desk):
