@@ -336,5 +336,3 @@ def texts_between(texts: Iterable[str], answer: str, limit: int) -> tuple[str, .
     known = " ".join(answer.split())
     found = dict.fromkeys(without_middle(text, limit) for text in texts if " ".join(text.split()) not in known)
     return tuple(filter(None, found))
-
-

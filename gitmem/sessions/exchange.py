@@ -22,7 +22,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
 
@@ -34,6 +34,7 @@ MAX_ASKED = 200
 MAX_KEYWORDS, MAX_KEYWORD = 5, 40
 MAX_FILES = 12
 _READABLE, _DIGEST = 12, 10  # characters of an id that is not fit for a file name, and of the digest behind them
+_MORE_FILES = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
 
 
 class Exchange(Value):
@@ -66,7 +67,6 @@ _OUTCOMES = {
     Outcome.FAILED: ("failed", "실패"),
     Outcome.INTERRUPTED: ("interrupted", "중단"),
 }
-_IS_MORE = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
 # Of a summary, whether the person writes Korean: changed files, tests that pass or fail, what was broken off, programs.
 WORDS = {
     False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
@@ -120,7 +120,7 @@ def parse(entry: Entry) -> Exchange | None:
         summary=first,
         asked=_value(lines, _ASKED),
         details=_value(lines, _DONE),
-        files=tuple(name for name in _listed(lines, LABEL_FILES) if not _IS_MORE.fullmatch(name)),
+        files=tuple(name for name in _listed(lines, LABEL_FILES) if not _MORE_FILES.fullmatch(name)),
         failed=tuple(line for line in lines if line.startswith(_prefixes(LABEL_FAILED))),
         keywords=tuple(_listed(lines, _KEYWORDS)),
         outcome=next((kind for kind, words in _OUTCOMES.items() if outcome in words), Outcome.PARTIAL),
@@ -272,7 +272,7 @@ def split_fields(text: str) -> Fields:
         answer=values.get(ANSWER, ""),
         said=tuple(text for mark, text in parts if mark == SAID and text),
         errors=tuple(text for mark, text in parts if mark == ERROR and text),
-        files=lists[0] if len(lists) == 1 else _each(name for names in lists for name in names),
+        files=lists[0] if len(lists) == 1 else tuple(dict.fromkeys(name for names in lists for name in names)),
         outcome=values.get(OUTCOME, ""),
     )
 
@@ -287,12 +287,17 @@ def join_fields(before: Fields, after: Fields) -> Fields:
 
     Of two requests or answers the later stays where it holds the earlier; else both stay, the earlier first.
     """
+    errors: dict[str, str] = {}
+    for error in (*before.errors, *after.errors):  # each once, with its mend if any of them names one
+        failure = error.rpartition(MENDED)[0] or error
+        if errors.get(failure, failure) == failure:
+            errors[failure] = error
     return Fields(
         request=_both(before.request, after.request),
         answer=_both(before.answer, after.answer),
-        said=_each((*before.said, *after.said)),
-        errors=_last_told((*before.errors, *after.errors)),
-        files=_each((*before.files, *after.files)),
+        said=tuple(dict.fromkeys((*before.said, *after.said))),
+        errors=tuple(errors.values()),
+        files=tuple(dict.fromkeys((*before.files, *after.files))),
         outcome=before.outcome if after.answer in before.answer else after.outcome,
     )
 
@@ -301,20 +306,6 @@ def _both(before: str, after: str) -> str:
     if before in after:
         return after
     return before if after in before else f"{before}\n\n{after}"
-
-
-def _last_told(errors: Iterable[str]) -> tuple[str, ...]:
-    """Return errors, each once, with its mend if any of them names one."""
-    by_error: dict[str, str] = {}
-    for error in errors:
-        failure = error.rpartition(MENDED)[0] or error
-        if by_error.get(failure, failure) == failure:
-            by_error[failure] = error
-    return tuple(by_error.values())
-
-
-def _each(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
 
 
 def _part(mark: str, text: str) -> list[str]:

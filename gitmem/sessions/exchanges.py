@@ -11,12 +11,13 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import permutations
 
 from gitmem.archives.extractive import SentenceRole, is_statement, stems
 from gitmem.document.document import Document
 from gitmem.document.entry import LINKS, MemoryType, find_by_digest, find_section, put_entry, replace_entry
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
-from gitmem.document.message import Message, Op, Trailer, link, session_message
+from gitmem.document.message import Op, Trailer, link, session_message
 from gitmem.history.records import last_version
 from gitmem.sessions.entries import exchange_of
 from gitmem.sessions.exchange import (
@@ -82,38 +83,24 @@ def summarize_exchange(
     `asked` and `answer` are the person's and the agent's words without noise; `interrupted` says that the person
     broke the turn off, and did not only type again.
     """
-    tests = verdict_of(runs)
-    korean = is_korean(f"{asked} {answer[:_READ]}")
-    best = _best(asked, answer, files)
-    request = shorten(_first_sentence(asked), _ASKED)
+    changed, passed, failed, broken_off, ran = WORDS[is_korean(f"{asked} {answer[:_READ]}")]
+    best = result = _best(asked, answer, files)
+    first = next((sentence for block in blocks(asked[:_READ]) for sentence in sentences_of(block)), "")
+    request = shorten(first or " ".join(asked[: 2 * _ASKED].split()), _ASKED)
     about = stems(asked)
-    if not best:
-        summary = _without_sentence(request, files, runs, korean=korean, interrupted=interrupted)
-    elif not request or len(about & stems(best)) > min(1, len(about) // 4) or len(request) + len(best) > MAX_SUMMARY:
-        summary = best
-    else:
-        summary = f"{request.rstrip(' .:')} → {best}"
+    if not best:  # then the changed files or the programs that were run
+        programs = [program(run.command) for run in runs if not run.failed]
+        named = list(dict.fromkeys(name for name in programs if _PROGRAM.fullmatch(name)))
+        bases = ", ".join(map(_base, files[:_NAMED])) + (", …" if len(files) > _NAMED else "")
+        ends = [changed.format(bases)] if files else [ran.format(", ".join(named[-_NAMED:]))] if named else []
+        result = ", ".join([*ends, *[broken_off] * interrupted])
+    elif len(about & stems(best)) > min(1, len(about) // 4) or len(request) + len(best) > MAX_SUMMARY:
+        request = ""
+    summary = f"{request.rstrip(' .:')} → {result}" if request and result else request or result
+    tests = verdict_of(runs)
     if tests is not None:
-        words = WORDS[korean][1 if tests is Outcome.SUCCESS else 2]
-        summary = f"{summary.rstrip(' .')} ({words})."
+        summary = f"{summary.rstrip(' .')} ({passed if tests is Outcome.SUCCESS else failed})."
     return ExchangeSummary(summary, _keywords(asked, f"{best}\n{answer[:_READ]}", files), best)
-
-
-def _without_sentence(
-    request: str, files: Sequence[str], runs: Sequence[Run], *, korean: bool, interrupted: bool
-) -> str:
-    """Return the request with the changed files or the programs that were run."""
-    changed, _, _, broken_off, ran = WORDS[korean]
-    programs = [program(run.command) for run in runs if not run.failed]
-    named = list(dict.fromkeys(name for name in programs if _PROGRAM.fullmatch(name)))
-    ends = [changed.format(_listed([_base(name) for name in files]))] if files else []
-    ends += [ran.format(_listed(named[-_NAMED:]))] if named and not files else []
-    result = ", ".join([*ends, *[broken_off] * interrupted])
-    return f"{request.rstrip(' .:')} → {result}" if request and result else request or result
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
 
 
 def _best(asked: str, answer: str, files: Sequence[str]) -> str:
@@ -121,7 +108,8 @@ def _best(asked: str, answer: str, files: Sequence[str]) -> str:
     about, names = stems(asked), {_base(name).casefold() for name in files}
     worth = {cue.text: _ROLES[cue.type] for cue in find_cues(answer[:_READ]) if cue.type in _ROLES}
     bold = [" ".join(words.split()) for words in _BOLD.findall(answer[:_READ])]
-    last = _last_paragraph(answer)
+    paragraphs = [block for block in blocks(answer[:_READ]) if block.kind is Kind.PARAGRAPH]
+    last = " ".join(sentences_of(paragraphs[-1])) if paragraphs else ""
     found = []
     for index, (sentence, item) in enumerate(_statements(answer)):
         did = _says("did", sentence)
@@ -163,17 +151,6 @@ def _tells_no_result(sentence: str, *kinds: str) -> bool:
     return any(matcher("outcomes.tsv", kind).search(words) for kind in kinds)
 
 
-def _last_paragraph(answer: str) -> str:
-    """Return the sentences of the last paragraph of an answer, on one line."""
-    paragraphs = [block for block in blocks(answer[:_READ]) if block.kind is Kind.PARAGRAPH]
-    return " ".join(sentences_of(paragraphs[-1])) if paragraphs else ""
-
-
-def _first_sentence(text: str) -> str:
-    found = next((sentence for block in blocks(text[:_READ]) for sentence in sentences_of(block)), "")
-    return found or " ".join(text[: 2 * _ASKED].split())
-
-
 def _keywords(asked: str, said: str, files: Sequence[str]) -> tuple[str, ...]:
     """Return the keywords of an exchange, the most telling first, file names included."""
     score: dict[str, float] = {}
@@ -192,38 +169,24 @@ def _keywords(asked: str, said: str, files: Sequence[str]) -> tuple[str, ...]:
         for stem, word in keywords(base):
             shown.setdefault(stem, word)
             score[stem] = score.get(stem, 0.0) + 2.0
-    words = _distinct([shown[stem].strip("._/-") for stem in sorted(score, key=lambda one: -score[one])])
-    return tuple(_joined(asked, words)[:MAX_KEYWORDS])
-
-
-def _joined(asked: str, words: Sequence[str]) -> list[str]:
-    """Join keywords that are neighbours in the request, such as "login endpoint"."""
-    found = list(words)
-    for first in words:
-        for second in words:
-            if first in found and second in found and _follows(asked, first, second):
-                found[min(found.index(first), found.index(second))] = f"{first} {second}"
-                found = [word for word in found if word not in (first, second)]
-    return found
-
-
-def _follows(asked: str, first: str, second: str) -> bool:
-    """Return whether two words stand side by side in a text; a Korean second word may have a particle."""
-    end = "" if "가" <= second[-1] <= "힣" else r"(?!\w)"
-    return re.search(rf"(?<!\w){re.escape(first)} {re.escape(second)}{end}", asked) is not None
-
-
-def _distinct(words: Iterable[str]) -> tuple[str, ...]:
-    """Return the first words, none a part of another."""
     chosen: list[str] = []
-    for word in words:
+    for word in (shown[stem].strip("._/-") for stem in sorted(score, key=lambda one: -score[one])):
         folded = word.casefold()
         known = any(folded in other.casefold() or other.casefold() in folded for other in chosen)
         if len(word) >= _SHORTEST_WORD and not known and not _NO_TOPIC.search(word):
             chosen.append(word)
-        if len(chosen) == _CONSIDERED:
-            break
-    return tuple(chosen)
+    return tuple(_joined(asked, chosen[:_CONSIDERED])[:MAX_KEYWORDS])
+
+
+def _joined(asked: str, words: list[str]) -> list[str]:
+    """Join keywords that are neighbours in the request, such as "login endpoint"."""
+    for first, second in permutations(words, 2):
+        end = "" if "가" <= second[-1] <= "힣" else r"(?!\w)"  # a Korean word may have a particle
+        follows = re.search(rf"(?<!\w){re.escape(first)} {re.escape(second)}{end}", asked)
+        if first in words and second in words and follows:
+            words[min(words.index(first), words.index(second))] = f"{first} {second}"
+            words = [word for word in words if word not in (first, second)]
+    return words
 
 
 def _base(name: str) -> str:
@@ -256,24 +219,22 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
         read = clean._replace(prompt=clean.prompt[:_MAX_READ], answer=clean.answer[:_MAX_READ])
         entry = exchange_of(read, (project, turn.cwd), boot)
         raw, answer = parse(entry) if entry else None, human_text(clean.answer)
-        if raw is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
-            next_prompt = human_text(following.prompt) if following else ""
-            made.append(Made(_offline(clean, raw, answer, next_prompt), raw))
+        if raw is None or not (turn.tools or len(answer) >= _SHORT_ANSWER):
+            continue
+        asked, answer = raw.summary, answer[:_MAX_READ]
+        request = human_text(turn.prompt)[:_MAX_READ] if asked else ""
+        result = summarize_exchange(request, answer, raw.files, clean.runs, interrupted=turn.interrupted)
+        next_prompt = human_text(following.prompt) if following else ""
+        exchange = raw._replace(
+            summary=result.summary or asked or raw.details,
+            asked="" if asked and result.summary.startswith(asked.rstrip(" .:…")) else asked,
+            details=details_without(raw.details, result.sentence),
+            keywords=result.keywords,
+            outcome=judge_outcome(clean._replace(answer=answer, files=raw.files), next_prompt),
+            raw=False,
+        )
+        made.append(Made(exchange, raw))
     return made
-
-
-def _offline(turn: Turn, raw: Exchange, answer: str, next_prompt: str) -> Exchange:
-    asked, answered = raw.summary, answer[:_MAX_READ]
-    request = human_text(turn.prompt)[:_MAX_READ] if asked else ""
-    result = summarize_exchange(request, answered, raw.files, turn.runs, interrupted=turn.interrupted)
-    return raw._replace(
-        summary=result.summary or asked or raw.details,
-        asked="" if asked and result.summary.startswith(asked.rstrip(" .:…")) else asked,
-        details=details_without(raw.details, result.sentence),
-        keywords=result.keywords,
-        outcome=judge_outcome(turn._replace(answer=answered, files=raw.files), next_prompt),
-        raw=False,
-    )
 
 
 def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
@@ -309,17 +270,13 @@ def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn])
         changes: dict[str, bytes | None] = {path: document.render()}
         if memory := transaction.read(MEMORY) or b"":
             changes[MEMORY] = _with_exchanges(memory, changed)
-        message = _message(session, host, changed)
+        summary = changed[0].exchange.summary if len(changed) == 1 else f"{len(changed)} exchanges"
+        subject = f"Session {short_session(file_name(session))}: {summary}"
+        ids = (one.exchange.id for one in changed)
+        message = session_message(subject, Op.EXCHANGES, Trailer.ENTRY, ids, session=session, host=host)
         return len(changed) if transaction.commit(message, changes, when=turns[-1].ended) else 0
 
     return transact(store, plan, purpose="exchanges").commit
-
-
-def _message(session: str, host: str, changed: Sequence[Made]) -> Message:
-    summary = changed[0].exchange.summary if len(changed) == 1 else f"{len(changed)} exchanges"
-    ids = (one.exchange.id for one in changed)
-    subject = f"Session {short_session(file_name(session))}: {summary}"
-    return session_message(subject, Op.EXCHANGES, Trailer.ENTRY, ids, session=session, host=host)
 
 
 def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
@@ -336,11 +293,7 @@ def _with_exchanges(data: bytes, changed: Sequence[Made]) -> bytes:
     return document.with_body(body).render()
 
 
-_LINKED = {
-    "episodes": "task",
-    "patterns": "error",
-    "sessions": "session",
-}  # a fact's is its kind
+_LINKED = {"episodes": "task", "patterns": "error", "sessions": "session"}  # a fact's is its kind
 
 
 def find_session_file(transaction: Transaction, session: str, started: datetime) -> str | None:
