@@ -8,13 +8,13 @@ from gitmem.document.ids import do_all_meet, do_meet, scopes_in
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
 from gitmem.search import sources
-from gitmem.search.dedupe import MOST, in_order_of_news
-from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
+from gitmem.search.dedupe import MOST, in_order_of_news, once, without_views
+from gitmem.search.files import LAYERS
 from gitmem.search.filters import allowed_text, excluded, literals_for, read_filters
 from gitmem.search.hits import facts_of, make_hit
 from gitmem.search.query import parse_query
 from gitmem.search.rank import K1, NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights, worths
-from gitmem.search.units import FRAME, HEADING, is_told_again
+from gitmem.search.units import HEADING, is_told_again
 from gitmem.store.known_facts import marks_for
 from gitmem.values import Value
 
@@ -286,9 +286,7 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
     found: list[dict[int, Found]] = []
     needles = needles_of(query.terms)
     for loosely in (False, True):
-        found = [
-            find_terms(units, needles, loosely=loosely, without=pool.without.get(units, ())) for units in pool.read
-        ]
+        found = [find_terms(units, needles, loosely=loosely) for units in pool.read]
         if any(found):
             break
     corpus = measure(pool, found, len(query.terms))
@@ -325,9 +323,9 @@ def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Cor
             for term, count in unit.counts.items():
                 having[term] += 1
                 counts[term] += count
-    frequencies = [one * more for one, more in zip(having, pool.more or [1.0] * terms, strict=True)]
-    for term, estimate in pool.estimated.items():  # a unit may have a word in several lines
-        frequencies[term] = max(frequencies[term], estimate * (having[term] or 1.0) / (counts[term] or 1.0))
+    # A unit may have a word several times.
+    every = [times / (count or 1.0) for times, count in zip(pool.counts or counts, counts, strict=True)]
+    frequencies = [max(one, more * (one or 1.0)) for one, more in zip(having, every, strict=True)]
     return Corpus(units * times, max(characters / units, 1.0) if units else 1.0, tuple(frequencies))
 
 
@@ -337,55 +335,6 @@ def fits(item: Ranked, query: Query, filters: Filters) -> bool:
         return True
     unit = item.units.unit(item.index)
     return allowed_text(query, item.units, unit) and (not filters.by_unit or filters.allow(facts_of(item.units, unit)))
-
-
-def once(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return each memory once, at the place of its best view: the fullest one, of equals that of the first layer."""
-    views: dict[str, Ranked] = {}
-    order: list[str | Ranked] = []
-    for item in ranked:
-        memory = item.units.memory(item.index)
-        if not memory:
-            order.append(item)
-            continue
-        other = views.get(memory)
-        if other is None:
-            order.append(memory)
-            views[memory] = item
-        else:
-            better, worse = (item, other) if _reads_better(item, other) else (other, item)
-            also = (*other.also, (worse.units, worse.index))
-            views[memory] = better._replace(score=other.score, also=also, near=max(item.near, other.near))
-    return [views[item] if isinstance(item, str) else item for item in order]
-
-
-def without_views(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return the hits without concepts and episodes that link to an exchange among them: the exchange names them."""
-    places = {item.units.memory(item.index): place for place, item in enumerate(ranked) if not item.units.is_links}
-    kept = dict(enumerate(ranked))
-    for place, item in enumerate(ranked):
-        of = min((places[one] for one in item.units.linked if one in places), default=None)
-        if of is not None:
-            del kept[place]
-            kept[of] = kept[of]._replace(also=(*kept[of].also, (item.units, item.index)))
-    return list(kept.values())
-
-
-def _reads_better(item: Ranked, other: Ranked) -> bool:
-    """Return whether a view tells clearly more than another, or as much in a layer before it or a file of the tree.
-
-    A log holds whole what memory.md may shorten. Of the sections of an episode or a concept the first ranked one
-    stays: a longer one says something else.
-    """
-    if item.units is other.units and item.units.is_links:
-        return False
-    more = item.units.length(item.index) - other.units.length(other.index)
-    clearly = 0 if {item.units.layer, other.units.layer} == {MEMORY_LAYER, LOGS} else FRAME
-    return more > clearly or (more >= -clearly and _place(item) < _place(other))
-
-
-def _place(item: Ranked) -> tuple[int, bool]:
-    return _layer(item), bool(item.units.commit)
 
 
 def literals_of(terms: Sequence[Term]) -> list[str]:

@@ -19,7 +19,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gitmem.search.query import Query, Term
     from gitmem.search.units import Units
@@ -75,21 +75,14 @@ def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle]]:
     return [(number, needle) for number, term in enumerate(terms) for needle in term.needles]
 
 
-def find_terms(
-    units: Units,
-    needles: Sequence[tuple[int, Needle]],
-    *,
-    loosely: bool = False,
-    without: Collection[str] = frozenset(),
-) -> dict[int, Found]:
+def find_terms(units: Units, needles: Sequence[tuple[int, Needle]], *, loosely: bool = False) -> dict[int, Found]:
     """Return the terms in each unit of a file, by its index; see `needles_of`. Letters of an id are no words.
 
     With `loosely` terms count inside words, too, and words of a header that is no unit count for the first unit.
-    The file has none of the texts `without`: looking for them would take longer than everything else. Nor has it a
-    needle with a part that it has not, such as two words joined.
+    A file has no needle with a part that it has not, such as two words joined.
     """
     found: dict[int, Found] = {}
-    absent = set(without)
+    absent: set[str] = set()
     for number, needle in needles:
         if any(text in needle.text for text in absent):
             continue

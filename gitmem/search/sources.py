@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from gitmem.history.past_days import (
     FOLDER,
@@ -17,7 +17,7 @@ from gitmem.history.past_days import (
     removed_lines,
     week_name,
 )
-from gitmem.search.dedupe import BUDGET, Rarity, choose_files, mixed
+from gitmem.search.choose import BUDGET, Rarity, choose_files, mixed
 from gitmem.search.files import LINKED, is_searched, list_paths, read_file, stat_file
 from gitmem.search.query import fold
 from gitmem.search.scan import FOLDER as TEXTS
@@ -27,7 +27,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitmem.history.past_days import KeptDay
     from gitmem.search.files import FileVersion
@@ -53,19 +53,16 @@ _PER_FILE = 200  # lines of one transcript
 class Pool(Value):
     """The files read from a source.
 
-    The source is larger by the factor `times` in bytes, by those of `more` in lines with each term. `estimated` maps
-    each term that was not scanned for to its number of lines in the source. `complete` means that all matching files
-    were read; `told` are days and weeks that are covered in full by days kept from history. `without` are texts that
-    were scanned for and that a file has not.
+    The source is larger by the factor `times` in bytes; `counts` say how often each term is in it, none: as often as in
+    the files. `complete` means that all matching files were read; `told` are days and weeks that are covered in full by
+    days kept from history.
     """
 
     read: list[Units]
     times: float = 1.0
-    more: Sequence[float] = ()
-    estimated: Mapping[int, float] = {}  # never changed
+    counts: Sequence[float] = ()
     complete: bool = True
     told: frozenset[str] = frozenset()
-    without: Mapping[Units, Collection[str]] = {}  # never changed
 
 
 def work_tree(
@@ -88,36 +85,38 @@ def work_tree(
         return pool
     documents = Documents(store)
     size = documents.size()
-    complete = True
-    more: Sequence[float] = ()
-    estimated: dict[int, float] = {}
-    without: Mapping[Units, Collection[str]] = {}
     if scanner is None and len(documents.keys) <= FEW_FILES and size <= FEW_BYTES:
         everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
         # The ranking looks for the terms itself; for filters only files that hold a literal are worth cutting.
         read = everything if terms else [one for one in everything if any(literal in one.low for literal in literals)]
-    else:
-        large = size > MANY_BYTES
-        scanner = scanner or make_scanner(store, large=large)
-        rarity = Rarity(*documents.sample(size), terms, literals) if large and len(literals) > 1 else None
-        if hurried and large:
-            _want_texts(store)
-        lines: dict[str, list[Line]] = {}
-        scanned: list[str] = []
-        for part in rarity.parts if rarity else [literals]:
-            if scanned and rarity and not fits and rarity.is_enough(lines, most):
-                break
-            scanned += part
-            found = documents.scan(scanner, part)
-            _add_lines(lines, {key: found[key] for key in filter(documents.allowed(allow), found)})
-        estimated = rarity.estimated(scanned) if rarity else {}
-        passes = None if fits is None else lambda key: any(map(fits, documents.load_all([key])))
-        chosen, more = choose_files({key: lines[key] for key in mixed(lines)}, terms, scanned, most, passes)
-        complete = (len(chosen) == len(lines) or (fits is not None and len(chosen) < most)) and not estimated
-        without = {units: chosen[key] for key in chosen for units in documents.load_all([key])}
-        read = list(without)
+        return Pool(read, _times(size, sum(units.size for units in read)), told=documents.told)
+    large = size > MANY_BYTES
+    if hurried and large:
+        _want_texts(store)
+    scan = partial(documents.scan, scanner or make_scanner(store, large=large), allow=allow)
+    rarity = Rarity(*documents.sample(size), terms, literals) if large and terms and len(literals) > 1 else None
+    lines, scanned = rarity.scan(scan, len(documents.keys) if fits else most) if rarity else (scan(literals), literals)
+    return _chosen(documents, size, lines, terms, rarity.unscanned(scanned) if rarity else {}, most=most, fits=fits)
+
+
+def _chosen(
+    documents: Documents,
+    size: float,
+    lines: Mapping[str, list[Line]],
+    terms: Sequence[Term],
+    unscanned: Mapping[int, float],
+    *,
+    most: int,
+    fits: Callable[[Units], bool] | None = None,
+) -> Pool:
+    """Return the most promising of the files with these lines."""
+    passes = None if fits is None else lambda key: any(map(fits, documents.load_all([key])))
+    chosen = choose_files({key: lines[key] for key in mixed(lines)}, terms, most, passes)
+    read = documents.load_all(chosen.paths)
+    is_all = len(chosen.paths) == len(lines) or (fits is not None and len(chosen.paths) < most)
+    counts = [max(count, unscanned.get(number, 0.0)) for number, count in enumerate(chosen.counts)]
     times = _times(size, sum(units.size for units in read))
-    return Pool(read, times, more, estimated, complete, documents.told, without)
+    return Pool(read, times, counts, is_all and not unscanned, documents.told)
 
 
 class Documents:
@@ -181,13 +180,13 @@ class Documents:
         """Return those of some files that are not gone, cut into units."""
         return [self.load(key, file) for key in keys if (file := self.stat(key)) is not None]
 
-    def scan(self, scanner: Scanner, literals: Sequence[str]) -> dict[str, list[Line]]:
-        """Return the lines that hold one of the literals, by key."""
+    def scan(self, scanner: Scanner, literals: Sequence[str], allow: Callable[[str], bool]) -> dict[str, list[Line]]:
+        """Return the lines of allowed files that hold one of the literals, by key."""
         found = scanner.scan(self._root, self._paths, literals)
         if self._days:
             past = scanner.scan(self._private, [key[1:] for key in self._days], literals)
             found = {**found, **{f"/{path}": lines for path, lines in past.items()}}
-        return found
+        return {key: found[key] for key in filter(self.allowed(allow), found)}
 
 
 def _in_texts(
@@ -203,20 +202,16 @@ def _in_texts(
         return None
     sample = texts.sample()
     rarity = Rarity(sample, texts.size / max(sum(map(len, sample)), 1), terms, literals)
-    rare = [literal for literal in rarity.parts[0] if rarity.estimate(literal) <= BUDGET]
-    allowed = documents.allowed(allow)
-    found = texts.scan(rare, make_rg(store.context)) if rare else {}
-    lines = {key: found[key] for key in filter(allowed, found)}
-    for literal in sorted(rarity.asked, key=rarity.estimate):
-        if literal not in rare and not rarity.is_enough(lines, most):
-            found = texts.newest(literal, _NEWEST)
-            _add_lines(lines, {key: found[key] for key in filter(allowed, found)})
-    chosen, more = choose_files(dict(reversed(lines.items())), terms, rare, most)
-    without = {units: chosen[key] for key in chosen for units in documents.load_all([key])}
-    times = _times(texts.size, sum(units.size for units in without))
-    return Pool(
-        list(without), times, more, rarity.estimated(rare), complete=False, told=documents.told, without=without
-    )
+
+    def scan(part: list[str]) -> dict[str, list[Line]]:
+        rare = [literal for literal in part if rarity.estimate(literal) <= BUDGET]
+        found = texts.scan(rare, make_rg(store.context)) if rare else texts.newest(part[0], _NEWEST)
+        return {key: found[key] for key in filter(documents.allowed(allow), found)}
+
+    lines, scanned = rarity.scan(scan, most)
+    unscanned = rarity.unscanned([literal for literal in scanned if rarity.estimate(literal) <= BUDGET])
+    newest = dict(reversed(lines.items()))
+    return _chosen(documents, texts.size, newest, terms, unscanned, most=most)._replace(complete=False)
 
 
 def _want_texts(store: Store) -> None:
@@ -246,15 +241,6 @@ def renew_texts(store: Store) -> None:
 def _times(whole: float, part: float) -> float:
     """Return the ratio of a whole to its part, 1 for an empty part."""
     return max(whole / part, 1.0) if part else 1.0
-
-
-def _add_lines(lines: dict[str, list[Line]], more: Mapping[str, list[Line]]) -> None:
-    """Add the lines of another scan, each once."""
-    for key, found in more.items():
-        known = lines.get(key)
-        lines[key] = (
-            [line for _, line in sorted({line.number: line for line in (*known, *found)}.items())] if known else found
-        )
 
 
 def load(root: str, file: FileVersion, day: KeptDay | None = None) -> Units:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from gitmem.document.ids import FORMAT
 from gitmem.errors import GitmemError, UsageError
 from gitmem.history.authors import People
-from gitmem.search.dedupe import BUDGET, Rarity, choose_files
-from gitmem.search.engine import LIMIT, fits, literals_of, marked, once, rank, with_authors, without_views
+from gitmem.search.choose import BUDGET, Rarity, choose_files
+from gitmem.search.dedupe import once, without_views
+from gitmem.search.engine import LIMIT, fits, literals_of, marked, rank, with_authors
 from gitmem.search.files import is_searched, list_paths, read_file
 from gitmem.search.filters import read_filters
 from gitmem.search.hits import make_hit
@@ -103,30 +104,29 @@ def search_stores(
         raise UsageError("A search of many stores needs words, and takes no session: and author:.", "Give words.")
     if not roots:
         return StoresAnswer([], 0)
-    ranked = _ranked(roots, *_scan(roots, context, query), query, context)
+    ranked = _ranked(roots, _scan(roots, context, query), query, context)
     return _answer(ranked, context, query, len(roots), limit=limit, ended=ended)
 
 
-def _scan(roots: Sequence[str], context: Context, query: Query) -> tuple[dict[str, list[Line]], list[str]]:
-    """Return the lines that have texts of the query, by file, and these texts, the rarest until there are enough."""
+def _scan(roots: Sequence[str], context: Context, query: Query) -> dict[str, list[Line]]:
+    """Return the lines that have texts of the query, by file: of the rarest, until there are enough."""
     sample = roots[:: max(len(roots) // _SAMPLED, 1)]
     every = [(root, path) for root in sample for path in list_paths(root)]
     read = (read_file(*place) for place in every[:: max(len(every) // _SAMPLED, 1)])
     texts = [fold(data.decode("utf-8", "replace")) for data in read]
     times = len(every) / max(len(texts), 1) * len(roots) / len(sample)
     rarity = Rarity(texts, times, query.terms, literals_of(query.terms))
-    found: dict[str, list[Line]] = {}
-    scanned: list[str] = []
-    for part in filter(None, rarity.parts):
-        if scanned and rarity.is_enough(found, MOST_FILES):
-            break
-        common = scanned or sum(map(rarity.estimate, part)) > BUDGET
-        scanned += part
-        rg = make_rg(context)
-        lines = rg.lines(roots, part, "--glob=*.md", *(_FEW if common else ())) if rg else None
+    rg = make_rg(context)
+
+    def scan(part: list[str]) -> dict[str, list[Line]]:
+        few = sum(map(rarity.estimate, part)) > BUDGET
+        lines = rg.lines(roots, part, "--glob=*.md", *(_FEW if few else ())) if rg else None
+        found: dict[str, list[Line]] = {}
         for path, line in _python(roots, part) if lines is None else lines:
             found.setdefault(path, []).append(line)
-    return found, scanned
+        return found
+
+    return rarity.scan(scan, MOST_FILES)[0]
 
 
 def _python(roots: Sequence[str], literals: Sequence[str]) -> Iterator[tuple[str, Line]]:
@@ -143,15 +143,15 @@ def _root_of(path: str, roots: Collection[str]) -> str:
 
 
 def _ranked(
-    roots: Sequence[str], lines: Mapping[str, list[Line]], scanned: Sequence[str], query: Query, context: Context
+    roots: Sequence[str], lines: Mapping[str, list[Line]], query: Query, context: Context
 ) -> list[tuple[str, Ranked]]:
     """Read the most promising files, and rank their memories; each once in its store."""
     known, filters = set(roots), read_filters(Store(roots[0], context), query)
     places = {path: (root, _inside(path, root)) for path in sorted(lines) for root in [_root_of(path, known)]}
     fitting = [path for path, (_, name) in places.items() if is_searched(name) and filters.allow_path(name)]
-    chosen, more = choose_files({path: lines[path] for path in fitting}, query.terms, scanned, MOST_FILES)
-    place = {Units(name, read_file(root, name)): root for root, name in map(places.__getitem__, chosen)}
-    pool = Pool([*place], len(lines) / max(len(place), 1), more)
+    chosen = choose_files({path: lines[path] for path in fitting}, query.terms, MOST_FILES)
+    place = {Units(name, read_file(root, name)): root for root, name in map(places.__getitem__, chosen.paths)}
+    pool = Pool([*place], len(lines) / max(len(place), 1), chosen.counts)
     ranked = [item for item in rank(pool, query) if fits(item, query, filters)]
     ranked.sort(key=lambda item: -item.score)
     by_store: dict[str, list[Ranked]] = {}

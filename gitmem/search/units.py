@@ -436,7 +436,7 @@ class Excerpts(Units):
         self.size = len(self.text)
         self.low = fold(self.text)
         self._numbers = [number for number, _ in lines]
-        starts = [0, *accumulate(len(text) + 1 for text in texts[:-1])]
+        starts = [*accumulate((len(text) + 1 for text in texts), initial=0)][:-1]
         first = first_line()
         self._spans = [
             (start, start + len(text), ENTRY if first.match(text) else SECTION)

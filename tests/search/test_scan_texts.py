@@ -4,9 +4,8 @@ import os
 
 import pytest
 
-from gitmem.search import dedupe as choose
+from gitmem.search import choose, sources
 from gitmem.search import scan as texts
-from gitmem.search import sources
 from gitmem.search.scan import make_rg
 from gitmem.search.sources import renew_texts
 from gitmem.store.transact import transact

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gitmem.document.message import Message
-from gitmem.search import dedupe as choose
-from gitmem.search import sources
+from gitmem.search import choose, sources
 from gitmem.search.recall import keywords
 from gitmem.search.scan import PythonScanner
 from gitmem.store import transcripts
