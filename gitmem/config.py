@@ -18,7 +18,7 @@ from functools import cache
 from gitmem.text.data import table
 from gitmem.values import Value
 
-USER, HERE, STORE = "user", "here", "store"
+DEFAULT, USER, HERE, STORE = "default", "user", "here", "store"
 
 
 # The groups; `data/settings.tsv` says what each setting is.
@@ -221,17 +221,27 @@ def rules() -> dict[str, Rule]:
 
 
 class Setting(Value):
-    """One setting as `gitmem config` lists it: `rotation.threshold_tokens`, its value, its help."""
+    """One setting as `gitmem config` lists it.
+
+    `origin` is DEFAULT or a layer, `path` the file that sets it, None for a default; `untrusted` is a value of the
+    store's tracked file that is ignored because the person has not agreed to it.
+    """
 
     key: str
     value: object
+    origin: str
+    path: str | None
     help: str
+    untrusted: Untrusted | None
 
 
 def settings(config: Config) -> Iterator[Setting]:
     """Yield every setting of a configuration, in order."""
+    origins = {origin.key: (origin.layer, origin.file) for origin in config.origins}
+    untrusted = {item.key: item for item in config.untrusted}
     for key, rule in rules().items():
-        yield Setting(key, value_of(config, key), rule.help)
+        layer, path = origins.get(key, (DEFAULT, None))
+        yield Setting(key, value_of(config, key), layer, path, rule.help, untrusted.get(key))
 
 
 def value_of(config: Config, key: str) -> object:

@@ -9,10 +9,10 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
 
-from gitmem.config import HERE, Config, Untrusted, is_harmless, parse_value, rules, settings, value_of
+from gitmem.config import HERE, Config, is_harmless, parse_value, rules, value_of
 from gitmem.document.document import YamlTextError, flow
 from gitmem.document.ids import CONFIG
 from gitmem.document.message import Message, Op, Trailer
@@ -29,15 +29,15 @@ from gitmem.values import Value
 _MADE = "config-made"  # the digest of the settings file that gitmem made
 
 
-def agree(context: Context, root: str, values: Sequence[Untrusted]) -> None:
-    """Record that the person agreed to these values of the store at `root`, replacing their former values."""
-    new = {item.key: list(item.value) if isinstance(item.value, tuple) else item.value for item in values}
-    _change(context, root, lambda agreed: {**agreed, **new})
-
-
-def withdraw(context: Context, root: str, keys: Collection[str]) -> None:
-    """Remove the agreement to these settings of the store at `root`."""
-    _change(context, root, lambda agreed: {key: value for key, value in agreed.items() if key not in keys})
+def agree(context: Context, root: str, values: Mapping[str, object]) -> None:
+    """Record that the person agreed to these values of the store at `root`; None withdraws that for a setting."""
+    folder = personal_folder(context.environ, context.home)
+    stores, name = read_trust(folder), os.path.realpath(root)
+    agreed = {**stores.get(name, {}), **values}
+    stores[name] = {key: value for key, value in agreed.items() if value is not None}
+    kept = {store: agreed for store, agreed in stores.items() if agreed}
+    text = json.dumps({"v": 1, "stores": kept}, ensure_ascii=True, indent=1, sort_keys=True)
+    write_personal(os.path.join(folder, TRUST), text.encode() + b"\n")
 
 
 def made_files(context: Context) -> list[str]:
@@ -78,53 +78,12 @@ def write_personal(path: str, data: bytes, *, made: bool = False) -> None:
         raise GitmemError(f"{path} could not be written: {error.strerror}.", "Make room or give access.") from error
 
 
-def _change(context: Context, root: str, change: Callable[[dict[str, object]], dict[str, object]]) -> None:
-    folder = personal_folder(context.environ, context.home)
-    stores, name = read_trust(folder), os.path.realpath(root)
-    stores[name] = change(stores.get(name, {}))
-    kept = {store: agreed for store, agreed in stores.items() if agreed}
-    text = json.dumps({"v": 1, "stores": kept}, ensure_ascii=True, indent=1, sort_keys=True)
-    write_personal(os.path.join(folder, TRUST), text.encode() + b"\n")
-
-
-DEFAULT = "default"
-
-
-class EffectiveSetting(Value):
-    """A setting with its value and origin.
-
-    `path` is the file that sets it, None for a default; `untrusted` is a value of the store's tracked file that is
-    ignored because the person has not agreed to it.
-    """
-
-    key: str
-    value: object
-    origin: str
-    path: str | None
-    help: str
-    untrusted: Untrusted | None
-
-
 class SettingChange(Value):
     """The file in which a setting was changed, and the commit, None if the file is not tracked."""
 
     path: str
     commit: str | None
     notices: tuple[str, ...] = ()
-
-
-def find_settings(config: Config) -> list[EffectiveSetting]:
-    """Return every setting with its origin, in order."""
-    origins = {origin.key: origin for origin in config.origins}
-    untrusted = {item.key: item for item in config.untrusted}
-    effective = []
-    for setting in settings(config):
-        source = origins.get(setting.key)
-        layer, path = (DEFAULT, None) if source is None else (source.layer, source.file)
-        effective.append(
-            EffectiveSetting(setting.key, setting.value, layer, path, setting.help, untrusted.get(setting.key))
-        )
-    return effective
 
 
 def check_key(key: str) -> None:

@@ -7,18 +7,15 @@ import os
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.output import agreed, table
-from gitmem.config import Untrusted, shown, value_of
+from gitmem.config import Setting, Untrusted, settings, shown, value_of
 from gitmem.document.document import flow
 from gitmem.errors import RefusedError, UsageError
 from gitmem.store.change_settings import (
-    EffectiveSetting,
     agree,
     check_key,
-    find_settings,
     read_value,
     set_for_all,
     set_for_store,
-    withdraw,
 )
 from gitmem.store.settings import personal_folder, read_agreed, read_config
 from gitmem.text.sentences import count
@@ -46,16 +43,16 @@ def run_config(args: argparse.Namespace, app: App) -> None:
 def _print(args: argparse.Namespace, app: App) -> None:
     context = app.context()
     config = read_config(context.environ, context.home, None if args.user else app.find(args))
-    settings = find_settings(config)
+    listed = list(settings(config))
     app.notices(config.problems)
     if args.key is None:
         rows = [("SETTING", "VALUE", "FROM", "")]
-        for item in settings:
+        for item in listed:
             about = item.help if item.untrusted is None else _not_trusted(item.untrusted)
             rows.append((item.key, _as_yaml(item.value), item.origin, about))
-        app.answer(args, [_setting_value(item) for item in settings], table(rows), "config")
+        app.answer(args, [_setting_value(item) for item in listed], table(rows), "config")
         return
-    setting = next(item for item in settings if item.key == args.key)
+    setting = next(item for item in listed if item.key == args.key)
     if setting.untrusted is not None:
         app.notices((_not_trusted(setting.untrusted),))
     app.answer(args, _setting_value(setting), _as_yaml(setting.value), OWN)
@@ -78,7 +75,7 @@ def _change(args: argparse.Namespace, app: App) -> None:
     app.answer(args, said, f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."), OWN)
 
 
-def _setting_value(item: EffectiveSetting) -> dict[str, object]:
+def _setting_value(item: Setting) -> dict[str, object]:
     untrusted = fields(item.untrusted, "value file") if item.untrusted else None
     return {**fields(item, "key value origin file=path help"), "untrusted": untrusted}
 
@@ -109,7 +106,7 @@ def _trust(args: argparse.Namespace, app: App) -> None:
     app.notices(("\n".join([f"{would}:", *lines]),))
     remedy = "Repeat it with --yes if you want these values."
     if agreed(app, would, "\nDo you want these values?", remedy, yes=args.yes):
-        agree(store.context, store.root, asked)
+        agree(store.context, store.root, {item.key: item.value for item in asked})
     else:
         asked = []
     values = [fields(item, "key value file") for item in asked]
@@ -123,7 +120,7 @@ def _untrust(args: argparse.Namespace, app: App) -> None:
     keys = sorted(key for key in known if args.value in {None, key})
     if args.value is not None and not keys:
         raise RefusedError(f"You have not trusted {args.value} in this store.", "'gitmem config' lists what counts.")
-    withdraw(store.context, store.root, keys)
+    agree(store.context, store.root, dict.fromkeys(keys))
     text = f"You do not trust {', '.join(keys)} any more." if keys else "You have trusted no setting of this store."
     app.answer(args, {"store": store.root, "untrusted": keys}, text, OWN)
 
