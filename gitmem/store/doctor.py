@@ -18,20 +18,27 @@ from gitmem.config import shown, value_of
 from gitmem.document.ids import FORMAT
 from gitmem.errors import BusyError, RefusedError
 from gitmem.git.lock import file_locks_serve
-from gitmem.git.packing import damages, known_files, lock_files, missing_of, staged_paths
+from gitmem.git.packing import (
+    damages,
+    known_files,
+    lock_files,
+    loose_estimate,
+    missing_of,
+    pack_names,
+    staged_paths,
+)
 from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.store.document_checks import ATTRIBUTES, MODULES, attributes_finding, check_names, check_secrets, look
 from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, bytes_below, crowded, is_due, judged
-from gitmem.store.locate import NotAcceptedError
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import FORMAT_VERSION, Store, format_version
 from gitmem.text.sentences import age, count
 
 Check = Callable[[Store], Iterator[Finding]]
 
-STATE = "purged.json"  # as in gitmem.purge.records
+_PURGED = "purged.json"  # as in gitmem.purge.records
 _PATIENCE = 600.0  # seconds in the spool before a warning
 _RECENT = timedelta(days=7)
 _SHOWN = 5
@@ -49,14 +56,10 @@ def check_branch(store: Store) -> Iterator[Finding]:
     yield judged(problem, f"On the branch {name}, at {(tip or '')[:10]}.", found=tip is None)
 
 
-def check_acceptance(store: Store) -> Iterator[Finding]:
-    """Report a store that the person did not say yes to."""
-    try:
-        store.acceptance.check()
-    except NotAcceptedError as error:
-        yield Finding("trusted", Level.PROBLEM, error.message, error.remedy)
-    else:
-        yield Finding("trusted", Level.OK, "Made, cloned or accepted on this machine.")
+def check_trusted(store: Store) -> Iterator[Finding]:
+    """Check that the person said yes to the store; the refusal becomes the finding."""
+    store.acceptance.check()
+    yield Finding("trusted", Level.OK, "Made, cloned or accepted on this machine.")
 
 
 def check_config(store: Store) -> Iterator[Finding]:
@@ -88,8 +91,7 @@ def check_spool(store: Store) -> Iterator[Finding]:
         yield Finding("waiting", Level.OK, "Nothing waits to be committed.")
     if aside:
         folder = os.path.join((store.spool if store.spool.aside() else hooks).folder, "aside")
-        message = f"{count(len(aside), 'event')} could not be parsed and is kept in {folder}."
-        message = message if len(aside) == 1 else message.replace(" is kept", " are kept")
+        message = f"{count(len(aside), 'event')} that could not be parsed, kept in {folder}."
         remedy = "Save what you need from there, then delete the rest."
         yield Finding("aside", Level.WARNING, message, remedy, tuple(aside[:_SHOWN]))
 
@@ -115,42 +117,35 @@ def check_log(store: Store) -> Iterator[Finding]:
 
 
 def check_maintenance(store: Store) -> Iterator[Finding]:
-    """Report whether the repository should be packed."""
-    from gitmem.git.packing import loose_estimate, pack_names
-
+    """Report a repository that should be packed, unless the next save has gitmem pack it in the background."""
     common, spare = store.repository.layout.common_dir, store.spare_packs()
     state = f"{count(len(pack_names(common)), 'pack')}, about {count(loose_estimate(common), 'loose object')}"
-    if not store.own_repository:
-        yield Finding("packing", Level.OK, f"{state}; the repository is the project's, so git packs it.")
-    elif not is_due(store):
-        yield Finding("packing", Level.OK, f"{state}.")
-    elif store.config.maintenance.automatic and 0 < spare <= _SOON_PACKED:
-        yield Finding("packing", Level.OK, f"{state}; gitmem packs them in the background.")
-    else:
+    if is_due(store) and not (store.config.maintenance.automatic and 0 < spare <= _SOON_PACKED):
         yield Finding("packing", Level.NOTE, f"{state}: saves become slower.", "gitmem maintain")
+    else:
+        whose = "" if store.own_repository else "; the repository is the project's, so git packs it"
+        yield Finding("packing", Level.OK, f"{state}{whose}.")
 
 
 def check_size(store: Store) -> Iterator[Finding]:
     """Report a memory that other machines will soon refuse."""
-    full = crowded(store)
-    if full:
+    if full := crowded(store):
         yield Finding("size", Level.WARNING, full, MAKE_ROOM)
 
 
 def check_purges(store: Store) -> Iterator[Finding]:
     """Report purges that wait for an answer, and invalid files in the folder of their records."""
-    if not os.path.exists(os.path.join(store.private, STATE)):
+    if not os.path.exists(os.path.join(store.private, _PURGED)):
         yield Finding("purges", Level.OK, "No purge waits for an answer.")
         return
-    from gitmem.purge.records import read_state, record_path
+    from gitmem.purge.records import read_state, record_path  # few stores need it
 
     state = read_state(store.private)
-    waiting = state.waiting
+    waiting = sorted((record_path(key), why) for key, why in state.waiting.items())
     if waiting:
-        asked = sorted((record_path(key), why) for key, why in waiting.items())
-        details = tuple(f"{path}: {why}" for path, why in asked[:_SHOWN])
+        details = tuple(f"{path}: {why}" for path, why in waiting[:_SHOWN])
         message = f"{count(len(waiting), 'purge')} of other machines, not followed before you answer."
-        remedy = f"'gitmem review {asked[0][0]}' shows what it takes out, and how to answer."
+        remedy = f"'gitmem review {waiting[0][0]}' shows what it takes out, and how to answer."
         yield Finding("purges", Level.WARNING, message, remedy, details)
     if state.aside:
         message = f"{count(len(state.aside), 'file')} in purged/ not valid as records of purges; ignored."
@@ -189,7 +184,7 @@ def check_changes(store: Store) -> Iterator[Finding]:
 
 
 CHECKS = (
-    check_acceptance,
+    check_trusted,
     check_branch,
     check_config,
     check_size,
@@ -203,7 +198,7 @@ CHECKS = (
 
 
 # The checks of a store that nobody accepted here: a few objects can make a tree without end, so they read none.
-OPENED = (check_acceptance, check_branch, check_config)
+OPENED = (check_trusted, check_branch, check_config)
 
 
 def check_attributes(store: Store) -> Iterator[Finding]:
@@ -340,24 +335,9 @@ def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
 
 
 FULL: tuple[Check, ...] = (
-    check_tools,
-    check_format,
-    check_branch,
-    check_objects,
-    check_work_tree,
-    check_locks,
-    check_private_folder,
-    check_identity,
-    check_maintenance,
-    check_config,
-    check_size,
-    check_documents,
-    check_attributes,
-    check_spool,
-    check_log,
-    check_purges,
-    check_changes,
-    check_signatures,
+    *(check_tools, check_format, *CHECKS),
+    *(check_objects, check_work_tree, check_locks, check_private_folder, check_identity),
+    *(check_documents, check_attributes),
 )
 _MAY_BE_DEEP: dict[Check, Check] = {check: partial(check, deep=True) for check in (check_objects, check_documents)}
 DEEP: tuple[Check, ...] = tuple(_MAY_BE_DEEP.get(check, check) for check in FULL)
