@@ -29,10 +29,9 @@ from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.edit import act_on, find_fact
 from gitmem.facts.fact import FactKind
 from gitmem.lessons.guide import as_text, guide
-from gitmem.sessions.memory import apply_events, brief, change_working, find_working
+from gitmem.sessions.memory import apply_events, brief, change_of, change_working, find_working
 from gitmem.sessions.read import glance
 from gitmem.sessions.save import save_text
-from gitmem.sessions.working import change_of
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store

@@ -222,8 +222,8 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
         if raw is None or not (turn.tools or len(answer) >= _SHORT_ANSWER):
             continue
         asked, answer = raw.summary, answer[:_MAX_READ]
-        request = human_text(turn.prompt)[:_MAX_READ] if asked else ""
-        result = summarize_exchange(request, answer, raw.files, clean.runs, interrupted=turn.interrupted)
+        request = human_text(clean.prompt)[:_MAX_READ] if asked else ""
+        result = summarize_exchange(request, answer, raw.files, clean.runs, interrupted=clean.interrupted)
         next_prompt = human_text(following.prompt) if following else ""
         exchange = raw._replace(
             summary=result.summary or asked or raw.details,

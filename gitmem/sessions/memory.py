@@ -94,6 +94,29 @@ def change_working(store: Store, session: str, change: Callable[[WorkingMemory],
     return _change(store, session, lambda memory, seen: (change(memory or WorkingMemory(session, now)), seen))
 
 
+def change_of(
+    act: str, text: str, at: str, *, steps: Sequence[str] = (), sure: float | None = None, why: str = "", lists: str
+) -> Callable[[WorkingMemory], WorkingMemory]:
+    """Return the change that a person or an agent asks for: start, plan, note, error, suppose, decide, and so on.
+
+    `sure` is the confidence of a hypothesis. A settled one that is not there raises NotFoundError; `lists` names what
+    lists those that are.
+    """
+    status = working.HypothesisStatus.CONFIRMED if act == "confirm" else working.HypothesisStatus.REJECTED
+    changes: dict[str, Callable[[WorkingMemory], WorkingMemory]] = {
+        "start": lambda memory: working.start_task(memory, text, at),
+        "plan": lambda memory: working.set_plan(memory, [working.PlanStep(step) for step in steps]),
+        "note": lambda memory: working.note(memory, text),
+        "error": lambda memory: working.fail(memory, text, at),
+        "suppose": lambda memory: working.suppose(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
+        "decide": lambda memory: working.decide(memory, text, at, why),
+        "complete": lambda memory: working.end_task(memory, working.TaskStatus.COMPLETED),
+        "abandon": lambda memory: working.end_task(memory, working.TaskStatus.ABANDONED),
+    }
+    settle = partial(working.settle_hypothesis, name=text.strip(), status=status, at=at, sure=sure, lists=lists)
+    return changes.get(act, settle)
+
+
 def brief_working(store: Store, session: str, events: Iterable[HookEvent]) -> str:
     """Return a session's working memory in a few lines, events in the spool included; "" if it has none."""
     held = _read(_path(store, session))
@@ -170,45 +193,36 @@ def _read(path: str) -> tuple[WorkingMemory, frozenset[str]] | None:
     text = read_text(path)
     try:
         value = json.loads(text) if text else {}
-        return (_made(WorkingMemory, value["working"]), frozenset(map(str, value["events"]))) if value else None
+        return (_made("WorkingMemory", value["working"]), frozenset(map(str, value["events"]))) if value else None
     except (ValueError, KeyError, TypeError, AttributeError):
         return None  # written by another version, or by hand: begin a new one
 
 
-def as_json(value: Value) -> dict[str, object]:
-    """Return a part of a working memory as an object of JSON."""
-    return {name: _json_of(field) for name, field in value._asdict().items()}
-
-
-def _json_of(value: object) -> object:
+def as_json(value: Any) -> Any:
+    """Return a working memory, or a part of it, as JSON has it."""
     if isinstance(value, Value):
-        return as_json(value)
-    return [_json_of(item) for item in value] if isinstance(value, tuple) else value
+        return {name: as_json(field) for name, field in value._asdict().items()}
+    return [as_json(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _made(kind: type[Value], given: Mapping[str, Any]) -> Any:
-    """Return the value of this kind in an object of JSON."""
-    return kind(**{name: _field(str(kind.__annotations__.get(name)), value) for name, value in given.items()})
-
-
-def _field(annotation: str, value: Any) -> Any:
+def _made(annotation: str, value: Any) -> Any:
     """Return the value of a field; a class that its annotation names is one of `gitmem.sessions.working`."""
     if isinstance(value, list):
-        return tuple(_field(annotation, item) for item in value)
+        return tuple(_made(annotation, item) for item in value)
     named = re.search(r"\b[A-Z]\w+", annotation)
     kind = vars(working).get(named[0]) if named and value is not None else None
-    if kind is None:
-        return value
-    return _made(kind, value) if isinstance(value, dict) else kind(value)
+    if kind is None or not isinstance(value, dict):
+        return kind(value) if kind else value
+    return kind(**{name: _made(str(kind.__annotations__.get(name)), field) for name, field in value.items()})
 
 
-def brief(memory: WorkingMemory, budget: int = TOKENS) -> str:
-    """Return task, plan, progress, failures and hypotheses in at most `budget` tokens; "" if there are none."""
-    return _within(budget, (*_plan(memory), *_failures(memory), *_thoughts(memory), *_traces(memory)))
+def brief(memory: WorkingMemory) -> str:
+    """Return task, plan, progress, failures and hypotheses in at most `TOKENS` tokens; "" if there are none."""
+    return _within_budget(_lines(memory))
 
 
-def brief_episode(episode: Episode, budget: int = TOKENS) -> str:
-    """Return task, open steps, unmended errors and decisions of a finished task in at most `budget` tokens."""
+def brief_episode(episode: Episode) -> str:
+    """Return task, open steps, unmended errors and decisions of a finished task in at most `TOKENS` tokens."""
     from gitmem.lessons.episode import UNMENDED, ending
 
     left = [step.removeprefix(_OPEN) for step in episode.plan if step.startswith(_OPEN)]
@@ -220,20 +234,20 @@ def brief_episode(episode: Episode, budget: int = TOKENS) -> str:
         *([f"Changed: {', '.join(episode.files[:_SHOWN])}"] if episode.files else ()),
         *(f"Found: {line}" for line in episode.tips),
     )
-    return _within(budget, said)
+    return _within_budget(said)
 
 
-def _within(budget: int, said: Iterable[str]) -> str:
+def _within_budget(said: Iterable[str]) -> str:
     """Return the first lines that fit."""
     lines: list[str] = []
     for line in said:
-        if estimate_tokens("\n".join([*lines, line])) > budget:
+        if estimate_tokens("\n".join([*lines, line])) > TOKENS:
             break
         lines.append(line)
     return "\n".join(lines)
 
 
-def _plan(memory: WorkingMemory) -> Iterator[str]:
+def _lines(memory: WorkingMemory) -> Iterator[str]:
     if memory.task:
         yield f"Task ({memory.task.type.value}, {memory.task.status.value}): {memory.task.description}"
     if memory.step or any(step.status == "in_progress" for step in memory.steps):
@@ -244,6 +258,15 @@ def _plan(memory: WorkingMemory) -> Iterator[str]:
         # A plan of which no step was ever begun may be one whose progress no tool tells.
         title = "Plan" if len(left) == len(memory.steps) else "To do"
         yield _listed(title, left)
+    yield from _thoughts(memory)
+    changed = [file.path for file in memory.files if file.changes]
+    if changed:
+        yield f"Changed: {', '.join(changed[::-1][:_SHOWN])}"
+    if memory.results:
+        last = memory.results[-1]
+        yield f"Last: {last.tool} {last.what}{'' if last.worked else ' (failed)'}"
+    yield from (f"Found: {text}" for text in memory.discoveries[::-1][:_SHOWN])
+    yield from (f"Done: {step.text}" for step in memory.steps if step.status == "completed")
 
 
 def _listed(title: str, steps: Sequence[str]) -> str:
@@ -251,31 +274,14 @@ def _listed(title: str, steps: Sequence[str]) -> str:
     return f"{title}: {'; '.join(steps[:_NEXT])}{more}"
 
 
-def _failures(memory: WorkingMemory) -> Iterator[str]:
+def _thoughts(memory: WorkingMemory) -> Iterator[str]:
     for error in memory.failed[::-1][:_FAILED]:
         said = ": ".join(filter(None, (error.type, error.message)))
         command = f"`{one_line(error.command, _COMMAND)}`: " if error.command else ""
         yield f"Failed: {command}{one_line(said, _MESSAGE)}"
-
-
-def _thoughts(memory: WorkingMemory) -> Iterator[str]:
     for hypothesis in memory.hypotheses:
         rivals = f", against {', '.join(hypothesis.conflicts)}" if hypothesis.conflicts else ""
         sure = f"{hypothesis.status.value}, {hypothesis.confidence:g}{rivals}"
         yield f"Hypothesis {hypothesis.id} ({sure}): {hypothesis.text}"
     for decision in memory.decisions:
         yield f"Decided: {decision.text}" + (f" Because: {decision.reason}" if decision.reason else "")
-
-
-def _traces(memory: WorkingMemory) -> Iterator[str]:
-    changed = [file.path for file in memory.files if file.changes]
-    if changed:
-        yield f"Changed: {', '.join(changed[::-1][:_SHOWN])}"
-    if memory.results:
-        last = memory.results[-1]
-        yield f"Last: {last.tool} {last.what}{'' if last.worked else ' (failed)'}"
-    for text in memory.discoveries[::-1][:_SHOWN]:
-        yield f"Found: {text}"
-    for step in memory.steps:
-        if step.status == "completed":
-            yield f"Done: {step.text}"

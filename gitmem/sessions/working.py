@@ -7,7 +7,7 @@ sizes of the buffers and the confidence that makes a hypothesis a decision are t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import TypeVar
 
@@ -193,15 +193,10 @@ class WorkingMemory(Value):
 
 _Item = TypeVar("_Item")
 
-MAX_RESULTS = 10
-MAX_ERRORS = 5
-MAX_DISCOVERIES = 10
+MAX_RESULTS, MAX_ERRORS, MAX_DISCOVERIES = 10, 5, 10
 CONFIRMED = 0.9  # confidence from which a confirmed hypothesis is a decision
-_MAX_STEPS = 50
-_MAX_FILES = 100
-_MAX_SYMBOLS = 50
-_MAX_NOTES = 50  # hypotheses and decisions, each
-_MAX_EARLIER = 20  # tasks
+_MAX_FILES, _MAX_SYMBOLS, _MAX_STEPS = 100, 50, 50
+_MAX_NOTES, _MAX_EARLIER = 50, 20  # hypotheses and decisions, each; tasks
 _AT_ERROR = 3  # changed files that an error names
 _DECIDED = "a decision"  # in place of the id of a hypothesis that became one
 _LINE = 300  # characters of a note
@@ -241,8 +236,7 @@ def apply(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 def start_task(memory: WorkingMemory, description: str, at: str) -> WorkingMemory:
     """Begin a task in the newest turn; plan, decisions and discoveries of the last one are kept for its episode."""
-    text = one_line(description, _LINE)
-    task = Task(classify(description), text, TaskStatus.ACTIVE, at, memory.turn)
+    task = Task(classify(description), one_line(description, _LINE), TaskStatus.ACTIVE, at, memory.turn)
     earlier = memory.earlier
     if memory.task and (memory.steps or memory.decisions or memory.discoveries):
         ended = EndedTask(memory.task, memory.steps, memory.discoveries, memory.decisions)
@@ -305,11 +299,10 @@ def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Itera
     """Add a hypothesis; one that was made before keeps the higher confidence, and the evidence of both."""
     said, confidence = one_line(text, _LINE), min(max(confidence, 0.0), 1.0)
     given = tuple(one_line(one, _LINE) for one in evidence)
-    hypothesis = next((one for one in memory.hypotheses if says_the_same(one.text, said)), None)
-    if hypothesis is not None:
-        joined = tuple(dict.fromkeys((*hypothesis.evidence, *given)))
-        changed = hypothesis._replace(confidence=max(hypothesis.confidence, confidence), evidence=joined)
-        return memory._replace(hypotheses=tuple(changed if one is hypothesis else one for one in memory.hypotheses))
+    for one in memory.hypotheses:
+        if says_the_same(one.text, said):
+            joined = tuple(dict.fromkeys((*one.evidence, *given)))
+            return _with(memory, one._replace(confidence=max(one.confidence, confidence), evidence=joined))
     number = 1 + max((int(one.id[1:]) for one in memory.hypotheses), default=0)
     rivals = tuple(one.id for one in memory.hypotheses if contradict(one.text, said))
     made = Hypothesis(f"h{number}", said, confidence, given, conflicts=rivals)
@@ -319,61 +312,34 @@ def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Itera
     return memory._replace(hypotheses=(*others, made)[-_MAX_NOTES:])
 
 
-def change_of(
-    act: str, text: str, at: str, *, steps: Sequence[str] = (), sure: float | None = None, why: str = "", lists: str
-) -> Callable[[WorkingMemory], WorkingMemory]:
-    """Return the change that a person or an agent asks for: start, plan, note, error, suppose, decide, and so on.
-
-    `sure` is the confidence of a hypothesis. A settled one that is not there raises NotFoundError; `lists` names what
-    lists those that are.
-    """
-    status = HypothesisStatus.CONFIRMED if act == "confirm" else HypothesisStatus.REJECTED
-    changes: dict[str, Callable[[WorkingMemory], WorkingMemory]] = {
-        "start": lambda memory: start_task(memory, text, at),
-        "plan": lambda memory: set_plan(memory, [PlanStep(step) for step in steps]),
-        "note": lambda memory: note(memory, text),
-        "error": lambda memory: fail(memory, text, at),
-        "suppose": lambda memory: suppose(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
-        "decide": lambda memory: decide(memory, text, at, why),
-        "complete": lambda memory: end_task(memory, TaskStatus.COMPLETED),
-        "abandon": lambda memory: end_task(memory, TaskStatus.ABANDONED),
-    }
-    return changes.get(act) or (lambda memory: settle_hypothesis(memory, text.strip(), status, at, sure, lists=lists))
+def _with(memory: WorkingMemory, changed: Hypothesis) -> WorkingMemory:
+    """Return the memory with a hypothesis in place of the one with its id."""
+    return memory._replace(hypotheses=tuple(changed if one.id == changed.id else one for one in memory.hypotheses))
 
 
 def settle_hypothesis(
-    memory: WorkingMemory,
-    identifier: str,
-    status: HypothesisStatus,
-    at: str,
-    confidence: float | None = None,
-    *,
-    lists: str = "",
+    memory: WorkingMemory, name: str, status: HypothesisStatus, at: str, sure: float | None = None, *, lists: str = ""
 ) -> WorkingMemory:
-    """Settle a hypothesis: a confirmed one of at least `CONFIRMED` becomes a decision, a rejected one goes.
+    """Settle a hypothesis: a confirmed one, `sure` to at least `CONFIRMED`, becomes a decision, a rejected one goes.
 
     Those that contradict it then contradict a decision, or nothing. `lists` names what lists the ids.
 
     Raises:
-        NotFoundError: there is no hypothesis of this id.
+        NotFoundError: there is no hypothesis of this name.
 
     """
-    hypothesis = next((one for one in memory.hypotheses if one.id == identifier), None)
+    hypothesis = next((one for one in memory.hypotheses if one.id == name), None)
     if hypothesis is None:
-        raise NotFoundError(f"There is no hypothesis {identifier}.", lists)
-    changed = hypothesis._replace(status=status, confidence=hypothesis.confidence if confidence is None else confidence)
+        raise NotFoundError(f"There is no hypothesis {name}.", lists)
+    changed = hypothesis._replace(status=status, confidence=hypothesis.confidence if sure is None else sure)
     decided = status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED
     if not decided and status is not HypothesisStatus.REJECTED:
-        return memory._replace(hypotheses=tuple(changed if one is hypothesis else one for one in memory.hypotheses))
-    now = (_DECIDED,) if decided else ()
-    others = (
-        one._replace(conflicts=(*(rival for rival in one.conflicts if rival != identifier), *now))
-        if identifier in one.conflicts
-        else one
-        for one in memory.hypotheses
-        if one is not hypothesis
-    )
-    memory = memory._replace(hypotheses=tuple(others))
+        return _with(memory, changed)
+    memory = memory._replace(hypotheses=tuple(one for one in memory.hypotheses if one is not hypothesis))
+    for one in memory.hypotheses:
+        if name in one.conflicts:
+            rivals = (*(rival for rival in one.conflicts if rival != name), *((_DECIDED,) if decided else ()))
+            memory = _with(memory, one._replace(conflicts=rivals))
     return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
 
 
@@ -401,11 +367,9 @@ def _with_call(memory: WorkingMemory, event: HookEvent, *, worked: bool) -> Work
 def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     memory, what = _with_call(memory, event, worked=True), _what(memory, event)
     files = memory.files
-    for path in relative_files(event.files, (memory.cwd,)):
-        files = _touched(files, path, "changed", event, _MAX_FILES)
-    if event.target and not event.files and event.tool in _READERS:
-        for path in relative_files((event.target,), (memory.cwd,)):
-            files = _touched(files, path, "read", event, _MAX_FILES)
+    read = (event.target,) if event.target and not event.files and event.tool in _READERS else ()
+    for path in relative_files(event.files or read, (memory.cwd,)):
+        files = _touched(files, path, "changed" if event.files else "read", event, _MAX_FILES)
     mended = (event.command and not one.mended_by and works_now(one.command, what) for one in memory.errors)
     errors = (one._replace(mended_by=what) if yes else one for one, yes in zip(memory.errors, mended, strict=True))
     memory = memory._replace(files=files, errors=tuple(errors))
@@ -422,12 +386,10 @@ def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
         return set_plan(memory, [*known, *(step._replace(key=step.key or str(len(known) + 1)) for step in steps)])
     if event.tool == "TaskUpdate":
         [change] = steps
-        changed = (
-            step._replace(text=change.text or step.text, status=change.status or step.status)
-            if step.key == change.key
-            else step
-            for step in memory.steps
-        )
+        changed = []
+        for step in memory.steps:
+            new = change if step.key == change.key else PlanStep("", "")
+            changed.append(step._replace(text=new.text or step.text, status=new.status or step.status))
         return set_plan(memory, [step for step in changed if step.status not in GIVEN_UP])
     return set_plan(memory, steps)
 

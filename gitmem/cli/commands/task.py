@@ -8,8 +8,8 @@ from collections.abc import Callable
 from gitmem.cli.app import App
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.lessons.guide import as_text, guide
-from gitmem.sessions.memory import as_json, brief, change_working, find_working
-from gitmem.sessions.working import WorkingMemory, change_of
+from gitmem.sessions.memory import as_json, brief, change_of, change_working, find_working
+from gitmem.sessions.working import WorkingMemory
 from gitmem.text.terminal import plain
 
 
