@@ -36,10 +36,6 @@ def entry(number, *, label="Note", size=200):
     return Entry(f"{number:020d}", "2026-11-21 12:00:00", label, text)
 
 
-def log_of(count, *, newline="\n", size=200):
-    return "".join(render_entry(entry(number, size=size), newline) for number in range(count))
-
-
 def fill(body, section, numbers, *, newline="\n", size=200):
     """Return a body with entries in one of its sections."""
     place = find_section(body, section)
@@ -249,10 +245,6 @@ def test_prose_between_entries_stays_with_them():
 
 
 # -- names
-
-
-def test_the_name_of_an_archive():
-    assert plan("x" * 95_000).archive == "archive/memory_20261121_140322.md"
 
 
 def test_rotations_in_one_second_get_names_that_sort():

@@ -1,14 +1,25 @@
+"""Rotation, weeks and months, and clearing, as a store has them."""
+
 import os
-from datetime import datetime, timedelta
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime, timedelta
 from pathlib import Path
+from subprocess import run
 
 import pytest
 
 from gitmem.archives import rotate as consolidating
-from gitmem.archives.rotate import consolidate_due, due
-from gitmem.document.entry import entry_ids
+from gitmem.archives.archives import pending_archives
+from gitmem.archives.plans import last_day
+from gitmem.archives.rotate import check, clear, consolidate_due, due, old_files
+from gitmem.archives.summarize import read_summary
+from gitmem.document.entry import MemoryType, entry_ids
+from gitmem.facts.compare import MOST_DISPUTED
+from gitmem.facts.edit import retire
+from gitmem.facts.validity import in_force
 from gitmem.history.past_days import drop_days
-from gitmem.history.records import resolve
 from gitmem.history.undo import undo
 from gitmem.lessons.concepts import begun, line_of, render_new
 from gitmem.search.engine import answer
@@ -19,9 +30,109 @@ from gitmem.sessions.exchange import Exchange
 from gitmem.sessions.save import save
 from gitmem.store.findings import FailureLog
 from gitmem.store.init import add_scope
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from tests.archives.test_tiers_rotate import configured
 from tests.desk import SEOUL, Clock, saved_on
+from tests.own_settings import own_settings
+from tests.started import session_start
+
+SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
+
+
+def configured(desk, text: str = SMALL):
+    own_settings(desk.store.context, text)
+    desk.store = type(desk.store)(desk.store.root, desk.store.context)
+    return desk
+
+
+def fill(desk, count: int) -> list[str]:
+    ids = []
+    for index in range(count):
+        what = desk.save(f"entry number {index}, long enough to fill a file before long")
+        save(desk.store, what)
+        ids.append(what.id)
+    return ids
+
+
+def archives(desk) -> list[Path]:
+    return sorted(Path(desk.store.root, "archive").glob("*.md"))
+
+
+def write_memory(desk, size: int) -> bytes:
+    path = Path(desk.store.root, "memory.md")
+    head = b"# Memory\n\n## Recent Context\n\n"
+    line = b"a line of text that fills the file up\n"
+    data = (head + line * (size // len(line)))[:size]
+    data += b"x" * (size - len(data))
+    path.write_bytes(data)
+    return data
+
+
+def test_a_rotation_is_one_commit_of_archive_and_carryover(desk, bare_git):
+    data = write_memory(desk, 100_000)
+    result, _ = check(desk.store)
+    root = Path(desk.store.root)
+    assert result.archive == "archive/memory_20261121_140322.md"
+    assert (root / result.archive).read_bytes() == data
+    assert len((root / "memory.md").read_bytes()) <= 2_375 * 4 + 100
+    changed = bare_git(root, "show", "--name-only", "--format=%s", "HEAD~1").split("\n")
+    assert changed[0] == "Rotate memory.md into memory_20261121_140322.md (25,000 tokens)"
+    assert sorted(changed[2:]) == ["archive/memory_20261121_140322.md", "memory.md"]
+    assert bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly)", "HEAD~1") == "rotate"
+    assert bare_git(root, "status", "--porcelain") == ""
+
+
+@pytest.mark.slow
+def test_of_many_decisions_none_is_lost_and_a_line_counts_those_without_one(desk):
+    configured(desk, "rotation:\n  threshold_tokens: 1000\n  carryover_tokens: 100\n")
+    made = [save(desk.store, desk.save(f"decision {index} on a part", MemoryType.DECISION)).id for index in range(80)]
+    memory = desk.text("memory.md")
+    shown = entry_ids(memory)
+    assert archives(desk)
+    assert made[-1] in shown
+    assert len(in_force(known_facts(desk.store))) == 80
+    assert sum(len(fact.review) for fact in known_facts(desk.store)) <= 2 * MOST_DISPUTED * 80, "it is a series"
+    count = int(re.search(r"(\d+) more are facts: `gitmem facts list`", memory)[1])
+    assert count == 80 - len(shown)
+    hidden = next(fact for fact in known_facts(desk.store) if fact.id not in shown)
+    retire(desk.store, hidden, "")
+    assert f"{count - 1} more are facts" in desk.text("memory.md")
+    assert entry_ids(desk.text("memory.md")) == shown
+
+
+def test_rotation_can_be_switched_off(desk):
+    configured(desk, SMALL + "  enabled: false\n")
+    fill(desk, 30)
+    assert archives(desk) == []
+
+
+def test_of_two_checks_at_once_one_rotates_and_the_other_says_so(desk, environ):
+    write_memory(desk, 100_000)
+    command = [sys.executable, "-m", "gitmem", "-C", desk.store.root + "/..", "check"]
+    root = Path(__file__).resolve().parents[2]
+    with ThreadPoolExecutor(4) as pool:
+        env = {**environ, "PYTHONPATH": str(root)}
+        done = list(pool.map(lambda _: run(command, capture_output=True, text=True, check=True, env=env), range(4)))
+    rotated = [one for one in done if "[GITMEM_ROTATE] file=archive/memory_" in one.stdout]
+    assert len(rotated) == len(archives(desk)) == 1
+    assert all(
+        "nothing was left to do" in one.stdout or "Nothing to do" in one.stdout for one in done if one not in rotated
+    )
+
+
+def test_from_a_full_memory_to_the_next_session(desk):
+    line = b"- the parser caches its tokens now\n"
+    Path(desk.store.root, "memory.md").write_bytes(b"# Memory\n\n## Recent Context\n\n" + line * 3_000)
+    done = save(desk.store, desk.save("what comes after it lands in the new file"))
+    assert "lands in the new file" in desk.text("memory.md")
+    assert "lands in the new file" not in desk.text(done.archive)
+    told = session_start(desk.store, (), None, pending_archives(desk.store))
+    assert f"[GITMEM_ROTATE] file={done.archive}" in told
+    assert "the parser caches its tokens" in told
+    assert read_summary(desk.store, done.archive).overall_summary.split(".")[0] in session_start(
+        desk.store, (), None, ()
+    )
+
 
 TODAY = Clock().now  # a Saturday
 
@@ -58,13 +169,6 @@ def test_days_become_weeks_and_weeks_months_one_commit_a_step(autumn, bare_git):
     assert autumn.issue.id in entry_ids(autumn.text("weekly/2026/2026-W43.md"))
     assert "caches tokens" in autumn.text("weekly/2026/2026-W45.md")
     assert consolidate_due(autumn.store).done == ()
-
-
-def test_what_was_consolidated_is_shown_as_it_was(autumn):
-    before = autumn.text("daily/2026/09/2026-09-28.md")
-    consolidate_due(autumn.store)
-    commit = resolve(autumn.store, "2026-11-01")
-    assert autumn.store.repository.read(commit, "daily/2026/09/2026-09-28.md").decode() == before
 
 
 def test_a_dry_run_lists_what_is_then_done_and_does_nothing(autumn):
@@ -179,13 +283,6 @@ def test_behind_a_hook_it_is_done_once_a_day(autumn):
     assert due(autumn.store) == ()
 
 
-def test_what_was_put_off_is_done_the_next_time(autumn):
-    do_upkeep(autumn.store, lambda: True)
-    assert due(autumn.store)
-    do_upkeep(autumn.store, lambda: False)
-    assert due(autumn.store) == ()
-
-
 def test_it_can_be_switched_off(autumn):
     configured(autumn, "tiers:\n  automatic: false\n")
     do_upkeep(autumn.store, lambda: False)
@@ -275,3 +372,118 @@ def test_what_is_made_of_a_part_is_told_there_and_above_and_not_beside(desk):
     (folder := Path(desk.store.root, "concepts")).mkdir()
     (folder / "k4f7k2m9q0x-yak.md").write_bytes(data)
     assert told("yak wool", "concepts/") == dict.fromkeys(everywhere, no) | {".": yes}
+
+
+DAY = date(2026, 11, 21)
+LAYOUT = [
+    "FORMAT.md",
+    "archive/memory_20261001_101010.md",
+    "archive/memory_20261001_101010_02.md",
+    "archive/memory_20261120_101010.md",
+    "archive/notes.md",
+    "concepts/c1.md",
+    "daily/2026/10/2026-10-21.md",
+    "daily/2026/10/2026-10-22.md",
+    "daily/2026/13/2026-13-01.md",
+    "facts/decision/d4f7k2m9q0x.md",
+    "memory.md",
+    "monthly/2026/2026-09.md",
+    "monthly/2026/2026-10.md",
+    "sessions/2026/10/20261001_101010-x.md",
+    "summaries/memory_20261001_101010.summary.md",
+    "weekly/2026/2026-W42.md",
+    "weekly/2026/2026-W43.md",
+]
+
+
+def test_old_is_what_ended_more_than_so_many_days_ago():
+    assert old_files(LAYOUT, DAY, 30) == [
+        "archive/memory_20261001_101010.md",
+        "archive/memory_20261001_101010_02.md",
+        "daily/2026/10/2026-10-21.md",
+        "monthly/2026/2026-09.md",
+        "sessions/2026/10/20261001_101010-x.md",
+        "weekly/2026/2026-W42.md",
+    ]
+    assert old_files(LAYOUT, DAY, 36_500) == []
+
+
+@pytest.mark.parametrize(
+    "path, day",
+    [
+        ("monthly/2026/2026-12.md", date(2026, 12, 31)),
+        ("monthly/2024/2024-02.md", date(2024, 2, 29)),
+        ("weekly/2026/2026-W53.md", date(2027, 1, 3)),
+        ("weekly/2025/2025-W53.md", None),
+        ("memory.md", None),
+    ],
+)
+def test_the_last_day_of_a_document(path, day):
+    assert last_day(path) == day
+
+
+def test_old_days_go_and_come_back(autumn, bare_git):
+    before = {path: autumn.text(path) for path in ("daily/2026/09/2026-09-28.md", "daily/2026/10/2026-10-20.md")}
+    preview = clear(autumn.store, days=30, dry_run=True)
+    assert (preview.commit, len(preview.files)) == (None, 3)
+    done = clear(autumn.store, days=30)
+    assert done.files == preview.files
+    assert not (root(autumn) / "daily/2026/09").exists()
+    assert autumn.decision.id in autumn.text("memory.md")
+    assert bare_git(root(autumn), "status", "--porcelain") == ""
+    assert bare_git(root(autumn), "log", "-1", "--format=%s %(trailers:key=Gitmem-Op,valueonly,separator=)") == (
+        "Clear memory older than 30 days (3 files) clear"
+    )
+    assert clear(autumn.store, days=30).commit is None
+    undo(autumn.store)
+    assert {path: autumn.text(path) for path in before} == before
+
+
+def test_the_links_of_concepts_to_old_sessions_go_too(autumn):
+    folder = root(autumn)
+    old, new = "sessions/2026/09/20260901_101010-x.md", "sessions/2026/11/20261120_101010-y.md"
+    lines = {"xaaaaaaaaaa": old, "xbbbbbbbbbb": new}
+    concepts = {"both": ["xaaaaaaaaaa", "xbbbbbbbbbb"], "old": ["xaaaaaaaaaa"]}
+    for path in (old, new):
+        (folder / path).parent.mkdir(parents=True)
+        (folder / path).write_text("# Session\n", encoding="utf-8")
+    (folder / "concepts").mkdir()
+    for name, ids in concepts.items():
+        links = "".join(f"- 2026-09-01 [Done](of) it.](../{lines[one]}) {one}\n" for one in ids)
+        head = f"---\nid: k{name}\nkind: concept\nname: {name}\nexchanges: [{', '.join(ids)}]\n---\n# {name}\n\n"
+        (folder / f"concepts/{name}.md").write_text(f"{head}## Exchanges\n\n{links}", encoding="utf-8")
+    save(autumn.store, autumn.save("commits what was written"))
+    done = clear(autumn.store, days=30)
+    assert {"concepts/old.md", old} <= {*done.files}
+    assert not (folder / "concepts/old.md").exists()
+    left = autumn.text("concepts/both.md")
+    assert "xbbbbbbbbbb" in left
+    assert "xaaaaaaaaaa" not in left
+    undo(autumn.store)
+    assert "xaaaaaaaaaa" in autumn.text("concepts/both.md")
+    assert (folder / "concepts/old.md").exists()
+
+
+def test_all_goes_but_the_settings_and_comes_back_with_what_was_saved_since(autumn):
+    (root(autumn) / "knowledge").mkdir()
+    (root(autumn) / "knowledge/mine.md").write_text("not committed yet\n", encoding="utf-8")
+    ids = entry_ids(autumn.text("memory.md"))
+    done = clear(autumn.store, days=None)
+    left = sorted(path.name for path in root(autumn).iterdir() if path.name not in {".git", ".tmp"})
+    assert left == [".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml", "memory.md"]
+    assert entry_ids(autumn.text("memory.md")) == set()
+    assert clear(autumn.store, days=None, dry_run=True).files == ()
+    new = save(autumn.store, autumn.save("a new beginning", MemoryType.DECISION))
+    undo(autumn.store, revision=done.commit)
+    assert entry_ids(autumn.text("memory.md")) == {*ids, new.id}
+    assert autumn.text("knowledge/mine.md") == "not committed yet\n"
+    assert autumn.decision.id in autumn.text("daily/2026/09/2026-09-28.md")
+
+
+def test_nothing_is_nothing(desk):
+    assert clear(desk.store, days=None).commit is None
+    assert clear(desk.store, days=0).commit is None
+    saved_on(desk, "2026-11-20", "yesterday")
+    assert clear(desk.store, days=1).files == ()
+    assert clear(desk.store, days=0).files == ("daily/2026/11/2026-11-20.md",)
+    assert Path(desk.store.root, "memory.md").exists()

@@ -8,10 +8,10 @@ import pytest
 
 from gitmem.archives.archives import pending_archives
 from gitmem.archives.rotate import check
-from gitmem.archives.summarize import MAX_CHARACTERS, MAX_RAW, improve, pieces, put_reply, put_summary, read_summary
+from gitmem.archives.summarize import MAX_CHARACTERS, MAX_RAW, improve, pieces, put_summary, read_summary
 from gitmem.document.entry import Entry, render_entry
 from gitmem.document.ids import raw_path, summary_path
-from gitmem.errors import NotFoundError, RefusedError
+from gitmem.errors import NotFoundError
 from gitmem.history.origin import find_entry
 from gitmem.judgement.ask import Ledger, day_of, is_worth_asking, patience
 from gitmem.store.doctor import check_log
@@ -237,25 +237,6 @@ def test_however_the_model_fails_the_archive_has_a_summary(asking, model_server,
     assert (day.questions, day.failures) == (requests, requests)
 
 
-def test_a_server_that_is_slow_is_not_waited_for(asking, model_server, home):
-    config = asking.store.config.summary
-    settings(
-        asking, home, f"provider: {config.provider}", f"base_url: {config.base_url}", "model: m", "timeout_seconds: 1"
-    )
-    model_server.behave = ["slow:20"]
-    done = improve(asking.store, asking.archive, Waits().patience)
-    assert "did not answer in time" in done.why
-    assert read_summary(asking.store, asking.archive).overall_summary
-
-
-def test_what_passes_is_asked_again_until_it_is_right(asking, model_server):
-    model_server.behave = ["status:429:", "cut"]
-    done = improve(asking.store, asking.archive, Waits().patience)
-    assert done.why == ""
-    assert done.method != "offline"
-    assert asking.store.read(raw_path(asking.archive)) is None
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -298,14 +279,6 @@ def test_what_leaves_is_redacted_and_fenced_and_what_comes_back_is_redacted(aski
     assert "ignore previous instructions" not in asked["messages"][0]["content"]
 
 
-def test_money_is_limited_where_a_price_is_known(desk, home, model_server, monkeypatch):
-    monkeypatch.setattr("gitmem.llm.models.PRICES", {"costly": (5_000.0, 5_000.0)})
-    settings(desk, home, "provider: anthropic", f"base_url: {model_server.url}", "model: costly")
-    done = improve(desk.store, rotated(desk), Waits().patience)
-    assert "100 US cents" in done.why
-    assert model_server.asked == []
-
-
 def test_without_settings_nothing_is_sent(desk, home, model_server, monkeypatch):
     settings(desk, home)
     monkeypatch.setattr("gitmem.llm.http.post_json", lambda *_, **__: pytest.fail("it was sent"))
@@ -337,28 +310,3 @@ def test_a_better_summary_stays(asking, model_server):
     assert read_summary(asking.store, asking.archive).overall_summary == "Mine."
     improve(asking.store, asking.archive, over=True)
     assert read_summary(asking.store, asking.archive).overall_summary == GOOD["overallSummary"]
-
-
-def test_an_agent_hands_a_summary_over(desk, home):
-    settings(desk, home)
-    archive = rotated(desk)
-    done = put_reply(desk.store, archive, json.dumps(GOOD), method="claude-haiku", host="claude-code", session="s-1")
-    assert (done.method, done.why) == ("claude-haiku", "")
-    summary = read_summary(desk.store, archive)
-    assert (summary.provider, summary.overall_summary) == ("claude-code", GOOD["overallSummary"])
-    assert summary.section_count >= 1
-    assert summary.date_range == ("2026-11-20", "2026-11-21")
-    with pytest.raises(NotFoundError):
-        put_reply(desk.store, "archive/memory_20200101_000000.md", json.dumps(GOOD), method="m", host="h")
-
-
-def test_what_an_agent_hands_over_that_is_no_summary_is_refused_and_kept(desk, home):
-    settings(desk, home)
-    archive = rotated(desk)
-    with pytest.raises(RefusedError, match="lacks") as caught:
-        put_reply(desk.store, archive, '{"overallSummary": "short"}', method="m", host="claude-code")
-    assert raw_path(archive) in caught.value.remedy
-    assert "short" in desk.text(raw_path(archive))
-    assert read_summary(desk.store, archive).method == "offline"
-    put_reply(desk.store, archive, json.dumps(GOOD), method="m", host="claude-code")
-    assert desk.store.read(raw_path(archive)) is None

@@ -9,7 +9,6 @@ from gitmem.archives.summarize import as_of_now, put_summary, read_summary, summ
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import summary_path
 from gitmem.facts.edit import find_fact, retire
-from gitmem.history.undo import undo
 from gitmem.sessions.save import save
 from gitmem.store.known_facts import marked
 from gitmem.store.transact import transact
@@ -80,22 +79,6 @@ def test_an_archive_without_a_summary_is_pending(small):
     assert pending_archives(small.store) == [archive]
     assert read_summary(small.store, archive) is None
     Path(small.store.root, "archive", "my own notes.md").write_text("mine\n", encoding="utf-8")
-    assert pending_archives(small.store) == [archive]
-
-
-def test_undoing_the_rotation_takes_its_summary_back(small, bare_git):
-    archive = rotated(small)
-    done = undo(small.store, revision="HEAD~2", session=None, dry_run=False)
-    assert summary_path(archive) in done.files
-    assert bare_git(Path(small.store.root), "ls-files", "archive", "summaries") == ""
-    undo(small.store, revision=done.commit, session=None, dry_run=False)
-    assert read_summary(small.store, archive).overall_summary
-
-
-def test_undoing_the_summary_leaves_the_archive_pending(small):
-    archive = rotated(small)
-    undo(small.store, revision="HEAD~1", session=None, dry_run=False)
-    assert small.text(archive)
     assert pending_archives(small.store) == [archive]
 
 

@@ -103,14 +103,6 @@ def test_what_was_rendered_is_found_as_it_was(given_entry, newline):
     assert text.count("\n") == text.count(newline) == given_entry.text.count("\n") + 1
 
 
-@given(ENTRIES, NEWLINES)
-def test_only_the_first_line_starts_in_the_first_column(given_entry, newline):
-    lines = render_entry(given_entry, newline).split(newline)
-    assert lines[0].startswith("- [")
-    assert all(line == "" or line.startswith("  ") for line in lines[1:])
-    assert not any(line.endswith((" ", "\t")) for line in lines)
-
-
 # A block of a person's: its first line starts in the first column, so it is no part of the entry before it.
 _BLOCK_STARTS = ["prose", "## Heading", "```", "- item", f"- [12:00:00] **Note** no colon ^{OTHER}", "> quote", " one"]
 PROSE = st.builds(

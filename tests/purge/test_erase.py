@@ -91,30 +91,6 @@ def test_an_author_goes_from_every_clone_that_says_yes(team, remote: Path, bare_
     ben.sound()
 
 
-def test_an_erasure_that_was_refused_is_accepted_later(team):
-    _, ben, cleo = team
-    cleo.save("Cleo's own, said before she synced again")
-    purge(ben.store, plan_erasure(ben.store, author="Ada"))
-    ben.sync()
-    with pytest.raises(RefusedError, match="not followed here"):
-        cleo.sync()
-    [waiting] = waiting_purges(cleo.store)
-    answer_purge(cleo.store, waiting.path, yes=False)
-    for _ in range(2):
-        with pytest.raises(RefusedError, match=f"gitmem review {waiting.path}") as refused:
-            cleo.sync()
-    assert f"'gitmem review {waiting.path} --take theirs'" in refused.value.remedy
-    assert (waiting_purges(cleo.store), _held(cleo, SAID)) == ([], [SAID])
-    assert SAID in preview_purge(cleo.store, waiting.path).shown
-    answer_purge(cleo.store, waiting.path, yes=True)
-    cleo.sync()
-    ben.sync()
-    assert ben.tip == cleo.tip
-    assert _held(cleo, SAID, "ada@example.org", KEPT) == [KEPT]
-    assert "Cleo's own" in ben.read("memory.md")
-    cleo.sound()
-
-
 def test_a_pattern_of_the_authors_goes_unless_another_one_changed_it(team):
     ada, ben, _ = team
     for name in ("alone", "both"):

@@ -74,20 +74,6 @@ def test_machines_that_purge_the_same_come_to_the_same_commits(trio: tuple[Machi
     clean(*trio)
 
 
-def test_a_machine_that_was_away_for_long_brings_nothing_back(trio: tuple[Machine, Machine, Machine]):
-    first, second, third = trio
-    for number in range(3):
-        third.save(f"away {number}")
-    purge(first.store, SECRET)
-    first.sync()
-    for number in range(3):
-        second.save(f"here {number}")
-        second.sync()
-    third.sync()
-    converge(*trio)
-    clean(*trio)
-
-
 @pytest.mark.slow
 def test_old_history_that_is_pushed_by_hand_is_cleaned_by_the_next_sync(
     trio: tuple[Machine, Machine, Machine], remote: Path
@@ -138,16 +124,6 @@ def test_two_machines_purge_two_things_at_once(trio: tuple[Machine, Machine, Mac
     converge(*trio)
     clean(*trio)
     clean(*trio, text="hunter2-staging")
-
-
-def test_what_comes_back_in_a_new_save_is_purged_by_the_next_sync(trio: tuple[Machine, Machine, Machine]):
-    first, second, _ = trio
-    purge(first.store, SECRET)
-    converge(*trio)
-    second.save(f"Here it is again: {SECRET}.")
-    second.sync()
-    clean(second)
-    converge(*trio)
 
 
 def test_a_purge_from_elsewhere_that_would_change_most_is_refused(trio: tuple[Machine, Machine, Machine]):
