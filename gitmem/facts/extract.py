@@ -18,7 +18,7 @@ from gitmem.facts.fact import Fact, FactKind
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.outcome import is_resolved
-from gitmem.sessions.turns import Turn, human_text, is_restated
+from gitmem.sessions.turns import Turn, human_text, is_restated, tells
 from gitmem.text.data import languages, phrases, rows
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of, shorten, split
 from gitmem.values import Value
@@ -99,7 +99,9 @@ def _of_clause(clause: str, sentence: str) -> Statement | None:
         return None
     language, kind, at = found
     before = clause[:at]
-    if _JOINT.search(before) and not (len(before) <= _LED and phrases("lead", language).match(before)):
+    led = len(before) <= _LED and phrases("lead", language).match(before)  # or the rule itself: "X, never Y"
+    contrasts = phrases("contrast", language).search(clause) and tells(before)
+    if _JOINT.search(before) and not led and not contrasts:
         clause = without_opening(clause[at:])
     leaves, why = phrases("leave", language), phrases("why")
     if any(leaves.search(why.split(text, maxsplit=1)[0]) for text in (_masked(clause), without_opening(sentence))):

@@ -52,7 +52,7 @@ _MAX_MESSAGE_LINES = 4  # of a wrapper's
 _BEGINS = re.compile(
     rf"(?<![\w.])[{_MARK}(]?(?=(?:[A-Za-z_]\w{{0,60}}\.){{0,6}}[A-Z]\w{{0,60}}(?:Error|Exception): \S|error TS[0-9])"
 )
-GENERIC = frozenset({"assert", "AssertionError", "runtime error"})  # their messages say little
+GENERIC = frozenset({"assert", "AssertionError", "runtime error", "FAIL", "FAILED"})  # their messages say little
 _UNNAMED = GENERIC | {"", "Error", "Exception"}  # types that tell no error from another
 _COMPARING = {
     *("got", "want", "wanted", "expect", "expected", "actual", "received", "equal", "deeply", "assert"),
@@ -192,14 +192,21 @@ def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
             if first is None or first is form or (kind and message):
                 first = first or form
                 taken.add(at)
-                yield kind, message or _detail(lines), lines[at]
+                yield kind, _continued(lines, at, message) or _detail(lines), lines[at]
+    says_nothing = [form for _, form in _forms("wrapped")]
+    telling = [at for at, line in enumerate(lines) if not any(form.match(line) for form in says_nothing)]
     for _, form in _forms("wrapper") if first is None else ():
-        texts = [
-            match["message"] for line in lines if not _form("wrapped").match(line) and (match := form.search(line))
-        ]
-        if texts:
-            yield "", " / ".join(dict.fromkeys(texts[:_MAX_MESSAGE_LINES])), ""
+        matches = [(at, match) for at in telling if (match := form.search(lines[at]))][:_MAX_MESSAGE_LINES]
+        if matches:
+            texts = dict.fromkeys(_continued(lines, at, match["message"]) for at, match in matches)
+            yield matches[0][1].groupdict().get("type", ""), " / ".join(texts), ""
             return
+
+
+def _continued(lines: list[str], at: int, message: str) -> str:
+    """Return a message with the next line that has text, if its own line ends with a colon ("during build:")."""
+    following = next(filter(None, lines[at + 1 :]), "") if lines[at].endswith(":") else ""
+    return f"{message} {following}".strip()
 
 
 def _detail(lines: list[str]) -> str:

@@ -15,7 +15,16 @@ from gitmem.facts.compare import stems_of
 from gitmem.lessons.error import GENERIC, ErrorSignature, is_again, mask, only_compares, read_errors
 from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
-from gitmem.sessions.outcome import bare, edits_files, effects_before, environment, only_reads, told_error, works_now
+from gitmem.sessions.outcome import (
+    bare,
+    edits_files,
+    effects_before,
+    environment,
+    only_reads,
+    reports,
+    told_error,
+    works_now,
+)
 from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, program
 from gitmem.text.data import matcher
 from gitmem.text.sentences import split
@@ -29,6 +38,8 @@ _FEWEST = 2  # words that a sentence shares with an error, unless it has its nam
 _READ = 8_000  # characters of a text
 _AT = re.compile(r"(?:--> )?([^\s:]{1,300}):[0-9]{1,7}:[0-9]{1,7}\b")  # file, line, column
 _CALLED = re.compile(r"\b[A-Za-z_]\w{3,}(?=\(\))")
+# A name in a sentence; one that may be an ordinary word counts only if it is marked as code.
+_MENTION = r"`{0}`|(?=(?-i:\S*[a-z0-9][A-Z_]|\S+[_./@-]\w))(?<![A-Za-z0-9_]){0}(?![A-Za-z0-9_])"
 
 
 class ErrorOccurrence(Value):
@@ -209,12 +220,12 @@ def _was_tried(failure: Failure) -> bool:
 def _in_words(turn: Turn, error: ErrorSignature, kind: str, command: str = "") -> str:
     """Return the agent's sentence of this kind about an error, or the command that failed; "" if there is none."""
     known = (*error.names, *_CALLED.findall(error.message))
-    names = [rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])" for name in known if re.search(r"\w", name)]
+    names = [_MENTION.format(re.escape(name)) for name in known if re.search(r"\w", name)]
     names += [re.escape(f"`{command}`")] if command else []
     about = stems_of(error.message)
     best, score = "", 0
     for sentence in (one for text in (turn.answer[:_READ], *turn.said) for one in split(human_text(text)[:_READ])):
-        if len(sentence) <= _SENTENCE and matcher("outcomes.tsv", kind).search(sentence):
+        if len(sentence) <= _SENTENCE and reports(sentence) and matcher("outcomes.tsv", kind).search(sentence):
             shared = len(stems_of(sentence) & about)
             named = any(re.search(name, sentence, re.IGNORECASE) for name in names)
             if (named or shared >= _FEWEST + (kind == "mend")) and shared + 2 * named > score:

@@ -124,6 +124,42 @@ def test_an_answer_in_json_beside_the_error_says_nothing_of_it():
     assert error.message == "gh: Not Found (HTTP <n>)"
 
 
+@pytest.mark.parametrize(
+    "output, kind, message",
+    [
+        (
+            "Error:\nCartTest#test_sum:\nShop::UnknownPrice: no price for 'tea'\n\n2 runs, 1 errors",
+            "Shop::UnknownPrice",
+            "",
+        ),
+        ("ShopClientError: \nInvalid `cart.sum()` call\n Tests  1 failed | 2 passed", "ShopClientError", ""),
+        (
+            "error during build:\n[bundler]: cannot resolve 'tea'",
+            "",
+            "error during build: [bundler]: cannot resolve 'tea'",
+        ),
+        ("  FAILED  Tests\\CartTest > it sums\n  The mail was not sent.\n\n  Tests:  1 failed", "FAILED", ""),
+        ("--- FAIL: TestSum (0.00s)\nFAIL", "FAIL", ""),
+        (
+            "error: no rate for tea\nerror: could not compile `shop` (lib) due to 1 previous error",
+            "",
+            "no rate for tea",
+        ),
+    ],
+)
+def test_a_summary_says_nothing_of_the_error_and_a_lead_in_goes_on_in_the_next_line(output, kind, message):
+    error = read_error(output)
+    assert error is not None
+    assert error.type == kind
+    assert error.message.endswith(message)
+    assert "failed" not in error.message.casefold()
+
+
+def test_only_a_count_of_failed_tests_is_no_error():
+    assert read_error("Tests: 1 failed, 3 passed (4 assertions)\n") is None
+    assert read_error("Failure:\nExpected: 3650\n  Actual: 4300\n") is None
+
+
 def test_the_first_three_distinct_errors_of_an_output_are_read():
     lines = (
         "src/a.ts(3,4): error TS2345: Argument of type 'A' is not assignable to parameter of type 'B'.",
