@@ -13,9 +13,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
-from gitmem.git.objects import blob_id
+from gitmem.git.objects import blob_id, raw_changes
 from gitmem.git.process import Dialogue, Git
-from gitmem.git.repository import clear_left_behind, raw_changes
+from gitmem.git.repository import clear_left_behind
 from gitmem.platform.safe_open import MAX_FILE_BYTES, READ, enter, read_open, read_regular
 from gitmem.platform.spawn import Child
 

@@ -2,9 +2,8 @@
 
 New objects, of a fetch or a commit, are found: git looks for new packs before it reports one as missing.
 
-Two trees are compared, or their files counted, by reading each different folder once. `git diff-tree` compares
-malformed and very large trees. Counting lists nothing: ten nested trees of ten equal entries are ten small objects and
-ten thousand million files.
+The files of trees are counted by reading each folder once: ten nested trees of ten equal entries are ten small objects
+and ten thousand million files, which git would list.
 """
 
 from __future__ import annotations
@@ -167,16 +166,6 @@ def _missing(name: str) -> GitFailedError:
     return GitFailedError(f"The object {name} is missing from the repository.", status=128, stderr="")
 
 
-Tree = dict[str, tuple[str, str]]  # mode and object id by path
-Entries = dict[bytes, tuple[str, str]]  # mode and object id by name
-
-_FOLDER = "40000"
-_MOST_TREES = 4096
-_MOST_CHANGES = 65536
-_DIGITS = {40: 20, 64: 32}  # an id's bytes, by its hexadecimal digits
-_ENTRY = rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})"
-
-
 class PathChange(Value):
     """A path that differs between two commits; an id is None if the file is missing.
 
@@ -191,41 +180,33 @@ class PathChange(Value):
     old_mode: str = "000000"
 
 
-def tree_changes(objects: Objects, old: str, new: str) -> list[PathChange] | None:
-    """Return the changes between two commits (or trees), or None if git has to compare them.
+def tree_changes(git: Git, old: str, new: str, *paths: str, timeout: float = 60.0) -> list[PathChange]:
+    """Return the paths that differ between two commits or trees, in git's order, without renames.
 
-    Raises GitFailedError if an object is damaged.
+    `timeout` is in seconds. Raises GitFailedError if a tree is missing or malformed.
     """
-    roots = objects.infos([f"{name}^{{tree}}" for name in (old, new)])
-    if roots[0] is None or roots[1] is None:
-        return None
-    changes: list[tuple[bytes, PathChange]] = []
-    pairs: list[tuple[bytes, str | None, str | None]] = [(b"", roots[0].oid, roots[1].oid)]
-    count = 0
-    while pairs := [pair for pair in pairs if pair[1] != pair[2]]:
-        wanted = list(dict.fromkeys(oid for _, *two in pairs for oid in two if oid is not None))
-        count += len(pairs)
-        trees = read_trees(objects, wanted) if count <= _MOST_TREES else None
-        if trees is None or len(changes) > _MOST_CHANGES:
-            return None
-        deeper: list[tuple[bytes, str | None, str | None]] = []
-        for folder, before, after in pairs:
-            one, other = trees[before] if before else {}, trees[after] if after else {}
-            for name in {name for name, _ in one.items() ^ other.items()}:
-                _compare(folder + name, one.get(name), other.get(name), changes, deeper)
-        pairs = deeper
-    return [change for _, change in sorted(changes, key=lambda pair: pair[0])]
+    options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+    raw = git.run("--literal-pathspecs", "diff-tree", *options, old, new, "--", *paths, timeout=timeout)
+    changes = []
+    for (old_mode, new_mode, before, after, _), path in raw_changes(raw):
+        first, second = (oid if oid.strip("0") else None for oid in (before, after))
+        changes.append(PathChange(path, first, second, old_mode if second is None else new_mode, old_mode))
+    return changes
 
 
-def read_trees(objects: Objects, oids: Collection[str]) -> dict[str, Entries] | None:
-    """Return the entries of trees, with the modes git shows; None if one is missing or malformed."""
-    found = {}
-    for oid, data in zip(oids, objects.contents(list(oids)), strict=True):
-        entries = None if data is None else parse_tree(data, oid)
-        if entries is None:
-            return None
-        found[oid] = entries
-    return found
+def raw_changes(raw: bytes) -> Iterator[tuple[list[str], str]]:
+    """Yield the fields of each path of a raw diff (modes, ids, status letter), and the path."""
+    fields = raw.split(b"\0")[:-1]
+    for meta, path in zip(fields[::2], fields[1::2], strict=True):
+        yield meta.decode().removeprefix(":").split(" "), os.fsdecode(path)
+
+
+Tree = dict[str, tuple[str, str]]  # mode and object id by path
+Entries = dict[bytes, tuple[str, str]]  # mode and object id by name
+
+_FOLDER = "40000"
+_DIGITS = {40: 20, 64: 32}  # an id's bytes, by its hexadecimal digits
+_ENTRY = rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})"
 
 
 def is_folder(entry: tuple[str, str] | None) -> bool:
@@ -249,25 +230,6 @@ def _mode(raw: bytes) -> str:
     if kind == 0o100000:  # noqa: PLR2004
         return "100755" if mode & 0o100 else "100644"
     return {0o120000: "120000", 0o040000: _FOLDER}.get(kind, "160000")
-
-
-def _compare(
-    path: bytes,
-    one: tuple[str, str] | None,
-    other: tuple[str, str] | None,
-    changes: list[tuple[bytes, PathChange]],
-    deeper: list[tuple[bytes, str | None, str | None]],
-) -> None:
-    """Compare two entries of one name: add a change, folders to compare, or both."""
-    folders = [entry[1] if entry is not None and is_folder(entry) else None for entry in (one, other)]
-    before, after = (None if is_folder(entry) else entry for entry in (one, other))
-    if any(folders):
-        deeper.append((path + b"/", folders[0], folders[1]))
-    kept = after or before
-    if kept is not None and before != after:
-        old_mode, old = before or ("000000", None)
-        new = None if after is None else after[1]
-        changes.append((path, PathChange(os.fsdecode(path), old, new, kept[0], old_mode)))
 
 
 def read_tree(git: Git, commit: str, *paths: str) -> Tree:

@@ -135,6 +135,7 @@ class Repository:
         self.layout = layout
         self._environ = environ
         self._objects: Objects | None = None
+        self._changes: dict[tuple[str, str], list[PathChange]] = {}  # by two commits, of the last few
 
     @cached_property
     def git(self) -> Git:
@@ -270,21 +271,14 @@ class Repository:
         return entries
 
     def changes(self, old: str, new: str, *paths: str) -> list[PathChange]:
-        """Return the paths that differ between two commits (or trees), in git's order, without renames."""
-        from gitmem.git.objects import PathChange, tree_changes
+        """Return the paths that differ between two commits or trees; see `gitmem.git.objects.tree_changes`."""
+        from gitmem.git.objects import tree_changes
 
-        if self._objects is not None and not paths:
-            found = tree_changes(self._objects, old, new)
-            if found is not None:
-                return found
-        options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev")
-        raw = self.git.run("--literal-pathspecs", "diff-tree", *options, old, new, "--", *paths)
-        changes = []
-        for (old_mode, new_mode, before, after, _), path in raw_changes(raw):
-            first, second = (oid if oid.strip("0") else None for oid in (before, after))
-            mode = old_mode if second is None else new_mode
-            changes.append(PathChange(path, first, second, mode, old_mode))
-        return changes
+        if paths or not (is_object_id(old) and is_object_id(new)):
+            return tree_changes(self.git, old, new, *paths)
+        if (old, new) not in self._changes:  # a sync asks for the same ones several times
+            self._changes = {**dict([*self._changes.items()][-3:]), (old, new): tree_changes(self.git, old, new)}
+        return self._changes[old, new]
 
     def is_ancestor(self, old: str, new: str) -> bool:
         """Return whether `old` is an ancestor of `new`; False if either is missing."""
@@ -298,13 +292,6 @@ class Repository:
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 _ATTEMPTS = 20  # of a tenth of a second, while another git holds the ref's lock
 _MOVED = ("but expected", "already exists", "unable to resolve reference")
-
-
-def raw_changes(raw: bytes) -> Iterator[tuple[list[str], str]]:
-    """Yield the fields of each path of a raw diff (modes, ids, status letter), and the path."""
-    fields = raw.split(b"\0")[:-1]
-    for meta, path in zip(fields[::2], fields[1::2], strict=True):
-        yield meta.decode().removeprefix(":").split(" "), os.fsdecode(path)
 
 
 def read_refs(git: Git, *patterns: str) -> dict[str, str]:

@@ -102,8 +102,7 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
 
     repository, people = store.repository, People(store)
     try:
-        with repository.reading():  # then no git compares the trees
-            changes = repository.changes(seen, tip)
+        changes = repository.changes(seen, tip)
     except GitmemError:  # a purge rewrote history
         return waiting
     left, twins = dict(waiting), None

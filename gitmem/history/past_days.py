@@ -127,6 +127,7 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
     A version of a day that two machines consolidated counts once.
     """
     from gitmem.document.message import Op, Trailer
+    from gitmem.git.rewrite import commit_changes
     from gitmem.history.undo_plan import commits_with
 
     repository = store.repository
@@ -134,12 +135,12 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
     steps = commits_with(repository, {Trailer.OP.value: Op.CONSOLIDATE.value}, undone=False) if there else []
     cleared = _cleared(store) if steps else {}
     blobs: dict[tuple[str, str], KeptDay] = {}
-    with repository.reading():
-        for step in steps:
-            for change in repository.changes(step.parents[0], step.oid):
-                match = _DAY.fullmatch(change.path) if change.new is None and change.old else None
-                if match and change.old and is_told(match[1], there - cleared.get(step.oid, frozenset())):
-                    blobs.setdefault((match[1], change.old), KeptDay(match[1], step.parents[0]))
+    changes = commit_changes(repository.git, [(step.oid, step.parents[0]) for step in steps])
+    for step in steps:
+        for change in changes.get(step.oid, ()):
+            match = None if change.new else _DAY.fullmatch(os.fsdecode(change.path))
+            if match and is_told(match[1], there - cleared.get(step.oid, frozenset())):
+                blobs.setdefault((match[1], change.old), KeptDay(match[1], step.parents[0]))
     return _newest(store, {day: blob for (_, blob), day in blobs.items()})
 
 

@@ -37,11 +37,10 @@ _MOST_LINES = 12  # of a file
 _COMMON = 6  # lines with a word: with more of them it says little
 _MAX_CONTENT = 1 << 20  # bytes of a file whose lines are compared; a larger one is compared by its id
 SECONDS = 1.0  # for the questions about branches
-_UNHURRIED = 0.1  # seconds; with less, merges are looked for only where nothing is known yet
+_UNHURRIED = 0.1  # seconds; with less, an earlier answer for another commit stands
 _ASKED_ALWAYS: tuple[list[str], ...] = ([], [Ground.UNKNOWN.value])  # earlier grounds
 _GRACE = 0.3  # seconds more, for those about lines; without an answer no fact is marked
 _LONG_LINE = 8  # characters of a line that says where it is from
-_FEW_COMMITS = 32  # read one by one
 _MOST_BROUGHT = 100  # files of a branch that are kept
 _MOST_STAND = 0.8  # of the lines that a branch added, after a squash or a rebase with changes
 
@@ -195,7 +194,7 @@ class _Question(Value):
         """Return certain answers, and likely ones for facts that there was no time for."""
         deadline = time.monotonic() + self.seconds
         is_hurried = self.seconds < _UNHURRIED
-        certain, new = self._carried(facts)
+        certain = {} if is_hurried else self._carried(facts)
         asked = [fact for fact in facts if fact.id not in certain]
         read = _Read(self.objects, asked, self.head)
         likely: _Answers = {}
@@ -204,20 +203,18 @@ class _Question(Value):
             changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, self.head))
             if not changed and (fact.lines or fact.branch == self.branch):  # whatever its commit is
                 certain[fact.id] = [self.keys[fact.id], Ground.HERE.value]
-            elif is_hurried and new and new.isdisjoint(self._own(fact)) and self._before(fact)[:1] not in _ASKED_ALWAYS:
+            elif is_hurried and self._before(fact)[:1] not in _ASKED_ALWAYS:
                 likely[fact.id] = self._likely(fact, changed)
             else:
                 unclear[fact.id] = fact, changed
         commits = read.commits([fact for fact, _ in unclear.values()])
         inside = _ancestors(self.code, {*commits.values()} - {""}, self.head, self.seconds + _GRACE)
         read.load_commits([fact for fact, changed in unclear.values() if changed and commits[fact.id] in inside])
-        merged = cache(_Merges(self.code, self.objects, self.head, deadline, self.brought).has)
+        merged = cache(lambda target: self._merged(target, deadline))
         for fact, changed in unclear.values():
-            oid, may_ask = commits[fact.id], not (is_hurried and self._before(fact))
+            oid = commits[fact.id]
             try:
-                ground = self._ground(
-                    fact, changed, read, oid, is_ancestor=oid in inside, merged=merged if may_ask else _later
-                )
+                ground = self._ground(fact, changed, read, oid, is_ancestor=oid in inside, merged=merged)
                 certain[fact.id] = [self.keys[fact.id], ground.value, *changed]
             except TimeoutError:
                 likely[fact.id] = self._likely(fact, changed)
@@ -265,8 +262,8 @@ class _Question(Value):
         told_here = Ground.STALE.value if changed else Ground.HERE.value
         return [self.keys[fact.id], told_here if was in (Ground.HERE, Ground.STALE) else was, *changed]
 
-    def _carried(self, facts: Sequence[Fact]) -> tuple[_Answers, set[str]]:
-        """Return answers for an ancestor of what is checked out that hold for it, and the new commits since.
+    def _carried(self, facts: Sequence[Fact]) -> _Answers:
+        """Return answers for an ancestor of what is checked out that hold for it, too.
 
         What was an ancestor stays one, and what was not merged is not as long as no file differs that its branch
         changed and no new commit is its own. What held on that very commit alone is asked again.
@@ -276,11 +273,17 @@ class _Question(Value):
             if self._before(fact):
                 old.setdefault(self.kept[fact.id][0].partition(" ")[0], []).append(fact)
         before = max(old, key=lambda head: len(old[head]), default="")
-        new = _new_commits(self.code, self.objects, before, self.head, self.seconds)
-        changes = tree_changes(self.objects, before, self.head) if new else None
-        if changes is None:
-            return {}, set()
-        changed = {change.path for change in changes}
+        git, span = self.code.git, f"{before}...{self.head}"
+        if not is_object_id(before):
+            return {}
+        try:
+            moved = git.run("rev-list", "--left-right", span, "--", timeout=self.seconds).decode().split()
+            changed = {change.path for change in tree_changes(git, before, self.head, timeout=self.seconds)}
+        except GitmemError:  # that commit is gone, or git has no time
+            return {}
+        if any(line.startswith("<") for line in moved):  # it is no ancestor
+            return {}
+        new = {line[1 : 1 + SHORT] for line in moved}
         for folders in [path.split("/")[:-1] for path in changed]:
             changed |= {"/".join(folders[: depth + 1]) for depth in range(len(folders))}
 
@@ -295,31 +298,33 @@ class _Question(Value):
             return new.isdisjoint(own) and all(of_one is not None and changed.isdisjoint(of_one) for of_one in files)
 
         answers = ((fact, self.kept[fact.id][1:]) for fact in old[before])
-        return {fact.id: [self.keys[fact.id], *was] for fact, was in answers if goes_on(fact, was[0])}, new
+        return {fact.id: [self.keys[fact.id], *was] for fact, was in answers if goes_on(fact, was[0])}
 
+    def _merged(self, target: str, deadline: float) -> bool:
+        """Return whether a commit was merged: by ancestry, by commits with the same patch, or by its lines.
 
-def _new_commits(code: ProjectCode, objects: Objects, before: str, now: str, seconds: float) -> set[str]:
-    """Return the short ids of the commits that lead from an ancestor to a commit; none if it is no ancestor.
-
-    A few are read by the git that is there, perhaps with some of the ancestor's past; more of them by another one.
-    """
-    if not is_object_id(before) or objects.infos([before]) == [None]:
-        return set()
-    new: set[str] = set()
-    level = {now}
-    while level and len(new) < _FEW_COMMITS:
-        new |= level
-        heads = ((data or b"").partition(b"\n\n")[0].decode("ascii", "replace") for data in objects.contents([*level]))
-        parents = {line[7:] for head in heads for line in head.split("\n") if line.startswith("parent ")}
-        level = parents - new - {before}
-        if not level and before in parents:
-            return {oid[:SHORT] for oid in new}
-    moved = code.git.run("rev-list", "--left-right", f"{before}...{now}", "--", timeout=seconds).decode().split()
-    return set() if any(line.startswith("<") for line in moved) else {line[1 : 1 + SHORT] for line in moved}
-
-
-def _later(_: str) -> bool:
-    raise TimeoutError
+        After a squash there is no commit with the same patch, but what the branch added stands. Of a commit that was
+        not merged `brought` gets the files. Raises TimeoutError.
+        """
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        git, span = self.code.git, f"{self.head}...{target}"
+        self.brought[target[:SHORT]] = None
+        with contextlib.suppress(GitmemError):
+            marks = git.run("cherry", self.head, target, timeout=left).decode().split("\n")[:-1]
+            if all(line.startswith("-") for line in marks):
+                return True
+            options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules")
+            env = filters_off(git, self.code.common_dir)
+            diff = git.run("diff", *options, "--raw", "-p", "-z", "--unified=0", span, "--", env=env, timeout=left)
+            listed, _, lines = diff.partition(b"\0\0")  # a colon, modes, ids and a letter; a name; and so on
+            if _adds_what_stands(self.objects, self.head, lines.decode("utf-8", "replace")):
+                return True
+            names = listed.split(b"\0")[1::2]
+            if len(names) <= _MOST_BROUGHT:
+                self.brought[target[:SHORT]] = [os.fsdecode(name) for name in names]
+        return False
 
 
 class _Read:
@@ -404,41 +409,6 @@ def _ancestors(code: ProjectCode, commits: set[str], head: str, seconds: float) 
     lines = "".join(f"{oid}\n" for oid in sorted(asked)) + f"^{head}\n"
     listed = code.git.run("rev-list", "--stdin", stdin=lines.encode(), timeout=seconds)
     return commits - set(listed.decode().split())
-
-
-class _Merges(Value):
-    """Whether `head` has what a commit brought; of what it has not, `brought` gets the files."""
-
-    code: ProjectCode
-    objects: Objects
-    head: str
-    deadline: float
-    brought: dict[str, list[str] | None]
-
-    def has(self, target: str) -> bool:
-        """Return whether a commit was merged: by ancestry, by commits with the same patch, or by its lines.
-
-        After a squash there is no commit with the same patch, but what the branch added stands. Raises TimeoutError.
-        """
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        git, span = self.code.git, f"{self.head}...{target}"
-        self.brought[target[:SHORT]] = None
-        with contextlib.suppress(GitmemError):
-            marks = git.run("cherry", self.head, target, timeout=left).decode().split("\n")[:-1]
-            if all(line.startswith("-") for line in marks):
-                return True
-            options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules")
-            env = filters_off(git, self.code.common_dir)
-            diff = git.run("diff", *options, "--raw", "-p", "-z", "--unified=0", span, "--", env=env, timeout=left)
-            listed, _, lines = diff.partition(b"\0\0")  # a colon, modes, ids and a letter; a name; and so on
-            if _adds_what_stands(self.objects, self.head, lines.decode("utf-8", "replace")):
-                return True
-            names = listed.split(b"\0")[1::2]
-            if len(names) <= _MOST_BROUGHT:
-                self.brought[target[:SHORT]] = [os.fsdecode(name) for name in names]
-        return False
 
 
 def _adds_what_stands(objects: Objects, head: str, diff: str) -> bool:

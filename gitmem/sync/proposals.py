@@ -189,11 +189,11 @@ def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: 
         start = forks[0] if forks else start
     known = () if start == empty_tree(git) else (start,)
     with Objects(git) as objects:
-        changes = tree_changes(objects, start, end)
-        # Of each commit, as a sync refuses any.
+        # Of each commit, as a sync refuses any, and before git lists the files of one.
         most = most_files(git, objects, end, without=known, limit=MOST_FILES, most=MAX_FILE_BYTES)
-        if changes is None or most is None or most > MOST_FILES:
+        if most is None or most > MOST_FILES:
             return [CiFinding("size", ERROR, "", 0, "The trees are malformed, or too much was changed to be checked.")]
+        changes = tree_changes(git, start, end)
         new = [change for change in changes if change.new and change.mode in _FILES]
         sizes = dict(
             zip((change.path for change in new), objects.sizes([change.new or "" for change in new]), strict=True)

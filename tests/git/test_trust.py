@@ -251,7 +251,7 @@ def test_a_git_that_does_not_answer_is_not_waited_for_for_ever(store, home, tmp_
     script = tmp_path / "bin" / "git"
     script.write_text("#!/bin/sh\nexec sleep 600\n")
     script.chmod(0o755)
-    monkeypatch.setattr(module, "_SECONDS", 0.2)
+    monkeypatch.setattr(module, "_IDENTITY_SECONDS", 0.2)
     path = os.pathsep.join((str(tmp_path / "bin"), os.environ["PATH"]))  # where `sleep` is
     lookup = IdentityLookup(str(store / ".git"), str(store), {**os.environ, "PATH": path})
     assert lookup.result() == GITMEM
