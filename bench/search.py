@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING
 from gitmem.hosts.host import find_host
 from gitmem.platform.machine import Context, find_program
 from gitmem.search.engine import answer, literals_of
-from gitmem.search.files import list_paths
+from gitmem.search.files import RgScanner, list_paths, make_scanner
 from gitmem.search.query import parse_query
-from gitmem.search.scan import RgScanner, make_scanner
 from gitmem.store.init import Place, init_store
 
 if TYPE_CHECKING:

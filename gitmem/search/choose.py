@@ -15,8 +15,8 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from gitmem.search.files import Line
     from gitmem.search.query import Term
-    from gitmem.search.scan import Line
 
     Lines = dict[str, list[Line]]
 
@@ -75,9 +75,7 @@ class Rarity:
             if scanned and self._is_enough(lines, most):
                 break
             scanned += part
-            for key, found in scan(part).items():
-                known = lines.get(key, ())
-                lines[key] = sorted({*known, *found}, key=lambda line: line.number) if known else found
+            add_lines(lines, scan(part))
         return lines, scanned
 
     def _is_enough(self, lines: Lines, most: int) -> bool:
@@ -93,6 +91,13 @@ class Rarity:
             for number, term in enumerate(self._terms)
             if not all(any(literal in needle.text for literal in scanned) for needle in term.needles)
         }
+
+
+def add_lines(lines: Lines, more: Mapping[str, list[Line]]) -> None:
+    """Add the lines of another scan, each once."""
+    for key, found in more.items():
+        known = lines.get(key)
+        lines[key] = sorted({*known, *found}, key=lambda line: line.number) if known else found
 
 
 class Choice(Value):

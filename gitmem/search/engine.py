@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitmem.facts.lines import Marks
+    from gitmem.search.files import Scanner
     from gitmem.search.filters import Filters
     from gitmem.search.hits import Hit
     from gitmem.search.query import Query, Term
     from gitmem.search.rank import Found
-    from gitmem.search.scan import Scanner
     from gitmem.search.sources import Pool
     from gitmem.search.units import Units
     from gitmem.store.store import Store

@@ -1,18 +1,44 @@
-"""The documents of a store, and the layer of memory that each belongs to (docs/spec.md R9)."""
+"""The documents of a store, their layers of memory (docs/spec.md R9), and one pass over them for all terms of a query.
+
+A scanner returns, for the given files only, the lines that hold a literal, without regard to case, in order: by
+ripgrep's bindings, by `rg`, or by Python.
+
+The bindings (0.1.0) stop reading a file at a line that is not UTF-8, skip files that any ignore file names, return
+`path:line:text` as one string, mangle names that are not UTF-8, return lines in random order, take patterns as regular
+expressions, and search hidden files and `.git`. So literals are escaped, only the store's folders are passed to them,
+never the root, and `PythonScanner` searches the files that they would miss.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import re
+import sys
 
 from gitmem.document.ids import ARCHIVE, FORMAT, MEMORY, README, SUMMARIES
 from gitmem.errors import RefusedError
-from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_open
+from gitmem.platform.machine import find_program
+from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_json, read_open, write_json
+from gitmem.platform.spawn import Child, ExpiredError
+from gitmem.search.query import fold
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Protocol
+
+    from gitmem.platform.machine import Context
+    from gitmem.store.store import Store
+
+    class Scanner(Protocol):
+        """Finds the lines of files that hold one of several literals."""
+
+        def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+            """Return the matching lines of each path; `literals` are in lower case."""
+            ...
 
 
 SUFFIXES = (".md", ".markdown", ".txt")
@@ -106,3 +132,223 @@ def list_files(root: str) -> list[FileVersion]:
         with contextlib.suppress(OSError):
             files.append(_file(path, entry.stat(follow_symlinks=False)))
     return sorted(files, key=lambda file: file.path)
+
+
+# Characters of a line that are kept: the rest of a line of megabytes is ranked with its unit.
+LONGEST_LINE = 20_000
+
+
+class Line(Value):
+    """The beginning of a line, and its number, counted from 1."""
+
+    number: int
+    text: str
+
+
+class PythonScanner:
+    """Reads each file and searches it: slower, and available everywhere."""
+
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+        """Return the matching lines of each path."""
+        found = {path: _matches(read_file(root, path).decode("utf-8", "replace"), literals) for path in paths}
+        return {path: lines for path, lines in found.items() if lines}
+
+
+def _matches(text: str, literals: Sequence[str]) -> list[Line]:
+    low = fold(text)
+    starts: set[int] = set()
+    for literal in literals:
+        at = low.find(literal)
+        while at >= 0:
+            starts.add(low.rfind("\n", 0, at) + 1)
+            at = low.find(literal, _line_end(low, at))
+    number, counted, lines = 1, 0, []
+    for start in sorted(starts):
+        number += low.count("\n", counted, start)
+        counted = start
+        lines.append(Line(number, text[start : min(_line_end(text, start), start + LONGEST_LINE)].rstrip("\r")))
+    return lines
+
+
+def _line_end(text: str, position: int) -> int:
+    end = text.find("\n", position)
+    return len(text) if end < 0 else end
+
+
+def by_folder(paths: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the top-level folders, and the files outside of folders."""
+    folders: dict[str, None] = {}
+    single = []
+    for path in paths:
+        folder, slash, _ = path.partition("/")
+        if slash:
+            folders[folder] = None
+        else:
+            single.append(path)
+    return list(folders), single
+
+
+_SECONDS = 60
+_OPTIONS = ("--no-config", "--no-ignore", "--ignore-case", "--no-heading", "--line-number", "--with-filename", "--null")
+# One file in lower case: reading it takes an eighth less CPU than the page faults of a map.
+_OPTIONS_OF_FILE = ("--no-config", "--no-mmap", "--byte-offset", "--no-line-number")
+_TEXT = ("--text", "--encoding=none", "--fixed-strings", "--color=never", "--no-messages")
+
+
+class RgScanner:
+    """Searches with the `rg` binary."""
+
+    def __init__(self, executable: str, environ: Mapping[str, str]) -> None:
+        self._executable = executable
+        self._environ = dict(environ)
+
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+        """Return the matching lines of each path."""
+        lines = self.lines([os.path.join(root, name) for name in itertools.chain(*by_folder(paths))], literals)
+        if lines is None:
+            return PythonScanner().scan(root, paths, literals)
+        wanted = set(paths)
+        found: dict[str, list[Line]] = {}
+        for name, line in lines:
+            path = name[len(os.path.join(root, "")) :].replace(os.sep, "/")
+            if path in wanted:
+                found.setdefault(path, []).append(line)
+        return found
+
+    def lines(self, places: Sequence[str], literals: Sequence[str], *options: str) -> Iterator[tuple[str, Line]] | None:
+        """Return the matching lines in files and folders, each with its path; None if the search failed."""
+        output = self._run((*_OPTIONS, *options), literals, places)
+        return None if output is None else ((os.fsdecode(name), line) for name, line in parse_lines(output))
+
+    def scan_file(self, path: str, literals: Sequence[str]) -> list[tuple[int, str]]:
+        """Return offset and text of the lines of a file in lower case that have one of the literals."""
+        output = self._run(_OPTIONS_OF_FILE, literals, [path]) or b""
+        pairs = (line.partition(b":") for line in output.split(b"\n")[:-1])
+        return [(int(offset), text[: 4 * LONGEST_LINE].decode("utf-8", "replace")) for offset, _, text in pairs]
+
+    def _run(self, options: Sequence[str], literals: Sequence[str], places: Sequence[str]) -> bytes | None:
+        patterns = (f"--regexp={literal}" for literal in literals)
+        command = (self._executable, *_TEXT, *options, *patterns, "--", *places)
+        with Child(command, self._environ, stdin=False) as rg:
+            try:
+                output, _ = rg.communicate(timeout=_SECONDS)
+            except ExpiredError:
+                rg.kill()
+                rg.communicate()
+        return output if rg.returncode in {0, 1, 2} else None  # 2: some file could not be read
+
+
+def parse_lines(output: bytes) -> Iterator[tuple[bytes, Line]]:
+    """Yield paths and lines from the output of `rg --null --line-number`: `path NUL number : line`.
+
+    A path may hold a newline, and a line a NUL, so a path ends at its first NUL and a line at its first newline.
+    """
+    place = 0
+    while (end := output.find(b"\0", place)) >= 0:
+        path = output[place:end]
+        colon = output.find(b":", end)
+        newline = output.find(b"\n", colon)
+        newline = len(output) if newline < 0 else newline
+        # Four bytes make a character at most.
+        text = output[colon + 1 : min(newline, colon + 1 + 4 * LONGEST_LINE)].decode("utf-8", "replace")
+        yield path, Line(int(output[end + 1 : colon]), text[:LONGEST_LINE].rstrip("\r"))
+        place = newline + 1
+
+
+_STATE = "search.json"
+_PAST_STATE = os.path.join("days", "search.json")  # of the days that history holds
+_META = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
+_MANGLED = re.compile("[\ud800-\udfff\ufffd]")  # in names
+_CRASHES = (3, 14)  # version 0.1.0 of the bindings ends this Python and later ones by a segmentation fault
+
+
+def find_bindings() -> Callable[..., list[str]] | None:
+    """Return the search of `ripgrep-python`; None if it is not installed, or crashes this Python."""
+    if sys.version_info >= _CRASHES:
+        return None
+    try:
+        from pyripgrep import Grep
+    except ImportError:
+        return None
+    search: Callable[..., list[str]] = Grep().search
+    return search
+
+
+class BindingsScanner:
+    """Searches with `ripgrep-python`; the folder `private` keeps the list of files that are no text for it."""
+
+    def __init__(self, search: Callable[..., list[str]], private: str) -> None:
+        self._search = search
+        self._private = private
+
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
+        """Return the matching lines of each path."""
+        missed = self._missed(root, paths)
+        wanted = dict.fromkeys(path for path in paths if path not in missed)
+        pattern = "|".join(_META.sub(r"\\\g<0>", literal) for literal in literals)
+        found: dict[str, list[Line]] = {}
+        for said in self._lines(root, wanted, pattern, output_mode="content", n=True, i=True):
+            path, _, rest = said.partition(":")
+            path, (number, _, text) = path.replace(os.sep, "/"), rest.partition(":")
+            if path in wanted and number.isdecimal():
+                found.setdefault(path, []).append(Line(int(number), text[:LONGEST_LINE]))
+        return found | PythonScanner().scan(root, [path for path in paths if path in missed], literals)
+
+    def _lines(self, root: str, paths: Iterable[str], pattern: str, **options: object) -> Iterator[str]:
+        """Yield what the bindings say of the folders and files of these paths, each from its path on."""
+        for place in itertools.chain(*by_folder(paths)):
+            with contextlib.suppress(ValueError, OSError):  # deleted meanwhile
+                said = self._search(pattern, path=os.path.join(root, place), **options)
+                yield from (one[len(root) + 1 :] for one in said)
+
+    def _missed(self, root: str, paths: Sequence[str]) -> set[str]:
+        """Return the files that the bindings miss: those that ignore files match, odd names, and what is no UTF-8.
+
+        Each version of a file is read once for that. A file that changed since has a later change time, so one number
+        tells which files to read. The state is a cache.
+        """
+        files = [file for path in paths if (file := stat_file(root, path)) is not None]
+        state = os.path.join(self._private, _PAST_STATE if root == self._private else _STATE)
+        odd, until = _read_odd(state)
+        if new := {file.path for file in files if file.changed >= until}:
+            odd = odd - new | {path for path in new if not _is_text(root, path)}
+            latest = max(file.changed for file in files)
+            with contextlib.suppress(OSError):
+                write_json(state, {"until": latest + (latest == until), "odd": sorted(odd)})
+        listed = self._lines(root, paths, "", output_mode="files_with_matches")
+        readable = {path.replace(os.sep, "/") for path in listed}
+        # The output names a file and a line by `path:line:text`.
+        colons = {part for path in paths if ":" in path for part in (path, path.partition(":")[0])}
+        return odd | colons | {one.path for one in files if one.size and one.path not in readable}
+
+
+def _read_odd(path: str) -> tuple[set[str], int]:
+    """Return the files that were found to be no text, and up to which change time files were read; -1: none."""
+    try:
+        value = read_json(path)
+        return set(map(str, value["odd"])), int(value["until"])
+    except (ValueError, TypeError, KeyError):
+        return set(), -1
+
+
+def _is_text(root: str, path: str) -> bool:
+    try:
+        return "\0" not in read_file(root, path).decode() and not _MANGLED.search(path)
+    except UnicodeDecodeError:
+        return False
+
+
+def make_scanner(store: Store, *, large: bool = False) -> Scanner:
+    """Return the best scanner of this machine.
+
+    The bindings need no process and use one core; `rg` uses all cores and takes half as long in a `large` store.
+    """
+    search = find_bindings()
+    rg = make_rg(store.context) if large or not search else None
+    return rg or (BindingsScanner(search, store.private) if search else PythonScanner())
+
+
+def make_rg(context: Context) -> RgScanner | None:
+    """Return the scanner on the `rg` binary, None without it."""
+    rg = find_program("rg", context.environ)
+    return RgScanner(rg, context.environ) if rg else None

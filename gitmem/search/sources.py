@@ -17,11 +17,11 @@ from gitmem.history.past_days import (
     removed_lines,
     week_name,
 )
-from gitmem.search.choose import BUDGET, Rarity, choose_files, mixed
-from gitmem.search.files import LINKED, is_searched, list_paths, read_file, stat_file
+from gitmem.search.choose import BUDGET, Rarity, add_lines, choose_files, mixed
+from gitmem.search.files import LINKED, is_searched, list_paths, make_rg, make_scanner, read_file, stat_file
 from gitmem.search.query import fold
-from gitmem.search.scan import FOLDER as TEXTS
-from gitmem.search.scan import keep_texts, make_rg, make_scanner, open_texts
+from gitmem.search.texts import FOLDER as TEXTS
+from gitmem.search.texts import keep_texts, open_texts
 from gitmem.search.units import Excerpts, Units
 from gitmem.values import Value
 
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitmem.history.past_days import KeptDay
-    from gitmem.search.files import FileVersion
+    from gitmem.search.files import FileVersion, Line, Scanner
     from gitmem.search.query import Term
-    from gitmem.search.scan import Line, Scanner
     from gitmem.store.store import Store
 
 
@@ -205,7 +204,10 @@ def _in_texts(
 
     def scan(part: list[str]) -> dict[str, list[Line]]:
         rare = [literal for literal in part if rarity.estimate(literal) <= BUDGET]
-        found = texts.scan(rare, make_rg(store.context)) if rare else texts.newest(part[0], _NEWEST)
+        found = texts.scan(rare, make_rg(store.context)) if rare else {}
+        for literal in part:
+            if literal not in rare:
+                add_lines(found, texts.newest(literal, _NEWEST))
         return {key: found[key] for key in filter(documents.allowed(allow), found)}
 
     lines, scanned = rarity.scan(scan, most)

@@ -15,12 +15,11 @@ from gitmem.history.authors import People
 from gitmem.search.choose import BUDGET, Rarity, choose_files
 from gitmem.search.dedupe import once, without_views
 from gitmem.search.engine import LIMIT, fits, literals_of, marked, rank, with_authors
-from gitmem.search.files import is_searched, list_paths, read_file
+from gitmem.search.files import PythonScanner, is_searched, list_paths, make_rg, read_file
 from gitmem.search.filters import read_filters
 from gitmem.search.hits import make_hit
 from gitmem.search.query import fold, parse_query
 from gitmem.search.rank import worths
-from gitmem.search.scan import PythonScanner, make_rg
 from gitmem.search.sources import Pool
 from gitmem.search.units import Units
 from gitmem.store.known_facts import marks_for
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from gitmem.platform.machine import Context
+    from gitmem.search.files import Line
     from gitmem.search.hits import Hit
     from gitmem.search.query import Query
     from gitmem.search.rank import Ranked
-    from gitmem.search.scan import Line
 
 ALL = "all"  # all stores that were made, cloned or accepted here
 MOST_FILES = 60  # read and ranked

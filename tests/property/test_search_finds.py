@@ -11,7 +11,7 @@ import pytest
 from gitmem.lessons.prompt import plain_query
 from gitmem.mcp.reads import memory_search
 from gitmem.platform.machine import Context
-from gitmem.search import scan as texts
+from gitmem.search import texts
 from gitmem.search.engine import answer
 from gitmem.search.query import fold
 from gitmem.search.recall import recall

@@ -6,8 +6,8 @@ import pytest
 
 from gitmem.document.message import Message
 from gitmem.search import choose, sources
+from gitmem.search.files import PythonScanner
 from gitmem.search.recall import keywords
-from gitmem.search.scan import PythonScanner
 from gitmem.store import transcripts
 from gitmem.store.transact import transact
 

@@ -6,13 +6,13 @@ import sys
 import pytest
 
 from gitmem.platform.machine import find_program
-from gitmem.search.files import list_paths
-from gitmem.search.scan import (
+from gitmem.search.files import (
     LONGEST_LINE,
-    BindingsMissingError,
     BindingsScanner,
     PythonScanner,
     RgScanner,
+    find_bindings,
+    list_paths,
     parse_lines,
 )
 
@@ -27,16 +27,15 @@ def make_rg(tmp_path):
 
 
 def make_bindings(tmp_path):
-    try:
-        return BindingsScanner(str(tmp_path), str(tmp_path / "home"))
-    except BindingsMissingError:
+    search = find_bindings()
+    if search is None:
         pytest.skip("the ripgrep bindings have no wheel for this machine, or crash this Python")
+    return BindingsScanner(search, str(tmp_path))
 
 
-def test_bindings_that_would_crash_python_are_not_loaded(monkeypatch, tmp_path):
+def test_bindings_that_would_crash_python_are_not_loaded(monkeypatch):
     monkeypatch.setattr(sys, "version_info", (3, 14, 0, "final", 0))
-    with pytest.raises(BindingsMissingError):
-        BindingsScanner(str(tmp_path), str(tmp_path / "home"))
+    assert find_bindings() is None
 
 
 @pytest.fixture(params=[make_bindings, make_rg, lambda _: PythonScanner()], ids=["bindings", "rg", "re"])
@@ -159,26 +158,6 @@ def test_what_changes_between_two_searches_is_seen(look):
         "k/c.md": [1],
     }
     assert look({"k/a.md": b"pear\n"}, "apple") == {"k/b.md": [1], "k/c.md": [1]}
-
-
-def test_few_new_files_are_searched_without_reading_their_whole_folders(tmp_path):
-    scanner, root = make_bindings(tmp_path), tmp_path / "store"
-    read: list[str] = []
-    search = scanner._search
-    scanner._search = lambda pattern, **where: read.extend([where] * (not pattern)) or search(pattern, **where)
-    (root / "k").mkdir(parents=True)
-    (root / "k" / "a.md").write_text("apple\n")
-
-    def found() -> list[str]:
-        return sorted(scanner.scan(str(root), list_paths(str(root)), ["apple"]))
-
-    assert (found(), len(read)) == (["k/a.md"], 1)
-    (root / "k" / "b.md").write_bytes(b"\xff\napple\n")  # the bindings would miss it
-    (root / "k" / "a.md").write_text("pear\n")
-    assert (found(), len(read)) == (["k/b.md"], 1)
-    for number in range(60):
-        (root / "k" / f"{number:02}.md").write_text("apple\n")
-    assert (len(found()), len(read)) == (61, 2)
 
 
 def test_no_files_are_no_trouble(look, tmp_path):
