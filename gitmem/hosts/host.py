@@ -19,7 +19,6 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.hosts.install import Shipped
     from gitmem.hosts.settings import Edit
     from gitmem.sessions.transcript import Record, Unread
 
@@ -95,8 +94,8 @@ def is_current(text: str) -> bool:
 
 
 Payload = dict[str, object]
-Items = Sequence["Edit | Shipped"]
-"""What `gitmem install` writes: edits of settings, and files that are gitmem's as a whole."""
+Items = Sequence["Edit"]
+"""What `gitmem install` writes."""
 _PROMPT = "UserPromptSubmit"
 _MOST_BYTES = 4_000_000  # of the first line of a transcript, which may hold an agent's instructions
 

@@ -8,16 +8,17 @@ there is no such settings file, cannot be read, or has another's at one of the p
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from gitmem.errors import NotSavedError, RefusedError
-from gitmem.hosts.json_settings import Emptied, SettingsError
+from gitmem.hosts.json_settings import Noted, SettingsError
 from gitmem.hosts.settings import COMMANDS, HOOKS, SKILL, Edit
 from gitmem.platform.machine import resource
 from gitmem.platform.safe_open import read_json, read_regular, replace_file
@@ -26,16 +27,41 @@ from gitmem.values import Value
 _VERSION = 1
 
 
-class InstallRecord(Value):
-    """What an installation made: the file, these folders, and the containers that were empty before.
+WHOLE = "digest"  # in the record: the SHA-256 of a file that is gitmem's as a whole
 
-    `digest` is the SHA-256 of a file that is gitmem's as a whole.
-    """
+
+class FileEdit(Edit):
+    """A file that is gitmem's as a whole; another's in its place stays, and one that a person has changed."""
+
+    part: str
+    data: bytes
+    executable: bool = False
+
+    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
+        """See `Edit`; without a record the same file may be the team's."""
+        if text and _sha256(text) != known.get(WHOLE):
+            return text, known
+        content = self.data.decode("utf-8", "surrogateescape")
+        return content, {WHOLE: _sha256(content)}
+
+    def take(self, text: str, noted: Noted) -> str:
+        """See `Edit`."""
+        return "" if _sha256(text) == noted.get(WHOLE) else text
+
+    def present(self, text: str) -> bool:
+        """See `Edit`; another's hook may have the name of its file."""
+        return "gitmem" in text or text == self.data.decode("utf-8", "surrogateescape")
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class InstallRecord(Value):
+    """What an installation made: whether the file is new, and what the edits noted of it."""
 
     created: bool = False
-    folders: tuple[str, ...] = ()
-    emptied: Mapping[str, str] = {}
-    digest: str = ""
+    noted: Mapping[str, str] = {}
 
 
 class SettingsChange(Value):
@@ -44,8 +70,7 @@ class SettingsChange(Value):
     path: str
     before: bytes | None
     after: bytes | None
-    record: InstallRecord | None
-    folders: tuple[str, ...] = ()
+    record: InstallRecord | None = None
     executable: bool = False
 
     @property
@@ -55,7 +80,7 @@ class SettingsChange(Value):
 
 
 class Manifest:
-    """The records of the settings files that gitmem wrote hooks into, by path, in one file."""
+    """The records of the files that gitmem wrote, by path, in one file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -65,17 +90,15 @@ class Manifest:
         found = {}
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
             for path, kept in read_json(self.path)["files"].items():
-                emptied = {str(place): str(text) for place, text in kept["emptied"].items()}
-                folders, digest = tuple(map(str, kept["folders"])), str(kept.get("digest", ""))
-                found[str(path)] = InstallRecord(kept["created"] is True, folders, emptied, digest)
+                noted = {str(place): str(text) for place, text in kept["noted"].items()}
+                found[str(path)] = InstallRecord(kept["created"] is True, noted)
         return found
 
     def put(self, path: str, record: InstallRecord | None) -> None:
         """Keep a record, or delete it with None; delete the file with its last record."""
         records = self.records()
-        if record is None:
-            _leave_folders(records.pop(path, InstallRecord()), records)
-        else:
+        records.pop(path, None)
+        if record is not None:
             records[path] = record
         if not records:  # and the folders that were made for it
             with contextlib.suppress(OSError):
@@ -88,31 +111,32 @@ class Manifest:
 
 
 def plan_edits(path: str, edits: Sequence[Edit], known: InstallRecord | None) -> SettingsChange:
-    """Plan to put edits into a settings file, `known` being the record of an earlier installation there."""
+    """Plan to put edits into a file, `known` being the record of an earlier installation there."""
     before = _read(path)
     text = _decoded(before or b"")
     with _named(path):
-        if known is None or not any(edit.present(text) for edit in edits):  # the record is of a file that is gone
-            shared = before is not None and any(edit.is_all(text) for edit in edits)
-            known = InstallRecord(before is None or shared, _missing_folders(path) if before is None else ())
-        emptied: Emptied = known.emptied
+        if before is None or (known and not (WHOLE in known.noted or any(edit.present(text) for edit in edits))):
+            known = None  # the record is of a file that is gone
+        old = known or InstallRecord(before is None or any(edit.is_all(text) for edit in edits))
+        noted = old.noted
         for edit in edits:
-            text, emptied = edit.put(text, emptied)
-    return SettingsChange(path, before, _encoded(text), InstallRecord(known.created, known.folders, emptied))
+            text, noted = edit.put(text, noted)
+    after = None if before is None and not text else _encoded(text)
+    record = InstallRecord(old.created, noted) if known or old.created or before != after else None
+    return SettingsChange(path, before, after, record, any(edit.executable for edit in edits))
 
 
 def plan_takes(path: str, edits: Sequence[Edit], known: InstallRecord | None) -> SettingsChange:
-    """Plan to take edits out of a settings file; without a record by the marks in the file."""
+    """Plan to take edits out of a file; without a record by the marks in the file."""
     before = _read(path)
     if before is None:
-        return SettingsChange(path, None, None, None)
+        return SettingsChange(path, None, None)
     known = known or InstallRecord()
     text = _decoded(before)
     with _named(path):
         for edit in reversed(edits):
-            text = edit.take(text, known.emptied)
-    after = None if known.created and (not text or _is_stamp(text)) else _encoded(text)
-    return SettingsChange(path, before, after, None, known.folders if after is None else ())
+            text = edit.take(text, known.noted)
+    return SettingsChange(path, before, None if known.created and (not text or _is_stamp(text)) else _encoded(text))
 
 
 def _is_stamp(text: str) -> bool:
@@ -123,44 +147,22 @@ def _is_stamp(text: str) -> bool:
     return False
 
 
-def plan_whole(path: str, content: bytes) -> SettingsChange:
-    """Plan to write a file of gitmem's that needs no record."""
-    return SettingsChange(path, _read(path), content, None, _missing_folders(path))
+def plan_whole(path: str, content: bytes | None) -> SettingsChange:
+    """Plan to write a file of gitmem's that needs no record, or with None to remove it."""
+    return SettingsChange(path, _read(path), content)
 
 
-def plan_put(path: str, content: bytes, known: InstallRecord | None, *, executable: bool = False) -> SettingsChange:
-    """Plan to write a file of gitmem's, unless somebody else's file is there."""
-    before = _read(path)
-    if before is None:
-        known = InstallRecord(created=True, folders=_missing_folders(path))
-    elif known is None or (before != content and _digest(before) != known.digest):
-        return SettingsChange(
-            path, before, before, known
-        )  # without a record the team's repository may have brought the same
-    return SettingsChange(path, before, content, known._replace(digest=_digest(content)), executable=executable)
+def carry_out(change: SettingsChange, manifest: Manifest | None = None, tops: Iterable[str] = ()) -> None:
+    """Write the planned change; NotSavedError says that it could not be written, and the settings are as they were.
 
-
-def plan_take(path: str, known: InstallRecord) -> SettingsChange:
-    """Plan to remove a file of gitmem's, unless it was changed."""
-    before = _read(path)
-    ours = before is not None and _digest(before) == known.digest and known.created
-    return SettingsChange(path, before, None if ours else before, None, known.folders if ours or before is None else ())
-
-
-def _digest(data: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()
-
-
-def carry_out(change: SettingsChange, manifest: Manifest | None) -> None:
-    """Write the planned change; NotSavedError says that it could not be written, and the settings are as they were."""
+    With a removed file go the folders that are empty then, below one of `tops`: the project and the home.
+    """
     try:
         # The record goes first: without the file it does no harm.
         if manifest is not None and change.record is not None:
             manifest.put(change.path, change.record)
         if change.changes:
-            _replace(change)
+            _replace(change, tops)
         if manifest is not None and change.record is None:
             manifest.put(change.path, None)
     except OSError as error:
@@ -177,15 +179,7 @@ def is_present(edit: Edit) -> bool:
     return False
 
 
-def _leave_folders(gone: InstallRecord, others: dict[str, InstallRecord]) -> None:
-    """Pass the folders made for a deleted record on to a record with a file in them."""
-    for folder in reversed(gone.folders):
-        for path, record in others.items():
-            if os.path.isdir(folder) and os.path.realpath(path).startswith(folder + os.sep):
-                others[path] = record._replace(folders=(folder, *record.folders))
-
-
-def _replace(change: SettingsChange) -> None:
+def _replace(change: SettingsChange, tops: Iterable[str]) -> None:
     target = os.path.realpath(change.path)
     if _read(change.path) != change.before:
         raise NotSavedError(f"{change.path} was changed by another program meanwhile.", "Try again.")
@@ -195,9 +189,11 @@ def _replace(change: SettingsChange) -> None:
         replace_file(target, change.after, sync=True, mode=_usual_mode(change) if mode is None else mode)
         return
     os.unlink(target)
-    with contextlib.suppress(OSError):  # something else is in it now
-        for folder in reversed(change.folders):
+    folder, ends = os.path.dirname(target), [*map(os.path.realpath, tops)]
+    with contextlib.suppress(OSError):  # something else is in it
+        while any(folder.startswith(os.path.join(top, "")) for top in ends):
             os.rmdir(folder)
+            folder = os.path.dirname(folder)
 
 
 def _usual_mode(change: SettingsChange) -> int:
@@ -216,16 +212,6 @@ def _read(path: str) -> bytes | None:
     return data
 
 
-def _missing_folders(path: str) -> tuple[str, ...]:
-    """Return the folders that will have to be made for a file, the outermost first."""
-    missing: list[str] = []
-    folder = os.path.dirname(os.path.realpath(path))
-    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
-        missing.insert(0, folder)
-        folder = os.path.dirname(folder)
-    return tuple(missing)
-
-
 def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
@@ -242,38 +228,29 @@ def _named(path: str) -> Iterator[None]:
         raise RefusedError(f"{path} {error}.", "Mend it, then try again. Nothing was changed.") from error
 
 
-class Shipped(Value):
-    """A file that is gitmem's as a whole."""
-
-    part: str
-    path: str
-    data: bytes
-    executable: bool = False
-
-
 _HEADER = re.compile(r"---\n(?P<header>.*?)\n---\n+(?P<body>.*)", re.DOTALL)
 _DESCRIPTION = re.compile(r"^description:[ \t]*(?P<text>.+)$", re.MULTILINE)
 _ALL_WORDS = "$ARGUMENTS"
 _SUMMARIES = "memory-rotate"  # a skill that comes with `--summaries`
 
 
-def skills(folder: str) -> Iterator[Shipped]:
+def skills(folder: str) -> Iterator[FileEdit]:
     """Yield the skills, each in a folder of its own, but for the one that sums up archives."""
     for parts, data in _files("skills"):
         if parts[0] != _SUMMARIES:
-            yield Shipped(SKILL, os.path.join(folder, *parts), data)
+            yield FileEdit(os.path.join(folder, *parts), SKILL, data)
 
 
 def commands(
     folder: str, form: Callable[[str], tuple[str, str]] | None = None, apart: str = os.sep
-) -> Iterator[Shipped]:
+) -> Iterator[FileEdit]:
     """Yield the slash commands, `gitmem/NAME.md`; `form` turns the markdown into the host's ending and text."""
     for parts, data in _files("commands"):
         path, text = os.path.join(folder, f"gitmem{apart}{os.path.join(*parts)}"), data.decode()
         if form is not None:
             ending, text = form(text)
             path = path.removesuffix(".md") + ending
-        yield Shipped(COMMANDS, path, text.encode())
+        yield FileEdit(path, COMMANDS, text.encode())
 
 
 def as_toml(text: str) -> tuple[str, str]:
@@ -287,11 +264,11 @@ def as_toml(text: str) -> tuple[str, str]:
     return ".toml", "\n".join([*lines, f"prompt = {json.dumps(body, ensure_ascii=False)}", ""])
 
 
-def event_files(folder: str, lines: Mapping[str, str]) -> Iterator[Shipped]:
+def event_files(folder: str, lines: Mapping[str, str]) -> Iterator[FileEdit]:
     """Yield an executable file an event, which runs the line; none on Windows, where hosts cannot start it."""
     for event, line in lines.items() if sys.platform != "win32" else ():
         text = f"#!/bin/sh\n# Written by 'gitmem install'. Without gitmem on the machine it does nothing.\n{line}\n"
-        yield Shipped(HOOKS, os.path.join(folder, event), text.encode(), executable=True)
+        yield FileEdit(os.path.join(folder, event), HOOKS, text.encode(), executable=True)
 
 
 @cache

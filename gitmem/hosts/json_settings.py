@@ -1,8 +1,8 @@
 """Edit JSON with comments without touching other bytes: every value has its position in the text.
 
 Libraries that keep comments (json-five, jsonc-parser's bindings) write a changed document anew or in a style of their
-own, so taking an edit back would not give the bytes there were; here `remove` is the inverse of `append`. `Emptied`
-remembers which objects and lists were empty or missing before an edit, which the text does not show afterwards. All
+own, so taking an edit back would not give the bytes there were; here `remove` is the inverse of `append`. `Noted`
+has which objects and lists were empty or missing before an edit, which the text does not show afterwards. All
 editors of settings raise SettingsError where a text is not what they edit, or has something else at the place.
 """
 
@@ -224,9 +224,9 @@ def _fail(text: str, position: int, what: str = "cannot be read") -> NoReturn:
 
 
 FILE = "file"
-Emptied = Mapping[str, str]
-"""Blanks and comments of containers that were empty before install, by place: `hooks/EVENT`, `hooks`, `` for the whole
-object, and `file` for an empty file."""
+Noted = Mapping[str, str]
+"""What an edit needs to be taken back: blanks and comments of containers that were empty before install, by place
+(`hooks/EVENT`, `hooks`, `` for the whole object, and `file` for an empty file), and what other editors note."""
 
 
 def parse_object(text: str) -> JsonNode | None:
@@ -237,12 +237,12 @@ def parse_object(text: str) -> JsonNode | None:
     return root
 
 
-def with_object(text: str, emptied: dict[str, str]) -> str:
+def with_object(text: str, noted: dict[str, str]) -> str:
     """Return the text, with an object begun in it if it was empty."""
     if parse_object(text) is not None:
         return text
     newline = "\r\n" if "\r\n" in text else "\n"
-    emptied[FILE] = text
+    noted[FILE] = text
     return f"{text}{{{newline}}}{newline}"
 
 
@@ -259,14 +259,14 @@ def deepest(text: str, place: tuple[str, ...]) -> tuple[JsonNode, int]:
     return node, len(place)
 
 
-def put(text: str, place: tuple[str, ...], value: object, emptied: dict[str, str], *, in_list: bool = False) -> str:
+def put(text: str, place: tuple[str, ...], value: object, noted: dict[str, str], *, in_list: bool = False) -> str:
     """Return the text with a value at a place that is missing; with `in_list` at the end of the list at that place.
 
-    `emptied` gets the blanks and comments of a container that was empty.
+    `noted` gets the blanks and comments of a container that was empty.
     """
     node, depth = deepest(text, place)
     if not node.items:
-        emptied.setdefault("/".join(place[:depth]), _inside(text, node))
+        noted.setdefault("/".join(place[:depth]), _inside(text, node))
     if in_list and depth < len(place):
         value = [value]
     for key in reversed(place[depth + 1 :]):
@@ -274,12 +274,12 @@ def put(text: str, place: tuple[str, ...], value: object, emptied: dict[str, str
     return append(text, node, value, place[depth] if depth < len(place) else None)
 
 
-def without_empty(text: str, path: tuple[str, ...], emptied: Emptied) -> str:
+def without_empty(text: str, path: tuple[str, ...], noted: Noted) -> str:
     """Return the text without the empty container at a path, or with its former blanks and comments."""
     node, depth = deepest(text, path)
     if depth < len(path) or node.items:
         return text
-    before = emptied.get("/".join(path))
+    before = noted.get("/".join(path))
     if before is not None:
         return _restored(text, node, before)
     return text if _inside(text, node).strip() else without_member(text, path)  # a comment of a person's stays
@@ -291,15 +291,15 @@ def without_member(text: str, place: tuple[str, ...]) -> str:
     return remove(text, container, max(n for n, item in enumerate(container.items or ()) if item.key == place[-1]))
 
 
-def without_empties(text: str, place: tuple[str, ...], emptied: Emptied) -> str:
+def without_empties(text: str, place: tuple[str, ...], noted: Noted) -> str:
     """Return the text without the empty containers that lead to a place, and the file as it was if nothing is in it."""
     for depth in range(len(place), 0, -1):
-        text = without_empty(text, place[:depth], emptied)
+        text = without_empty(text, place[:depth], noted)
     root, _ = deepest(text, ())
-    if not root.items and "" in emptied:
-        text = _restored(text, root, emptied[""])
-    if FILE in emptied and not "".join(text.split()).strip("\ufeff").removeprefix("{}"):
-        return emptied[FILE]
+    if not root.items and "" in noted:
+        text = _restored(text, root, noted[""])
+    if FILE in noted and not "".join(text.split()).strip("\ufeff").removeprefix("{}"):
+        return noted[FILE]
     return text
 
 

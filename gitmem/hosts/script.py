@@ -17,8 +17,8 @@ from collections.abc import Mapping
 
 from gitmem.errors import RefusedError
 from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, is_current, script, script_path
-from gitmem.hosts.install import SettingsChange, Shipped, carry_out, is_present, plan_whole
-from gitmem.hosts.settings import HOOKS, Edit
+from gitmem.hosts.install import SettingsChange, carry_out, is_present, plan_whole
+from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import find_program, own_command
 from gitmem.platform.safe_open import read_json, read_small
 
@@ -35,17 +35,25 @@ def recorded_agents(project: str, home: str, environ: Mapping[str, str]) -> list
 def hooked_file(host: Host, place: InstallPlace) -> str:
     """Return the path of the settings with gitmem's hooks, "" if they have none."""
     items = [item for item in host.edits(place) if item.part == HOOKS]
-    return next((item.path for item in items if is_there(item)), "")
-
-
-def is_there(item: Edit | Shipped) -> bool:
-    """Return whether what an item installs is there; another's hook may have the name of its file."""
-    return is_present(item) if isinstance(item, Edit) else b"gitmem" in content(item.path)
+    return next((item.path for item in items if is_present(item)), "")
 
 
 def content(path: str) -> bytes:
     """Return the beginning of a file, b"" if it cannot be read."""
     return read_small(path) or b""
+
+
+def project_top(start: str) -> str:
+    """Return the top of the work tree around a folder, where the host is started."""
+    folder = os.path.realpath(start)
+    while os.path.basename(folder) == ".gitmem" or not any(
+        os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")
+    ):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return os.path.realpath(start)
+        folder = above
+    return folder
 
 
 _USERS = "users.json"
@@ -67,36 +75,32 @@ def plan_script(home: str, program: str) -> SettingsChange:
 
 def put_script(change: SettingsChange, home: str, settings: str) -> None:
     """Write the script, and note the settings that need it."""
-    carry_out(change, None)
-    users, folders = _users(home)
-    _write_users(home, {*users, settings}, folders or change.folders)
+    carry_out(change)
+    _write_users(home, {*_users(home), settings})
 
 
 def drop_script(home: str, settings: str) -> None:
     """Note that these settings need the script no longer, and remove it with the last ones."""
-    users, folders = _users(home)
+    users = _users(home)
     if settings not in users:
         return
     left = {path for path in users - {settings} if b"gitmem" in content(path)}
     if left:
-        _write_users(home, left, folders)
+        _write_users(home, left)
         return
     for change in plan_removal(home):
-        carry_out(change, None)
+        carry_out(change, tops=[home])
 
 
 def plan_removal(home: str) -> list[SettingsChange]:
-    """Plan to remove the script and the record beside it, and the folders made for them."""
-    users, script = plan_whole(_users_path(home), b""), plan_whole(script_path(home), b"")
-    found = [users] if users.before else []
-    found += [script] if script.before and script.before.startswith(_BEGINS) else []
-    folders = _users(home)[1]
-    return [change._replace(after=None, folders=folders) for change in found]
+    """Plan to remove the script and the record beside it."""
+    users, script = plan_whole(_users_path(home), None), plan_whole(script_path(home), None)
+    return [users] * bool(users.before) + [script] * (script.before or b"").startswith(_BEGINS)
 
 
 def settings_with_hooks(home: str) -> list[str]:
     """Return the recorded settings that need the script."""
-    return sorted(path for path in _users(home)[0] if b"gitmem" in content(path))
+    return sorted(path for path in _users(home) if b"gitmem" in content(path))
 
 
 def has_current_script(home: str) -> bool:
@@ -108,17 +112,16 @@ def _users_path(home: str) -> str:
     return os.path.join(os.path.dirname(script_path(home)), _USERS)
 
 
-def _users(home: str) -> tuple[set[str], tuple[str, ...]]:
-    """Return the settings that need the script, and the folders made for it; none if the record is unreadable."""
+def _users(home: str) -> set[str]:
+    """Return the settings that need the script; none if the record is unreadable."""
     with contextlib.suppress(TypeError, KeyError):
-        value = read_json(_users_path(home))
-        return set(map(str, value["files"])), tuple(map(str, value["folders"]))
-    return set(), ()
+        return set(map(str, read_json(_users_path(home))["files"]))
+    return set()
 
 
-def _write_users(home: str, users: set[str], folders: tuple[str, ...]) -> None:
-    text = json.dumps({"v": 1, "folders": folders, "files": sorted(users)}, indent=1)
-    carry_out(plan_whole(_users_path(home), text.encode()), None)
+def _write_users(home: str, users: set[str]) -> None:
+    text = json.dumps({"v": 1, "files": sorted(users)}, indent=1)
+    carry_out(plan_whole(_users_path(home), text.encode()))
 
 
 _EVENT = "PostToolUse"

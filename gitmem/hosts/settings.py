@@ -1,7 +1,7 @@
 """What `gitmem install` writes: edits of text that can be taken back, and files that are gitmem's as a whole.
 
 What takes an edit back restores the file byte for byte, and whatever a person changed meanwhile stays. What it cannot
-see from the text, it is told: `Emptied`. A block stands at the end of a file such as AGENTS.md and serves all agents
+see from the text, it is told: `Noted`. A block stands at the end of a file such as AGENTS.md and serves all agents
 that read it: its first line names them and the digest of its text. A block that a person has changed is theirs:
 uninstall leaves its words and takes the marks.
 """
@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from gitmem.hosts.host import is_ours
 from gitmem.hosts.json_settings import (
     FILE,
-    Emptied,
     JsonItem,
     JsonNode,
+    Noted,
     SettingsError,
     deepest,
     parse_object,
@@ -47,12 +47,13 @@ class Edit(Value):
 
     path: str
     part = ""
+    executable = False
 
-    def put(self, text: str, known: Emptied) -> tuple[str, Emptied]:
+    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
         """Return the text with the edit, and what is to be noted; `known` was noted at an earlier installation."""
         raise NotImplementedError
 
-    def take(self, text: str, emptied: Emptied) -> str:
+    def take(self, text: str, noted: Noted) -> str:
         """Return the text without the edit."""
         raise NotImplementedError
 
@@ -81,23 +82,23 @@ class HooksEdit(Edit):
     begun: str = ""
     part = HOOKS
 
-    def put(self, text: str, known: Emptied) -> tuple[str, Emptied]:
+    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
         """See `Edit`."""
-        emptied = dict(known)
-        text = self._brought_up_to_date(with_object(text or self.begun, emptied), emptied)
+        noted = dict(known)
+        text = self._brought_up_to_date(with_object(text or self.begun, noted), noted)
         present = installed_events(text)
         for event in (event for event in self.hooks if event not in present):
             group = self.hooks[event] if self.flat else {HOOKS: [self.hooks[event]]}
-            text = put(text, (HOOKS, event), group, emptied, in_list=True)
-        return text, emptied
+            text = put(text, (HOOKS, event), group, noted, in_list=True)
+        return text, noted
 
-    def take(self, text: str, emptied: Emptied) -> str:
+    def take(self, text: str, noted: Noted) -> str:
         """See `Edit`."""
         events = installed_events(text)
         while (place := next(hook_places(text), None)) is not None:
             text = place.removed(text)
         for event in events:
-            text = without_empties(text, (HOOKS, event), emptied)
+            text = without_empties(text, (HOOKS, event), noted)
         is_begun = self.begun and "".join(text.split()) == "".join(self.begun.split())  # a person may have formatted it
         return "" if is_begun else text
 
@@ -105,7 +106,7 @@ class HooksEdit(Edit):
         """See `Edit`."""
         return bool(installed_events(text))
 
-    def _brought_up_to_date(self, text: str, known: Emptied) -> str:
+    def _brought_up_to_date(self, text: str, known: Noted) -> str:
         """Return the text with one hook of gitmem's for each event that has any: the present one, or none."""
         for event in installed_events(text):
             while mine := [place for place in hook_places(text) if place.event == event]:
@@ -182,24 +183,24 @@ class ServerEdit(Edit):
     server: Mapping[str, object]
     part = MCP
 
-    def put(self, text: str, known: Emptied) -> tuple[str, Emptied]:
+    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
         """See `Edit`."""
-        emptied = dict(known)
-        text = with_object(text, emptied)
+        noted = dict(known)
+        text = with_object(text, noted)
         container, depth = deepest(text, self.place)
         if depth == len(self.place):
             if not starts_gitmem(container.plain()):
                 raise SettingsError(f'has another server that is named "{self.place[-1]}"')
-            return text, emptied
+            return text, noted
         if not container.is_object:
             raise SettingsError(f'has something else than an object under "{self.place[depth - 1]}"')
-        return put(text, self.place, dict(self.server), emptied), emptied
+        return put(text, self.place, dict(self.server), noted), noted
 
-    def take(self, text: str, emptied: Emptied) -> str:
+    def take(self, text: str, noted: Noted) -> str:
         """See `Edit`."""
         if not self.present(text):
             return text
-        return without_empties(without_member(text, self.place), self.place[:-1], emptied)
+        return without_empties(without_member(text, self.place), self.place[:-1], noted)
 
     def present(self, text: str) -> bool:
         """See `Edit`."""
@@ -237,22 +238,22 @@ class AllowEdit(Edit):
     tools: Sequence[str]
     part = ALLOW
 
-    def put(self, text: str, known: Emptied) -> tuple[str, Emptied]:
+    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
         """See `Edit`."""
-        emptied = dict(known)
-        text = with_object(text, emptied)
+        noted = dict(known)
+        text = with_object(text, noted)
         for tool in (tool for tool in self.tools if tool not in _allowed(text)):
-            text = put(text, _ALLOWED, tool, emptied, in_list=True)
-            emptied[_ADDED] = f"{emptied.get(_ADDED, '')} {tool}".strip()
-        return text, emptied
+            text = put(text, _ALLOWED, tool, noted, in_list=True)
+            noted[_ADDED] = f"{noted.get(_ADDED, '')} {tool}".strip()
+        return text, noted
 
-    def take(self, text: str, emptied: Emptied) -> str:
+    def take(self, text: str, noted: Noted) -> str:
         """See `Edit`."""
-        added = emptied.get(_ADDED, "").split()
+        added = noted.get(_ADDED, "").split()
         present = [tool for tool in self.tools if tool in added and tool in _allowed(text)]
         for tool in present:
             text = remove(text, deepest(text, _ALLOWED)[0], _allowed(text).index(tool))
-        return without_empties(text, _ALLOWED, emptied) if present else text
+        return without_empties(text, _ALLOWED, noted) if present else text
 
     def present(self, text: str) -> bool:
         """See `Edit`."""
@@ -279,7 +280,7 @@ class TablesEdit(Edit):
     tables: Mapping[str, Mapping[str, object]]
     part = MCP
 
-    def put(self, text: str, known: Emptied) -> tuple[str, Emptied]:
+    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
         """See `Edit`; noted are the blank lines before each table."""
         noted = dict(known)
         newline = "\r\n" if "\r\n" in text else "\n"
@@ -296,9 +297,9 @@ class TablesEdit(Edit):
             _parsed(text)
         return text, noted
 
-    def take(self, text: str, emptied: Emptied) -> str:
+    def take(self, text: str, noted: Noted) -> str:
         """See `Edit`."""
-        return _without_tables(text, tuple(self.tables), emptied)
+        return _without_tables(text, tuple(self.tables), noted)
 
     def present(self, text: str) -> bool:
         """See `Edit`."""
@@ -312,14 +313,14 @@ class TrustEdit(TablesEdit):
     part = TRUST
 
 
-def _without_tables(text: str, names: Sequence[str], emptied: Emptied) -> str:
+def _without_tables(text: str, names: Sequence[str], noted: Noted) -> str:
     """Return the text without these tables and the noted ones."""
-    noted = [key.removeprefix(_NOTED) for key in emptied if key.startswith(_NOTED)]
-    for name in dict.fromkeys((*reversed(names), *reversed(noted))):
+    before = {key.removeprefix(_NOTED): gap for key, gap in noted.items() if key.startswith(_NOTED)}
+    for name in dict.fromkeys((*reversed(names), *reversed(before))):
         span = _span(text, name)
-        if span is not None and (_NOTED + name in emptied or starts_gitmem(_table(text, name))):
+        if span is not None and (name in before or starts_gitmem(_table(text, name))):
             start, end = span
-            gap = emptied.get(_NOTED + name, "")
+            gap = before.get(name, "")
             if gap and text[:start].endswith(gap):
                 start -= len(gap)
             text = text[:start] + text[end:]
@@ -397,7 +398,7 @@ class BlockEdit(Edit):
     words: str = ""
     part = SKILL
 
-    def put(self, text: str, known: Emptied) -> tuple[str, Emptied]:
+    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
         """See `Edit`; the block names this agent, too, and an older block of gitmem's gets these words."""
         words = self.words or read_resource("templates", "hosts", "agents.md").decode()
         newline = "\r\n" if "\r\n" in text else "\n"
@@ -413,7 +414,7 @@ class BlockEdit(Edit):
         # Whether the text ended with a line end is said by whether the block does.
         return f"{text}{newline}{block}{newline}" if text.endswith("\n") else f"{text}{newline * 2}{block}", known
 
-    def take(self, text: str, emptied: Emptied) -> str:  # noqa: ARG002  # nothing is noted
+    def take(self, text: str, noted: Noted) -> str:  # noqa: ARG002  # nothing is noted
         """See `Edit`; the block goes with the last agent in it."""
         match = _BLOCK.search(text)
         if match is None or not self.present(text):

@@ -8,7 +8,7 @@ import pytest
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.agents.claude_code import HOST
 from gitmem.hosts.host import command_hooks
-from gitmem.hosts.install import Manifest, carry_out, plan_edits, plan_put, plan_take, plan_takes
+from gitmem.hosts.install import FileEdit, Manifest, carry_out, plan_edits, plan_takes
 from gitmem.hosts.settings import HooksEdit
 from tests.hooked import hooked_events
 
@@ -46,7 +46,7 @@ def install(path, manifest):
 
 def uninstall(path, manifest):
     change = plan_uninstall(path, manifest.records().get(path) if manifest else None)
-    carry_out(change, manifest)
+    carry_out(change, manifest, [path.partition(".claude")[0] + ".."])
     return change
 
 
@@ -210,15 +210,15 @@ def skill(tmp_path) -> str:
     return str(tmp_path / "프로젝트 one" / ".claude" / "skills" / "memory-rotate" / "SKILL.md")
 
 
-def put(path, manifest, content=b"one\n"):
-    change = plan_put(path, content, manifest.records().get(path))
+def put(path, manifest, content=b"gitmem: one\n"):
+    change = plan_edits(path, [FileEdit(path, "skill", content)], manifest.records().get(path))
     carry_out(change, manifest)
     return change
 
 
 def take(path, manifest):
-    change = plan_take(path, manifest.records()[path])
-    carry_out(change, manifest)
+    change = plan_takes(path, [FileEdit(path, "", b"")], manifest.records()[path])
+    carry_out(change, manifest, [path.partition(".claude")[0] + ".."])
     return change
 
 
@@ -226,8 +226,8 @@ def test_a_file_of_ours_is_put_renewed_and_taken_with_its_folders(skill, manifes
     tree = sorted(tmp_path.rglob("*"))
     assert put(skill, manifest).changes
     assert not put(skill, manifest).changes
-    assert put(skill, manifest, b"two\n").changes
-    assert read(skill) == b"two\n"
+    assert put(skill, manifest, b"gitmem: two\n").changes
+    assert read(skill) == b"gitmem: two\n"
     assert take(skill, manifest).after is None
     assert sorted(tmp_path.rglob("*")) == tree
 
@@ -240,18 +240,18 @@ def test_a_file_of_somebody_elses_stays(skill, manifest):
 
 
 def test_the_same_file_by_a_team_is_not_ours_to_take(skill, manifest):
-    write(skill, b"one\n")
+    write(skill, b"gitmem: one\n")
     put(skill, manifest)
     assert skill not in manifest.records()
 
 
 def test_what_a_person_changed_is_neither_renewed_nor_taken(skill, manifest):
     put(skill, manifest)
-    write(skill, b"one, and mine\n")
-    assert not put(skill, manifest, b"two\n").changes
+    write(skill, b"gitmem: one, and mine\n")
+    assert not put(skill, manifest, b"gitmem: two\n").changes
     assert skill in manifest.records()
     assert not take(skill, manifest).changes
-    assert read(skill) == b"one, and mine\n"
+    assert read(skill) == b"gitmem: one, and mine\n"
     assert skill not in manifest.records()
 
 

@@ -22,8 +22,8 @@ def with_hooks(text: str, hooks: dict, known: dict | None = None) -> tuple[str, 
     return HooksEdit("", hooks).put(text, known or {})
 
 
-def without_hooks(text: str, emptied: dict) -> str:
-    return HooksEdit("", {}).take(text, emptied)
+def without_hooks(text: str, noted: dict) -> str:
+    return HooksEdit("", {}).take(text, noted)
 
 
 def groups(text: str) -> dict[str, list[object]]:
@@ -67,7 +67,7 @@ def groups(text: str) -> dict[str, list[object]]:
     ],
 )
 def test_hooks_are_written_in_the_style_of_the_file_and_taken_back(before, after):
-    text, emptied = with_hooks(before, {"Stop": HOOKS["Stop"]})
+    text, noted = with_hooks(before, {"Stop": HOOKS["Stop"]})
     hook = json.dumps({"hooks": [HOOKS["Stop"]]})
     squeezed = text
     for indent in ("  ", "    ", "\t"):
@@ -75,15 +75,15 @@ def test_hooks_are_written_in_the_style_of_the_file_and_taken_back(before, after
             spread = json.dumps({"hooks": [HOOKS["Stop"]]}, indent=indent)
             squeezed = squeezed.replace(spread.replace("\n", f"{newline}{indent * 3}"), "HOOK")
     assert squeezed.replace(hook, "HOOK") == after
-    assert without_hooks(text, emptied) == before
+    assert without_hooks(text, noted) == before
 
 
 def test_hooks_of_another_version_are_replaced_where_they_stand():
     before = f'{{\n  "hooks": {{\n    "Stop": [{THEIRS}]\n  }}\n}}\n'
-    old, emptied = with_hooks(before, OLD | {"Gone": {"type": "command", "command": "gitmem=Gone; x"}})
-    text, emptied = with_hooks(old, HOOKS, emptied)
+    old, noted = with_hooks(before, OLD | {"Gone": {"type": "command", "command": "gitmem=Gone; x"}})
+    text, noted = with_hooks(old, HOOKS, noted)
     assert text == with_hooks(before, HOOKS)[0]
-    assert without_hooks(text, emptied) == before
+    assert without_hooks(text, noted) == before
 
 
 def test_what_a_person_changed_about_a_hook_stays_until_the_next_version():
@@ -99,27 +99,27 @@ def test_hooks_that_stand_twice_become_one():
 
 
 def test_a_persons_hook_in_our_group_stays():
-    text, emptied = with_hooks("{}", HOOKS)
+    text, noted = with_hooks("{}", HOOKS)
     document = json.loads(text)
     document["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "bell"})
-    assert groups(without_hooks(json.dumps(document), emptied)) == {
+    assert groups(without_hooks(json.dumps(document), noted)) == {
         "Stop": [{"hooks": [{"type": "command", "command": "bell"}]}]
     }
 
 
 def test_a_file_that_the_host_wrote_anew_loses_our_hooks_only():
-    text, emptied = with_hooks('{\n  "hooks": {\n    "Stop": []\n  }\n}', HOOKS)
+    text, noted = with_hooks('{\n  "hooks": {\n    "Stop": []\n  }\n}', HOOKS)
     rewritten = json.dumps(json.loads(text) | {"permissions": {"allow": ["Bash(ls:*)"]}}, indent=4)
-    assert json.loads(without_hooks(rewritten, emptied)) == {
+    assert json.loads(without_hooks(rewritten, noted)) == {
         "hooks": {"Stop": []},
         "permissions": {"allow": ["Bash(ls:*)"]},
     }
 
 
 def test_comments_a_person_wrote_meanwhile_stay():
-    text, emptied = with_hooks("{}", {"Stop": HOOKS["Stop"]})
+    text, noted = with_hooks("{}", {"Stop": HOOKS["Stop"]})
     changed = text.replace('"Stop": [', '"Stop": [ // mine').replace('{\n  "hooks"', '{ // top\n  "hooks"')
-    assert without_hooks(changed, emptied) == '{ // top\n  "hooks": {\n    "Stop": [ // mine\n    ]\n  }\n}'
+    assert without_hooks(changed, noted) == '{ // top\n  "hooks": {\n    "Stop": [ // mine\n    ]\n  }\n}'
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,8 @@ def texts(draw: st.DrawFn) -> str:
 @example('{"a":1//\n}')
 @example('{"hooks":{ } }')
 def test_taking_back_is_the_inverse(before):
-    text, emptied = with_hooks(before, HOOKS)
-    assert without_hooks(text, emptied) == before
+    text, noted = with_hooks(before, HOOKS)
+    assert without_hooks(text, noted) == before
     assert with_hooks(text, HOOKS)[0] == text
     root = parse(before)
     expected = root.plain() if root else {}
@@ -237,26 +237,26 @@ def test_an_edit_elsewhere_stays_and_the_rest_is_as_it_was(before, data):
     first = bool(root.items) and data.draw(st.booleans())
     chosen = data.draw(st.sampled_from([item.key for item in root.items if item.key != "hooks"] or [None]))
     blanks = data.draw(BLANKS)
-    text, emptied = with_hooks(before, HOOKS)
-    assert without_hooks(edited(text), emptied) == edited(before)
+    text, noted = with_hooks(before, HOOKS)
+    assert without_hooks(edited(text), noted) == edited(before)
 
 
 @given(texts(), st.data())
 def test_every_version_gives_way_to_the_next(before, data):
     old = data.draw(st.dictionaries(st.sampled_from([*OLD, "Gone"]), st.sampled_from(list(OLD.values())), max_size=4))
-    older, emptied = with_hooks(before, old)
-    text, emptied = with_hooks(older, HOOKS, emptied)
+    older, noted = with_hooks(before, old)
+    text, noted = with_hooks(older, HOOKS, noted)
     assert {place for place, group in groups(text).items() if "gitmem=" in json.dumps(group)} == set(HOOKS)
-    assert without_hooks(text, emptied) == before
+    assert without_hooks(text, noted) == before
 
 
 @given(st.text(alphabet=list('{}[]",:/* \n\\a1'), max_size=30))
 def test_whatever_stands_there_is_read_or_refused(text):
     try:
-        edited, emptied = with_hooks(text, HOOKS)
+        edited, noted = with_hooks(text, HOOKS)
     except SettingsError:
         return
-    assert without_hooks(edited, emptied) == text
+    assert without_hooks(edited, noted) == text
 
 
 # Servers
@@ -272,8 +272,8 @@ def with_server(text: str, place: tuple[str, ...], server: dict, known: dict | N
     return ServerEdit("", place, server).put(text, known or {})
 
 
-def without_server(text: str, place: tuple[str, ...], emptied: dict) -> str:
-    return ServerEdit("", place, SERVER).take(text, emptied)
+def without_server(text: str, place: tuple[str, ...], noted: dict) -> str:
+    return ServerEdit("", place, SERVER).take(text, noted)
 
 
 def has_server(text: str, place: tuple[str, ...]) -> bool:
@@ -303,32 +303,32 @@ def found(text: str, place: tuple[str, ...]) -> object:
     ],
 )
 def test_it_goes_in_and_comes_out_without_a_trace(before, place):
-    text, emptied = with_server(before, place, SERVER)
+    text, noted = with_server(before, place, SERVER)
     assert found(text, place) == SERVER
     assert has_server(text, place)
-    assert with_server(text, place, SERVER, emptied) == (text, emptied)
-    assert without_server(text, place, emptied) == before
+    assert with_server(text, place, SERVER, noted) == (text, noted)
+    assert without_server(text, place, noted) == before
 
 
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=3), st.sampled_from([None, 0, 2, "\t"]), st.booleans())
 def test_any_other_content_stays(content, indent, local):
     place = LOCAL if local else PROJECT
     before = json.dumps(content, ensure_ascii=False, indent=indent)
-    text, emptied = with_server(before, place, SERVER)
+    text, noted = with_server(before, place, SERVER)
     without = parse(text).plain()
     assert without.pop(place[0]) is not None
     assert without == content
-    assert without_server(text, place, emptied) == before
+    assert without_server(text, place, noted) == before
 
 
 def test_what_a_person_changed_stays():
-    text, emptied = with_server("{}", PROJECT, SERVER)
+    text, noted = with_server("{}", PROJECT, SERVER)
     changed = text.replace('"mcp"', '"mcp", "-C", "/elsewhere"').replace("true", "false")
     assert changed != text
-    assert with_server(changed, PROJECT, SERVER, emptied)[0] == changed
-    assert without_server(changed, PROJECT, emptied) == "{}"
+    assert with_server(changed, PROJECT, SERVER, noted)[0] == changed
+    assert without_server(changed, PROJECT, noted) == "{}"
     more = text.replace('"gitmem": {', '"mine": {"command": "x"},\n    "gitmem": {', 1)
-    assert found(without_server(more, PROJECT, emptied), ("mcpServers",)) == {"mine": {"command": "x"}}
+    assert found(without_server(more, PROJECT, noted), ("mcpServers",)) == {"mine": {"command": "x"}}
 
 
 @pytest.mark.parametrize(

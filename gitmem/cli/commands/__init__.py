@@ -42,6 +42,7 @@ PARTS = {
 FREE = ("search", "more")  # `gitmem search recall` searches for a word
 PLUMBING = ("hook", "merge-driver")  # not for people
 _OF_MODULES = {  # more than the one of its name
+    "agents": "uninstall",
     "completion": "help",
     "facts": "resolve",
     "find": "search recall keywords get",

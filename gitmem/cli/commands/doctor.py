@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from gitmem.cli.app import App, has_sdk
-from gitmem.cli.host import is_of_other_version, own_program, place_of
+from gitmem.cli.commands.agents import own_program, place_of
 from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode
 from gitmem.hosts.host import NAMES, Host, find_host, script_path
-from gitmem.hosts.install import is_present
-from gitmem.hosts.script import has_current_script, hooked_file
+from gitmem.hosts.install import FileEdit, is_present, plan_edits
+from gitmem.hosts.script import content, has_current_script, hooked_file
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import install_command
 from gitmem.store.doctor import DEEP, FULL, OPENED
@@ -64,7 +64,7 @@ def _examine_host(args: argparse.Namespace, app: App, host: Host) -> Finding | N
         return Finding("host", Level.WARNING, message, renew, details)
     for place in places:
         for item in (item for item in host.edits(place) if item.part == HOOKS):
-            if place.scope in hooked and is_of_other_version(item):
+            if place.scope in hooked and _is_of_other_version(item):
                 message = f"Another version of gitmem wrote the hooks in {item.path}."
                 remedy = f"'gitmem install {host.name} --{place.scope.value}' renews them."
                 return Finding("host", Level.WARNING, message, remedy)
@@ -75,13 +75,20 @@ def _examine_host(args: argparse.Namespace, app: App, host: Host) -> Finding | N
     return Finding("host", Level.OK, f"{host.title}'s sessions are remembered, by hooks in {details[0]}.")
 
 
+def _is_of_other_version(edit: Edit) -> bool:
+    """Return whether this version of gitmem would write the hooks otherwise."""
+    if isinstance(edit, FileEdit):
+        return is_present(edit) and content(edit.path) != edit.data
+    return plan_edits(edit.path, [edit], None).changes
+
+
 def _examine_servers(args: argparse.Namespace, app: App) -> list[Finding]:
     """Check that the MCP server can run, if a host starts it."""
     findings = []
     told: set[str] = set()  # lists, which two hosts may share
     for host in map(find_host, NAMES):
         items = [item for scope in host.scopes for item in host.edits(place_of(args, app, scope))]
-        edits = (item for item in items if isinstance(item, Edit) and item.part == MCP)
+        edits = (item for item in items if item.part == MCP)
         listings = [edit.path for edit in edits if edit.path not in told and is_present(edit)]
         told.update(listings)
         if listings and not has_sdk():

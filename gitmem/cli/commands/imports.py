@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 
 from gitmem.cli.app import OWN, App, read_date
-from gitmem.cli.host import place_of
+from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import Bar, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.facts.learn import adopt

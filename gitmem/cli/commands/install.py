@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import OWN, App, has_sdk
-from gitmem.cli.host import (
+from gitmem.cli.commands.agents import (
     by_path,
     chosen_hosts,
     chosen_scope,
@@ -16,24 +16,25 @@ from gitmem.cli.host import (
     own_program,
     place_of,
     plan_excluded,
-    project_top,
     report_changes,
     short_path,
 )
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts.host import Host, InstallPlace, Scope
-from gitmem.hosts.install import (
-    InstallRecord,
-    Manifest,
-    SettingsChange,
-    Shipped,
-    carry_out,
-    is_present,
-    plan_edits,
-    plan_put,
+from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
+from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, project_top, put_script
+from gitmem.hosts.settings import (
+    ALLOW,
+    COMMANDS,
+    HOOKS,
+    MCP,
+    PARTS,
+    SKILL,
+    SUMMARIES,
+    TRUST,
+    Edit,
+    TrustEdit,
 )
-from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, put_script
-from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TrustEdit
 from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
 from gitmem.store.change_settings import set_for_all
 from gitmem.store.init import Place as Where
@@ -75,7 +76,7 @@ class _Plan(Value):
     host: Host
     place: InstallPlace
     manifest: Manifest | None
-    items: Sequence[Edit | Shipped]
+    items: Sequence[Edit]
     changes: tuple[tuple[str, SettingsChange], ...]
     others: tuple[str, ...]
     hooks: str
@@ -178,13 +179,11 @@ def _planned(args: argparse.Namespace, app: App, host: Host, scope: Scope, parts
     manifest = find_manifest(args, app, scope, host)
     records = manifest.records() if manifest else {}
     items = _items(host, place, parts, records, trust=args.trust)
-    changes = [(edits[0].part, plan_edits(path, edits, records.get(path))) for path, edits in by_path(items).items()]
-    others = []
-    for item in items:
-        if isinstance(item, Shipped):
-            change = plan_put(item.path, item.data, records.get(item.path), executable=item.executable)
-            changes.append((item.part, change))
-            others += [item.path] * (change.after != item.data)
+    changes, others = [], []
+    for path, edits in by_path(items).items():
+        change = plan_edits(path, edits, records.get(path))
+        changes.append((edits[0].part, change))
+        others += [path] * (isinstance(edits[0], FileEdit) and change.after != edits[0].data)
     top = project_top(app.folder(args))
     for _, change in changes:  # a link's target may count for other projects
         real = os.path.realpath(change.path)
@@ -202,11 +201,11 @@ def _planned(args: argparse.Namespace, app: App, host: Host, scope: Scope, parts
 
 def _items(
     host: Host, place: InstallPlace, parts: tuple[str, ...], records: Mapping[str, InstallRecord], *, trust: bool
-) -> list[Edit | Shipped]:
+) -> list[Edit]:
     """Return the items to install; with `trust` also the entry by which the host trusts the planned hooks."""
     every = host.edits(place)
     items = [item for item in every if item.part in parts]
-    hooks = next((item for item in items if isinstance(item, Edit) and item.part == HOOKS), None)
+    hooks = next((item for item in items if item.part == HOOKS), None)
     if trust and host.trust and hooks:
         planned = plan_edits(hooks.path, [hooks], records.get(hooks.path))
         path = next(item.path for item in every if item.part == TRUST)
@@ -266,7 +265,7 @@ def _offer_model(args: argparse.Namespace, app: App, hosts: Sequence[Host]) -> N
 
 def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:
     """Return whether the host would ask before it uses the installed tools."""
-    edits = [item for item in plan.host.edits(plan.place) if isinstance(item, Edit) and item.part == ALLOW]
+    edits = [item for item in plan.host.edits(plan.place) if item.part == ALLOW]
     return MCP in parts and any(not is_present(edit) for edit in edits)
 
 

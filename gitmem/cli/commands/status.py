@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.archives.archives import pending_archives
 from gitmem.cli.app import OWN, VECTORS, App
-from gitmem.cli.host import project_top
 from gitmem.cli.output import finding_lines
-from gitmem.hosts.script import recorded_agents
+from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.lessons.usage_log import ASKED, read_notes
 from gitmem.llm.protocol import TURN_ON
 from gitmem.store.status import HISTORY, StoreStatus, status_reader

@@ -10,7 +10,7 @@ from gitmem.archives.archives import archive_summaries, pending_archives
 from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
 from gitmem.archives.summary import SCHEMA, Summary
 from gitmem.cli.app import OWN, SESSIONS, App, read_date
-from gitmem.cli.host import place_of
+from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import Bar, table
 from gitmem.document.ids import ARCHIVE, summary_path
 from gitmem.errors import ExitCode, NotFoundError, UsageError

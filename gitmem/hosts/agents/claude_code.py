@@ -32,7 +32,7 @@ _EVENTS = (
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import Shipped, commands, skills
+    from gitmem.hosts.install import FileEdit, commands, skills
     from gitmem.hosts.settings import SUMMARIES, AllowEdit, HooksEdit, ServerEdit
     from gitmem.platform.machine import read_resource
 
@@ -46,7 +46,7 @@ def _edits(place: InstallPlace) -> Items:
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands")),
         *(
-            Shipped(SUMMARIES, os.path.join(folder, *parts), read_resource("templates", "claude", *parts))
+            FileEdit(os.path.join(folder, *parts), SUMMARIES, read_resource("templates", "claude", *parts))
             for parts in _AGENT_FILES
         ),
     )

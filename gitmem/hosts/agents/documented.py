@@ -22,7 +22,7 @@ _AMP_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop
 
 
 def _amp_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import Shipped, skills
+    from gitmem.hosts.install import FileEdit, skills
     from gitmem.hosts.settings import HOOKS, ServerEdit
     from gitmem.platform.machine import read_resource
 
@@ -30,7 +30,7 @@ def _amp_edits(place: InstallPlace) -> Items:
     folder = place.folder(os.path.join(".config", "amp") if own else ".amp")
     listing = ServerEdit(os.path.join(folder, "settings.json"), ("amp.mcpServers", "gitmem"), place.server)
     return (
-        Shipped(HOOKS, os.path.join(folder, "plugins", "gitmem.ts"), read_resource("templates", "hosts", "amp.ts")),
+        FileEdit(os.path.join(folder, "plugins", "gitmem.ts"), HOOKS, read_resource("templates", "hosts", "amp.ts")),
         listing,
         *skills(os.path.join(folder if own else os.path.join(place.project, ".agents"), "skills")),
     )

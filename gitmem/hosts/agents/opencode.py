@@ -28,7 +28,7 @@ _PARTS = """
 
 
 def _edits(name: str, place: InstallPlace) -> Items:
-    from gitmem.hosts.install import Shipped, commands, skills
+    from gitmem.hosts.install import FileEdit, commands, skills
     from gitmem.hosts.settings import HOOKS, ServerEdit
     from gitmem.platform.machine import read_resource
 
@@ -41,7 +41,7 @@ def _edits(name: str, place: InstallPlace) -> Items:
     started = [place.server["command"], *cast("list[str]", place.server["args"])]
     server = {"type": "local", "command": started, "enabled": True}
     return (
-        Shipped(HOOKS, os.path.join(folder, "plugins", "gitmem.js"), plugin.encode()),
+        FileEdit(os.path.join(folder, "plugins", "gitmem.js"), HOOKS, plugin.encode()),
         ServerEdit(settings, ("mcp", "gitmem"), server),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands")),

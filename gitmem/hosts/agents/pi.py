@@ -29,14 +29,14 @@ _EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import Shipped, skills
+    from gitmem.hosts.install import FileEdit, skills
     from gitmem.hosts.settings import HOOKS, ServerEdit
     from gitmem.platform.machine import read_resource
 
     folder = place.folder(".pi" if place.scope is not Scope.USER else os.path.join(".pi", "agent"))
     server = place.server | {"exposure": "direct"}
     return (
-        Shipped(HOOKS, os.path.join(folder, "extensions", "gitmem.js"), read_resource("templates", "hosts", "pi.js")),
+        FileEdit(os.path.join(folder, "extensions", "gitmem.js"), HOOKS, read_resource("templates", "hosts", "pi.js")),
         ServerEdit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
         *skills(os.path.join(folder, "skills")),
     )

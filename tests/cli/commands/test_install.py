@@ -1,3 +1,4 @@
+import hashlib
 import json
 import os
 import shutil
@@ -299,7 +300,7 @@ def test_a_record_that_the_persons_store_tracks_is_not_gone_by(gitmem, home, bar
     store, bystander = home / ".gitmem", home / ".claude" / "settings.json"
     bystander.parent.mkdir()
     bystander.write_text("{}")
-    record = {"created": True, "folders": [str(bystander.parent)], "emptied": {}, "digest": ""}
+    record = {"created": True, "noted": {"digest": hashlib.sha256(b"{}").hexdigest()}}
     (store / folder).mkdir()
     (store / folder / "claude-code.json").write_text(json.dumps({"v": 1, "files": {str(bystander): record}}))
     bare_git(store, "add", "-f", folder)

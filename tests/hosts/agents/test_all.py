@@ -8,7 +8,7 @@ import pytest
 
 from gitmem.hosts.host import NAMES, InstallPlace, Scope, caller, find_host, is_ours, script, script_path
 from gitmem.hosts.script import comes_back
-from gitmem.hosts.settings import HOOKS, Edit
+from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.events import HookKind
 
 HOSTS = [find_host(name) for name in NAMES]
@@ -18,7 +18,7 @@ TOML = 'model = "x"\n\n[mcp_servers.other]\ncommand = "npx"\n'
 
 
 def edits(host, scope=Scope.USER):
-    return [item for item in host.edits(InstallPlace(scope, "/p", "/h", {})) if isinstance(item, Edit)]
+    return host.edits(InstallPlace(scope, "/p", "/h", {}))
 
 
 @BY_NAME

@@ -1,0 +1,299 @@
+"""The agents on this machine: which a command means, and how gitmem is taken out of their settings again."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Iterable, Sequence
+
+from gitmem.cli.app import MACHINE, OWN, App
+from gitmem.errors import GitmemError, StoreNotFoundError, UsageError
+from gitmem.git.setup import excluded, unexcluded
+from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host
+from gitmem.hosts.install import (
+    WHOLE,
+    FileEdit,
+    Manifest,
+    SettingsChange,
+    carry_out,
+    is_present,
+    plan_takes,
+    plan_whole,
+)
+from gitmem.hosts.script import drop_script, hooked_file, plan_removal, project_top, settings_with_hooks
+from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
+from gitmem.platform.machine import SCRIPTS_TOO, find_program
+from gitmem.store.change_settings import made_files
+from gitmem.store.init import plan_unexclude, uninstall_driver
+from gitmem.store.locate import HOME_HOSTS, find_project, recorded_stores, user_store
+from gitmem.sync.remotes import check_hosts_untracked
+from gitmem.text.terminal import plain
+
+
+def found_hosts(app: App) -> list[Host]:
+    """Return the hosts that are on this machine: their program is on the PATH, or their folder in the home."""
+    return [
+        host
+        for host in map(find_host, NAMES)
+        if find_program(host.name, app.environ, SCRIPTS_TOO) or os.path.isdir(os.path.join(app.home(), host.folder))
+    ]
+
+
+def chosen_hosts(args: argparse.Namespace, app: App) -> list[Host]:
+    """Return the hosts that the command line names."""
+    if args.all and args.host:
+        raise UsageError(f"--all and {args.host} exclude each other.", "Give one of them.")
+    return found_hosts(app) if args.all else [find_host(args.host)] if args.host else []
+
+
+def own_program(app: App) -> str:
+    """Return the path of the `gitmem` that hooks are to start, "" if there is none."""
+    beside = os.path.join(os.path.dirname(sys.executable), "gitmem.exe" if sys.platform == "win32" else "gitmem")
+    found = find_program("gitmem", app.environ, SCRIPTS_TOO)
+    return found or (beside if os.access(beside, os.X_OK) else "")
+
+
+def chosen_scope(args: argparse.Namespace) -> Scope | None:
+    """Return the scope that an option names, or None."""
+    if args.project and args.user:  # `gitmem --user install claude --project`
+        raise UsageError("--user and --project exclude each other.", "Give one of them.")
+    return next((scope for scope in Scope if getattr(args, scope.value)), None)
+
+
+def find_manifest(args: argparse.Namespace, app: App, scope: Scope, host: Host) -> Manifest | None:
+    """Return the manifest of a scope: in the user's store for their settings, else in the project's, if it has one."""
+    if scope is Scope.USER:
+        root = user_store(app.home())
+        check_hosts_untracked(root, app.environ)
+        return Manifest(os.path.join(root, HOME_HOSTS, f"{host.label}.json"))
+    try:
+        return Manifest(os.path.join(app.open(args).private, HOME_HOSTS, f"{host.label}.json"))
+    except StoreNotFoundError:
+        return None
+
+
+def place_of(args: argparse.Namespace, app: App, scope: Scope) -> InstallPlace:
+    """Return where a scope's settings are."""
+    return InstallPlace(scope, project_top(app.folder(args)), app.home(), app.environ)
+
+
+def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
+    """Return the edits of each file."""
+    found: dict[str, list[Edit]] = {}
+    for edit in edits:
+        found.setdefault(edit.path, []).append(edit)
+    return found
+
+
+def plan_excluded(place: InstallPlace, edits: Iterable[Edit], *, installs: bool) -> SettingsChange | None:
+    """Plan which of an agent's files in a project git passes over: those of a person alone, while they are installed.
+
+    None where that changes nothing, git has no say, or its list is a link, through which another file would be written.
+    """
+    common_dir = find_project(place.project, place.home).common_dir
+    path = os.path.join(common_dir or "", "info", "exclude")
+    if place.scope is Scope.USER or not common_dir or os.path.islink(path):
+        return None
+    change = plan_whole(path, b"")
+    text = change.before or b""
+    top = os.path.join(place.project, "")
+    for edit in (edit for edit in edits if edit.path.startswith(top)):
+        whole = edit.part in {SKILL, COMMANDS} and isinstance(edit, FileEdit)  # a folder of gitmem's
+        name = (os.path.join(os.path.dirname(edit.path), "") if whole else edit.path).removeprefix(top)
+        is_mine = installs and (place.scope is Scope.LOCAL or edit.part == ALLOW)
+        text = (excluded if is_mine else unexcluded)(text, f"/{name.replace(os.sep, '/')}")
+    return None if text == (change.before or b"") else change._replace(after=text)
+
+
+def short_path(args: argparse.Namespace, app: App, path: str) -> str:
+    """Return a path as seen from the project's top, or from the home as `~`."""
+    top, home = (os.path.join(folder, "") for folder in (project_top(app.folder(args)), app.home()))
+    return (
+        path.removeprefix(top) if path.startswith(top) else f"~/{path[len(home) :]}" if path.startswith(home) else path
+    )
+
+
+def _taken_lines(args: argparse.Namespace, app: App, changes: Iterable[SettingsChange]) -> str:
+    """Return what was taken out of which files, a line each."""
+    paths = [(change.after is None, short_path(args, app, change.path)) for change in changes if change.changes]
+    return "\n".join(
+        f"Removed {path}: nothing else was in it." if gone else f"Took gitmem out of {path}." for gone, path in paths
+    )
+
+
+def report_changes(
+    args: argparse.Namespace,
+    app: App,
+    hosts: Sequence[Host],
+    changes: Sequence[tuple[Scope, SettingsChange]],
+    text: str,
+) -> None:
+    """Print `text`, or with --dry-run the diff of each file; with --json the changed files."""
+    values = [
+        {
+            "scope": scope.value,
+            "file": change.path,
+            "changed": change.changes,
+            "removed": change.before is not None and change.after is None,
+        }
+        for scope, change in changes
+    ]
+    value = {"host": " ".join(host.name for host in hosts), "dry_run": args.dry_run, "files": values}
+    if args.dry_run:
+        value["diff"] = "".join(_diff(change) for _, change in changes)
+        text = plain(str(value["diff"]).rstrip("\n")) or text
+    app.answer(args, value, text, OWN)
+
+
+def _diff(change: SettingsChange) -> str:
+    from difflib import unified_diff
+
+    before, after = (
+        (data or b"").decode("utf-8", "replace").splitlines(keepends=True) for data in (change.before, change.after)
+    )
+    old, new = (change.path if data is not None else os.devnull for data in (change.before, change.after))
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        for line in unified_diff(before, after, old, new)
+    )
+
+
+def run_uninstall(args: argparse.Namespace, app: App) -> None:
+    if args.everything:
+        _run_everything(args, app)
+        return
+    chosen, hosts = chosen_scope(args), chosen_hosts(args, app)
+    if not hosts:
+        raise UsageError("No agent is named.", "For example: gitmem uninstall claude")
+    changes: list[tuple[Scope, SettingsChange]] = []
+    for host in hosts:
+        for scope in (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL):
+            if scope in host.scopes:
+                changes += [(scope, change) for change in _take(args, app, host, scope)]
+    text = _taken_lines(args, app, [change for _, change in changes]) or _nothing(args, app, hosts, chosen)
+    report_changes(args, app, hosts, changes, text)
+
+
+def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list[SettingsChange]:
+    """Take gitmem's files and entries out of the settings of one scope."""
+    manifest = find_manifest(args, app, scope, host)
+    records = manifest.records() if manifest else {}
+    place = place_of(args, app, scope)
+    edits = host.edits(place)
+    shared = _still_needed(args, app, host, scope)
+    own = [edit for edit in edits if edit.part == HOOKS or edit.path not in shared]
+    # A file that an earlier version brought, and this one does not, is in the record only.
+    brought, named = [path for path, record in records.items() if WHOLE in record.noted], {edit.path for edit in edits}
+    own += [FileEdit(path, "", b"") for path in brought if path not in named]
+    done = []
+    for path, there in by_path(own).items():
+        whole = isinstance(there[0], FileEdit)
+        if path in records or (not whole and any(edit.part == HOOKS or is_present(edit) for edit in there)):
+            change = plan_takes(path, there, records.get(path))
+            if path in brought and change.before is not None and not change.changes:
+                app.notices((f"{path} was changed after gitmem wrote it, so it stays.",))
+            done.append(_carried_out(args, app, change, manifest))
+    gone = [edit for edit in edits if edit.path not in shared]
+    if (passed_over := plan_excluded(place, gone, installs=False)) is not None:
+        done.append(_carried_out(args, app, passed_over))
+    if not args.dry_run:
+        for path in {edit.path: edit for edit in edits if edit.part == HOOKS}:
+            drop_script(app.home(), path)
+    return done
+
+
+def _still_needed(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> set[str]:
+    """Return the files, and lists of MCP servers, that another scope or host with gitmem's hooks uses as well.
+
+    With --everything these are its hooks alone, which go with their own scope.
+    """
+    needed = set()
+    for other in (place_of(args, app, one) for one in host.scopes if one is not scope):
+        if hooks := hooked_file(host, other):
+            shipped = {item.path for item in host.edits(other) if isinstance(item, FileEdit)}
+            needed |= {hooks} if args.everything else {hooks} | shipped
+    if args.everything:
+        return needed
+    here = place_of(args, app, scope)
+    for host_beside in (find_host(name) for name in NAMES if name != host.name):
+        if scope in host_beside.scopes and hooked_file(host_beside, here):
+            needed |= {item.path for item in host_beside.edits(here) if item.part == MCP}
+    return needed
+
+
+def _carried_out(
+    args: argparse.Namespace, app: App, change: SettingsChange, manifest: Manifest | None = None
+) -> SettingsChange:
+    if not args.dry_run:
+        carry_out(change, manifest, (project_top(app.folder(args)), app.home()))
+    return change
+
+
+def _nothing(args: argparse.Namespace, app: App, hosts: list[Host], chosen: Scope | None) -> str:
+    """Return the message for settings without anything of gitmem's."""
+    text = f"Nothing to do: {' and '.join(host.title for host in hosts)} has nothing of gitmem's in these settings."
+    for host in hosts:
+        user = hooked_file(host, place_of(args, app, Scope.USER))
+        if chosen is None and user:
+            text += f"\nThere are hooks in {user}: 'gitmem uninstall {host.name} --user' removes them."
+    return text
+
+
+def _run_everything(args: argparse.Namespace, app: App) -> None:
+    """Show what gitmem left on this machine outside of its stores; remove it if the person agrees."""
+    if args.host or args.all or chosen_scope(args):
+        raise UsageError("--everything takes no agent and no scope.", "Try: gitmem uninstall --everything")
+    planned = argparse.Namespace(**{**vars(args), "dry_run": True})
+    if args.dry_run or not args.yes:
+        changes = _take_everything(planned, app)
+        report_changes(planned, app, [], changes, "Nothing to do: gitmem left nothing here.")
+        if not changes:
+            return
+        if args.dry_run or args.json or not (app.can_ask() and app.ask("Remove all of this?")):
+            app.notices(("Nothing was changed. To do it: gitmem uninstall --everything --yes",))
+            return
+    changes = _take_everything(args, app)
+    text = _taken_lines(args, app, [one for _, one in changes])
+    report_changes(args, app, [], changes, text or "Nothing to do.")
+    app.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
+
+
+def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, SettingsChange]]:
+    """Take gitmem out of all settings it is recorded in, then remove the files of its own."""
+    changes: list[tuple[Scope, SettingsChange]] = []
+    here, home = project_top(app.folder(args)), os.path.realpath(app.home())
+    folders = dict.fromkeys([here, *map(_project_of, settings_with_hooks(home))])
+    # The person's own first: in the home folder they are also found as a project's.
+    places = [(here, Scope.USER)] + [(one, scope) for one in folders for scope in (Scope.PROJECT, Scope.LOCAL)]
+    for folder, scope in places:
+        there = argparse.Namespace(**{**vars(args), "directory": folder, "user": False})
+        if folder and (folder != home or scope is Scope.USER):
+            for host in (host for host in map(find_host, NAMES) if scope in host.scopes):
+                try:
+                    taken = _take(there, app, host, scope)
+                    changes += [(scope, change) for change in taken if change.changes]
+                except GitmemError as error:  # settings that cannot be read keep nothing else from going
+                    app.notices((error.sentences,))
+        if folder and scope is Scope.PROJECT:
+            changes += [(scope, change) for change in _take_from_git(there, app)]
+    own = [*made_files(app.context()), *(path for path, _ in recorded_stores(home)), os.path.join(home, *MACHINE)]
+    planned = [*plan_removal(home), *(plan_whole(path, None) for path in own if os.path.lexists(path))]
+    return [*changes, *((Scope.USER, _carried_out(args, app, change)) for change in planned)]
+
+
+def _project_of(path: str) -> str:
+    """Return the project of recorded settings, "" if they are none of a project's."""
+    folder = project_top(os.path.dirname(path))
+    return folder if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")) else ""
+
+
+def _take_from_git(args: argparse.Namespace, app: App) -> list[SettingsChange]:
+    """Take the store's line out of the project's `info/exclude`, and the merge driver out of the store."""
+    path, *_ = excluded = plan_unexclude(app.folder(args), app.home()) or ("", None, None)
+    done = [_carried_out(args, app, SettingsChange(*excluded))] if path else []
+    with contextlib.suppress(StoreNotFoundError):
+        if not args.dry_run:
+            uninstall_driver(app.open(args))
+    return done
