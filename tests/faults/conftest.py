@@ -404,7 +404,6 @@ _PLANTED = """\
 #!/bin/sh
 number=1
 while ! mkdir "$PLANTED/$number" 2>/dev/null; do number=$((number + 1)); done
-printf '%s ' "$@" >"$PLANTED/$number/arguments"
 [ "$number" = "$PLANTED_AT" ] || exec "$PLANTED_GIT" "$@"
 case $PLANTED_HOW in
   works*) "$PLANTED_GIT" "$@" ;;
@@ -412,7 +411,6 @@ esac
 case $PLANTED_HOW in
   *fails) echo 'fatal: planted' >&2; exit 128 ;;
   vanishes) kill -9 $$ ;;
-  *along) kill -9 $PPID ;;
 esac
 exec "$PLANTED_GIT" "$@"
 """
@@ -421,7 +419,7 @@ exec "$PLANTED_GIT" "$@"
 class PlantedGit:
     """A git that fails at its k-th start.
 
-    It "fails", "vanishes", "works and fails", "takes gitmem along" and works, or "works and takes gitmem along".
+    It "fails", "vanishes", or "works and fails".
     """
 
     def __init__(self, folder: Path) -> None:
@@ -452,9 +450,6 @@ class PlantedGit:
     def calls(self) -> int:
         """Return how often git was started."""
         return len(list(self._calls.iterdir()))
-
-    def arguments(self, call: int) -> str:
-        return (self._calls / str(call) / "arguments").read_text()
 
 
 @pytest.fixture

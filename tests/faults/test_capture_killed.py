@@ -280,18 +280,6 @@ def test_drains_of_several_processes_killed_now_and_then(sessions: Sessions, rou
     sessions.settle("in the end")
 
 
-def test_a_payload_that_lost_its_writer_goes_aside_and_holds_up_nothing(sessions: Sessions):
-    sessions.whole()
-    spool = sessions.project.private / "spool" / "hooks"
-    (spool / "Stop-1-2-3.json").write_bytes(b'{"hook_event_name": "Stop", "session')
-    assert sessions.drain().code == 0
-    assert sessions.waiting() == ["Stop-1-2-3.json"]
-    os.utime(spool / "Stop-1-2-3.json", (time.time() - 3600, time.time() - 3600))
-    assert sessions.drain().code == 0
-    assert [path.name for path in (spool / "aside").iterdir()] == ["Stop-1-2-3.json"]
-    sessions.complete("in the end")
-
-
 def test_an_unfinished_merge_keeps_the_events(sessions: Sessions):
     sessions.whole()
     before = sessions.waiting()

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import ExitCode
-from tests.faults.conftest import Done, Project
+from tests.faults.conftest import Project
 
 SAVER = Path(__file__).with_name("saver.py")
 SECONDS = 500.0
@@ -108,38 +108,23 @@ def settle(project: Project) -> None:
         assert done.code == 0, done
 
 
-@pytest.mark.parametrize("processes, saves", [(4, 8), pytest.param(8, 200, marks=(slow, pytest.mark.long))])
+@pytest.mark.parametrize(
+    "kind, processes, saves",
+    [
+        ("auto", 4, 8),
+        pytest.param("auto", 8, 200, marks=(slow, pytest.mark.long)),
+        pytest.param("ref", 3, 4, marks=slow),
+        pytest.param("ref", 6, 25, marks=slow),
+    ],
+)
 @pytest.mark.timeout(600)
-def test_all_at_once(project: Project, start: Callable[..., Saver], processes: int, saves: int):
+def test_all_at_once(project: Project, start: Callable[..., Saver], kind: str, processes: int, saves: int):
+    project.configure(f"lock:\n  kind: {kind}\n")
     run_all([start(project, f"saver-{number}", saves) for number in range(processes)])
     assert len(project.kept) == processes * saves
     project.check()
     rotations = len(project.archives())
     assert project.git("rev-list", "--count", "HEAD") == str(2 + 2 * rotations + processes * saves)
-
-
-@pytest.mark.parametrize("processes, saves", [(3, 4), pytest.param(6, 25, marks=slow)])
-@pytest.mark.timeout(600)
-@pytest.mark.slow
-def test_all_at_once_under_a_lock_that_is_a_ref(
-    project: Project, start: Callable[..., Saver], processes: int, saves: int
-):
-    project.configure("lock:\n  kind: ref\n")
-    run_all([start(project, f"saver-{number}", saves) for number in range(processes)])
-    assert len(project.kept) == processes * saves
-    project.check()
-
-
-def test_commands_at_once(project: Project):
-    def save(name: int) -> list[tuple[str, Done]]:
-        texts = [f"person {name} says {number}" for number in range(3)]
-        return [(text, project.gitmem("save", "--json", text)) for text in texts]
-
-    with ThreadPoolExecutor(4) as people:
-        for text, done in (pair for pairs in people.map(save, range(4)) for pair in pairs):
-            assert done.code == 0, done
-            project.saved(done.said["id"], text)
-    project.check()
 
 
 @pytest.mark.slow
@@ -257,6 +242,8 @@ def test_a_lock_whose_holder_died_is_taken_at_once_and_a_living_holders_is_not(
         assert holder.stdin is not None
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
+        if kind == "file" and hasattr(signal, "SIGSTOP"):
+            holder.send_signal(signal.SIGSTOP)  # one that stands still lives
         text = project.text()
         busy = project.gitmem("save", text)
         assert busy.code == ExitCode.BUSY
@@ -269,27 +256,6 @@ def test_a_lock_whose_holder_died_is_taken_at_once_and_a_living_holders_is_not(
         project.promised.add(text)
         project.save(project.text())
         project.check()
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="nothing stops a process here")
-def test_a_save_behind_a_holder_that_stands_still_is_in_the_spool_and_says_so(project: Project):
-    project.configure("lock:\n  wait_seconds: 1\n")
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    holder = project.start("-c", HOLD, str(project.store), **pipes)
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == b"held\n"
-    holder.send_signal(signal.SIGSTOP)
-    text = project.text()
-    try:
-        busy = project.gitmem("save", text)
-        assert busy.code == ExitCode.BUSY
-        assert "is kept on the disk" in busy.err
-    finally:
-        holder.kill()
-        holder.communicate()
-    project.promised.add(text)
-    project.save(project.text())
-    project.check()
 
 
 HOLD = """

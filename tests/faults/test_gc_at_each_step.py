@@ -1,12 +1,10 @@
 """`git gc --prune=now` beside a save removes no object that the branch is about to point to.
 
-It runs at one of the save's steps, so that what was handed to git before has been done; and, slowly, in a tight loop.
+It runs at one of the save's steps, so that what was handed to git before has been done.
 """
 
 import os
-import subprocess
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -40,39 +38,3 @@ def test_at_each_step_of_a_save(projects: Callable[..., Project], victims: Victi
             assert step > FEWEST_STEPS, "the command was not watched"
             return
     raise AssertionError("the command does not come to its end")
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.timeout(300)
-@kinds
-def test_in_a_tight_loop(projects: Callable[..., Project], victims: Victims, options: tuple[str]):
-    project = projects("project", *options)
-    project.settings = NO_PACKING
-    project.configure("")
-    for _ in _collecting(project, 60):
-        text = project.text()
-        done = victims.run(project.root, "save", "--json", "--", text)
-        assert done.code == 0, done
-        project.saved(done.said["id"], text)
-    project.age()
-    save(project, victims)
-    project.check()
-
-
-def _collecting(project: Project, rounds: int) -> Iterator[int]:
-    """Yield numbers, while git's clean-up runs again and again."""
-    over = threading.Event()
-
-    def collect() -> None:
-        while not over.is_set():
-            command = ["git", "-C", str(project.root / ".gitmem"), "gc", "--quiet", "--prune=now"]
-            subprocess.run(command, env=os.environ, capture_output=True, check=False)
-
-    thread = threading.Thread(target=collect)
-    thread.start()
-    try:
-        yield from range(rounds)
-    finally:
-        over.set()
-        thread.join()

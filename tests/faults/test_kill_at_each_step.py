@@ -16,7 +16,7 @@ import pytest
 from gitmem.archives.plans import week_of
 from gitmem.document.ids import daily_path, monthly_path, weekly_path
 from gitmem.errors import ExitCode
-from tests.faults.conftest import PlantedGit, Project, Victim, Victims
+from tests.faults.conftest import Project, Victim, Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -286,20 +286,6 @@ def test_an_init(  # noqa: PLR0917
     raise AssertionError("the command does not come to its end")
 
 
-@KINDS
-@pytest.mark.parametrize("cuts", [pytest.param(25, marks=pytest.mark.slow)])
-def test_a_power_cut_during_an_init(
-    home: Path, projects: Callable[..., Project], victims: Victims, options: tuple[str, ...], cuts: int
-):
-    chance = random.Random(11)
-    whole = victims.run(projects("project", None).root, "init", *options, env={"HOME": str(home)})
-    for cut in range(cuts):
-        project = projects(f"project-{cut}", None)
-        after = whole.seconds * chance.uniform(0, 1.1)
-        victim = victims.run(project.root, "init", *options, after=after, env={"HOME": str(home)})
-        complete(project, victims, options, home, f"cut {cut}: {victim}")
-
-
 def branch_has_moved(steps: tuple[str, ...]) -> int:
     """Return the number of the step before which the branch has moved, and nothing of the work tree."""
     return next(number for number, step in enumerate(steps, 1) if STAGED.fullmatch(step))
@@ -343,31 +329,3 @@ def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int
         else:
             project.saved(victim.said["id"], text)
         repair(project, victims, victim, cut, f"cut {cut} of {cuts}")
-
-
-@pytest.mark.parametrize(
-    "command, how",
-    [
-        ("save", "takes gitmem along"),
-        ("check", "works and takes gitmem along"),
-        pytest.param("save", "works and takes gitmem along", marks=pytest.mark.slow),
-        pytest.param("check", "takes gitmem along", marks=pytest.mark.slow),
-    ],
-)
-def test_between_two_steps_of_git(project: Project, victims: Victims, planted_git: PlantedGit, command: str, how: str):
-    """Killed before or after the k-th git it starts, which comes to its own end."""
-    project.configure(ROTATES_SOON)
-    for call in range(1, MOST_STEPS):
-        environ = planted_git.environ(call, how)
-        if command == "check":
-            project.edit(size=1500)
-            victim = victims.run(project.root, "check", env=environ)
-        else:
-            victim = victims.run(project.root, *saving(project)(), env=environ)
-        if planted_git.calls < call:
-            assert victim.code == 0
-            project.check()
-            return
-        assert victim.killed
-        repair(project, victims, victim, call, f"git {planted_git.arguments(call)}")
-    raise AssertionError("the command does not come to its end")

@@ -6,8 +6,6 @@ them the folder is swapped for a link to one outside that holds files of the sam
 
 import contextlib
 import os
-import shutil
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -159,39 +157,6 @@ def test_a_pipe_in_the_place_of_a_folder_or_a_file_keeps_nobody_waiting(make, tm
     assert read_regular(str(tree_path(tree, "notes/pipe")), 10) is None
     assert read_regular("/dev/zero", 10) is None
     assert read_regular(str(tmp_path / "nothing"), 10) is None
-
-
-@pytest.mark.slow
-def test_a_race_of_many_swaps(make, outside):
-    tree = make()
-    below, aside = tree_path(tree, "notes/below"), tree_path(tree, "notes/aside")
-    done = threading.Event()
-
-    def swap() -> None:
-        while not done.is_set():
-            for act in (
-                lambda: os.rename(below, aside),
-                lambda: os.symlink(outside, below),
-                lambda: os.unlink(below),
-                lambda: shutil.rmtree(below),  # a folder that was made in the meantime
-                lambda: os.rename(aside, below),
-            ):
-                with contextlib.suppress(OSError):
-                    act()
-
-    thread = threading.Thread(target=swap)
-    thread.start()
-    try:
-        for number in range(20_000):
-            with contextlib.suppress(RefusedError, OSError):
-                assert tree.read("notes/below/note.md") != SECRET
-            if number % 10 == 0:
-                with contextlib.suppress(RefusedError, OSError):
-                    tree.publish([tree.stage("notes/below/note.md", b"inside\n")])
-    finally:
-        done.set()
-        thread.join()
-    assert {path.read_bytes() for path in outside.rglob("*.md")} == {SECRET}
 
 
 def test_a_text_that_cannot_be_read_is_empty(tmp_path):

@@ -344,15 +344,6 @@ def test_the_memory_of_a_new_store(context):
     assert sections == ["## Core Decisions", "## Current State", "## Recent Context", "## Known Issues"]
 
 
-def test_a_readme_is_made_once_and_stays_as_a_person_left_it(project, init, boxes):
-    box = boxes(init(project).store.root)
-    assert box.files()["README.md"] == read_resource("templates", "store", "README.md")
-    box.write("README.md", b"# Ours\n")
-    box.settle()
-    init(project)
-    assert box.files()["README.md"] == b"# Ours\n"
-
-
 def test_format_md_names_every_part_of_a_store():
     table = (ROOT / "docs" / "format.md").read_text(encoding="utf-8").partition("## Tree")[2].partition("\n\nIn l1")[0]
     paths = re.findall(r"`([^`]+)`", "".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| `")))

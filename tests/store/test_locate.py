@@ -232,14 +232,6 @@ def test_the_name_of_a_store_kept_at_home(base, here):
     )
 
 
-@posix
-def test_the_names_of_projects_with_odd_names_differ(base, here):
-    names = ["a b", "a-b", "A b", "..", "결정", "!!!", "\udcff", "x" * 200, "con"]
-    found = {home_store(Project(str(base / name), None), here.home) for name in names}
-    assert len(found) == len(names)
-    assert all(os.path.dirname(path) == os.path.join(here.home, ".gitmem", "projects") for path in found)
-
-
 def test_a_project_without_git_whose_store_is_at_home_is_found_from_below(base, here, make_store):
     (base / "notes" / "deep").mkdir(parents=True)
     store = make_store(Path(home_store(Project(str(base / "notes"), None), here.home)))

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -267,43 +266,6 @@ def test_a_branch_that_is_moved_for_ever_is_given_up(box, monkeypatch):
     assert "Nothing was lost" in caught.value.remedy
     assert box.subjects()[:3] == ["again"] * 3
     box.settle()
-    box.sound()
-
-
-@pytest.mark.timeout(120)
-@pytest.mark.slow
-def test_processes_that_save_while_a_person_commits(box):
-    code = (
-        "import os, sys\n"
-        f"sys.path.insert(0, {str(ROOT)!r})\n"
-        "from datetime import datetime, UTC\n"
-        "from gitmem.document.message import Message\n"
-        "from gitmem.platform.machine import Context\n"
-        "from gitmem.store.store import Store\n"
-        "from gitmem.store.transact import transact\n"
-        f"store = Store({str(box.root)!r}, Context(os.environ, os.environ['HOME'], 'box', lambda: datetime.now(UTC)))\n"
-        "for number in range(6):\n"
-        "    line = f'{sys.argv[1]} {number}\\n'.encode()\n"
-        "    def plan(t): t.commit(Message('m', (('Gitmem-Op', 'save'),)), {'log': (t.read('log') or b'') + line})\n"
-        "    assert not transact(store, plan, purpose='test').notices\n"
-    )
-    savers = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(2)]
-    made = 0
-    while any(saver.poll() is None for saver in savers):
-        time.sleep(0.1)
-        if made == 30:  # on a busy machine; a save gives up when the branch has moved 50 times before it
-            continue
-        box.write(f"mine/{made}.md", b"x")
-        try:
-            box.git("add", f"mine/{made}.md")
-            box.git("commit", "-qm", "by hand", "--only", f"mine/{made}.md")
-            made += 1
-        except AssertionError:
-            pass  # the index or the branch was being written by somebody else
-    assert [saver.wait() for saver in savers] == [0, 0]
-    assert sorted(box.files()["log"].decode().splitlines()) == sorted(f"{a} {b}" for a in range(2) for b in range(6))
-    box.settle()
-    assert len([name for name in box.tree() if name.startswith("mine/")]) >= made
     box.sound()
 
 

@@ -210,14 +210,6 @@ def test_a_twin_that_goes_in_the_same_transaction_is_none(box, run):
     box.sound()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="names of POSIX")
-def test_a_name_of_a_person_s_that_gitmem_would_not_use_can_be_written(box):
-    box.write("what? now.md", b"x\n")
-    box.append("what? now.md", b"saved\n")
-    assert box.files()["what? now.md"] == b"x\nsaved\n"
-    box.sound()
-
-
 def test_a_folder_under_the_name_is_refused(box):
     box.put({"daily/day.md": b"x"})
     box.write("empty/keep.md", b"x")

@@ -157,11 +157,6 @@ def test_sessions_come_in_the_order_in_which_they_began(store):
     assert read(store, "d") is None
 
 
-def test_nothing_is_there_before_the_first(store):
-    assert sessions(store) == []
-    assert read(store, SESSION) is None
-
-
 def test_no_secret_becomes_an_object(store, git):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     lines = [json.dumps({"text": f"the token is {token}"}), json.dumps({"text": "a <private>mine</private> b"})]
