@@ -90,7 +90,8 @@ def attempt(
         remove_litter(store, branch)  # while git starts
         import gitmem.store.transaction  # noqa: F401  # and what it imports, while git starts
 
-        _check_format(store, writer)
+        blob = writer.read(FORMAT, store.format_document)  # a newer gitmem may have changed it meanwhile
+        store.check_format(b"" if blob is None else blob.data)
         transaction = _repaired(store, writer, tip, repaired)
         if scan:
             look.start()
@@ -132,27 +133,13 @@ def _finish_purge(store: Store, lock: Lock) -> Iterable[str]:
     return () if result is None else ("An interrupted purge was finished.", *result.notices)
 
 
-def _check_format(store: Store, writer: Writer) -> None:
-    """Check the store's format document, which a newer gitmem may have changed while this process waited."""
-    blob = writer.read(FORMAT, store.format_document)
-    store.check_format(b"" if blob is None else blob.data)
-
-
 def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Transaction:
     """Bring the files up to the tip, edits by hand aside, and return a transaction."""
     from gitmem.store.transaction import Transaction  # while git starts
 
     marked = store.marked()
     repaired += recover(store, tip)
-    context = store.context
-    transaction = Transaction(
-        writer,
-        store.files,
-        now=context.clock(),
-        machine=context.machine,
-        allow=store.config.redaction.allow,
-        keep_aside=store.spool.keep_aside,
-    )
+    transaction = Transaction(store, writer)
     if marked != tip:  # moved by another program, perhaps by a plain git merge
         from gitmem.store.foreign_commits import find_marked, follow_moved, resolve
 
@@ -265,12 +252,7 @@ def transact(
                 clear_left_behind(error.lock)
                 busy = BusyError(f"Another git command holds {error.lock}.", "If none is running, remove that file.")
             except TipMovedError:
-                time.sleep(_pause(number))
+                time.sleep(min(0.001 * 2.0**number, _LONGEST_PAUSE) * (0.5 + os.urandom(1)[0] / 255))  # with jitter
             else:
                 return outcome._replace(notices=(*repaired, *outcome.notices))
     raise busy
-
-
-def _pause(number: int) -> float:
-    """Return the pause in seconds after so many lost races: exponential, with jitter."""
-    return min(0.001 * 2.0**number, _LONGEST_PAUSE) * (0.5 + os.urandom(1)[0] / 255)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gitmem.git.fast_import import Writer
     from gitmem.git.objects import PathChange
     from gitmem.git.trust import Identity
-    from gitmem.git.worktree import WorkTree
     from gitmem.redact.redact import Redacted
+    from gitmem.store.store import Store
 
 
 # Byte order marks, longer ones first: the mark of UTF-32-LE begins with that of UTF-16-LE.
@@ -131,25 +131,13 @@ class Draft(Value):
 class Transaction:
     """The reads and planned commits of one attempt, on one tip."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        work_tree: WorkTree,
-        *,
-        now: datetime,
-        machine: str,
-        allow: tuple[str, ...],
-        keep_aside: Callable[[str, bytes], str] | None = None,
-    ) -> None:
-        self.now = now
+    def __init__(self, store: Store, writer: Writer) -> None:
+        self.now = store.context.clock()
         self.notices: list[str] = []
         self.drafts: list[Draft] = []
         self.planned = 0  # bytes of the files in all drafts, which memory holds until they are written
+        self._store = store
         self._writer = writer
-        self._work_tree = work_tree
-        self._machine = machine
-        self._allow = allow
-        self._keep_aside = keep_aside
         self._state: dict[str, bytes | None] = {}
         self._on_disk: dict[str, bytes | None] = {}
         self._edits: dict[str, bytes | None] = {}
@@ -202,7 +190,7 @@ class Transaction:
 
     def names(self, folder: str) -> set[str]:
         """Return the names in a folder, as of the last planned commit."""
-        names = set(self._work_tree.names(folder))
+        names = set(self._store.files.names(folder))
         prefix = f"{folder}/" if folder else ""
         for path, content in self._state.items():
             head, _, rest = path[len(prefix) :].partition("/")
@@ -215,7 +203,7 @@ class Transaction:
     def is_folder(self, path: str) -> bool:
         """Return whether a path is a folder, as of the last planned commit."""
         created = any(name.startswith(f"{path}/") and content is not None for name, content in self._state.items())
-        return created or self._work_tree.is_folder(path)
+        return created or self._store.files.is_folder(path)
 
     def commit(self, message: Message, changes: Mapping[str, bytes | None], *, when: datetime | None = None) -> bool:
         """Plan a commit that changes these files; return False, without a commit, if none would change.
@@ -240,7 +228,9 @@ class Transaction:
             self._state.update(before)  # the plan may catch the error and go on
             raise
         if changed:
-            message = message._replace(trailers=(*message.trailers, (Trailer.MACHINE.value, self._machine)))
+            message = message._replace(
+                trailers=(*message.trailers, (Trailer.MACHINE.value, self._store.context.machine))
+            )
             self.drafts.append(Draft(self._clean(message), changed, when or self.now))
             self.planned += sum(len(content or b"") for content in changed.values())
         return bool(changed)
@@ -248,7 +238,7 @@ class Transaction:
     def commits(self, identity: Identity = GITMEM) -> Iterator[NewCommit]:
         """Yield the planned commits, edits by hand first."""
         committer = Signature(identity.name, identity.email, self.now)
-        edit = self._clean(_edit_message(self._edits, self._machine)) if self._edits else None
+        edit = self._clean(_edit_message(self._edits, self._store.context.machine)) if self._edits else None
         drafts = [Draft(edit, self._edits, self.now)] if edit else []
         for draft in drafts + self.drafts:
             name = GITMEM.name if draft.message.model else identity.name  # what a model decided, no person did
@@ -273,7 +263,8 @@ class Transaction:
     def _first_read(self, path: str) -> bytes | None:
         if any(map(is_git_folder, path.split("/"))):
             raise RefusedError(f"{path} is refused: on some file systems a part of it is the same as .git.")
-        file = self._work_tree.load(path)
+        files = self._store.files
+        file = files.load(path)
         disk = self._on_disk[path] = None if file is None else file.data
         try:
             blob = self._writer.read(path, disk)
@@ -284,15 +275,15 @@ class Transaction:
             replaced = False
         tip = self._tips[path] = None if blob is None else blob.data
         mode = REGULAR if blob is None else blob.mode
-        if file is not None and file.executable != (mode == EXECUTABLE) and self._work_tree.trusts_modes():
+        if file is not None and file.executable != (mode == EXECUTABLE) and files.trusts_modes():
             mode, replaced = (EXECUTABLE if file.executable else REGULAR), True
         self._modes[path] = mode
         if replaced:
             self._replaced.add(path)
         elif disk == tip:
             return tip
-        if path == MEMORY and disk is not None and b"\0" in disk and self._keep_aside is not None:
-            kept = self._keep_aside(path, disk)
+        if path == MEMORY and disk is not None and b"\0" in disk:
+            kept = self._store.spool.keep_aside(path, disk)
             self.notices.append(f"{path} was no text any more: it is kept as {kept}, and {path} is as it was before.")
             return tip
         if blob is None:
@@ -312,11 +303,11 @@ class Transaction:
         return self._redacted(path, before or b"", content)
 
     def _redact(self, text: str) -> Redacted:
-        return redact(text, allow=self._allow)
+        return redact(text, allow=self._store.config.redaction.allow)
 
     def _redacted(self, path: str, before: bytes, content: bytes, *, edited: bool = False) -> bytes:
         """Redact the lines of `content` between the first and last that differ from `before`; report edits by hand."""
-        clean = redact_bytes(before, content, allow=self._allow)
+        clean = redact_bytes(before, content, allow=self._store.config.redaction.allow)
         if clean.kinds and edited:
             lines = ", ".join(map(str, clean.lines))
             kinds = ", ".join(sorted({*clean.kinds}))
@@ -345,7 +336,7 @@ class Transaction:
     def _check_new(self, path: str) -> None:
         check_path(path)
         self._check_name(path)
-        if self._work_tree.is_folder(path):
+        if self._store.files.is_folder(path):
             raise RefusedError(f"{path} is refused: there is a folder of this name.")
         folder, _, name = path.rpartition("/")
         parts = f"{folder}/{name}".strip("/").split("/")
