@@ -6,6 +6,8 @@ meaning.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from enum import IntEnum
 
 
@@ -132,3 +134,13 @@ class GitFailedError(GitmemError):
         self.status = status
         self.stderr = stderr
         self.stdout = stdout
+
+
+@contextlib.contextmanager
+def disk_errors(failed: str, kind: type[GitmemError] = NotSavedError) -> Iterator[None]:
+    """Raise an error that begins with `failed` in place of an OSError, as of a disk that is full or read-only."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+        raise kind(f"{failed}: {reason}.", "Make room or give access, then try again.") from error

@@ -17,7 +17,7 @@ from gitmem.document.document import YamlTextError, flow
 from gitmem.document.ids import CONFIG
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.document.yaml import remove_value, set_value
-from gitmem.errors import GitmemError, RefusedError, UsageError
+from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
 from gitmem.platform.machine import Context
 from gitmem.platform.safe_open import read_small, replace_file
 from gitmem.store.settings import STORES, TRUST, is_inside_store, personal_folder, read_config, read_trust
@@ -70,12 +70,10 @@ def write_personal(path: str, data: bytes, *, made: bool = False) -> None:
     target = os.path.realpath(path)
     if is_inside_store(target):
         raise RefusedError(f"{path} leads into a store, which others may write to.", "Remove the link.")
-    try:
+    with disk_errors(f"{path} could not be written", GitmemError):
         if made:
             replace_file(os.path.join(os.path.dirname(path), _MADE), _digest(data))
         replace_file(target, data, sync=True, mode=0o600)
-    except OSError as error:
-        raise GitmemError(f"{path} could not be written: {error.strerror}.", "Make room or give access.") from error
 
 
 class SettingChange(Value):

@@ -14,7 +14,7 @@ from enum import Enum
 from gitmem.document.document import Document, as_texts
 from gitmem.document.ids import CONFIG, FORMAT, LONGEST_SCOPE, MEMORY, README
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.errors import GitmemError, NotSavedError, RefusedError, UsageError
+from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
 from gitmem.git.lock import open_lock
 from gitmem.git.process import Git
 from gitmem.git.repository import Layout, Repository, find_layout, run_past_lock
@@ -143,30 +143,31 @@ def init_store(start: str, context: Context, place: Place) -> NewStore:
 def make_store(start: str, context: Context, place: Place) -> NewStore:
     """Create a store without files, or reconnect a copied or moved one; raises as `init_store` does."""
     target, project = _target(start, context, place)
+    in_project = place in {Place.PROJECT, Place.BRANCH}
     existing = target if place in {Place.USER, Place.PRIVATE} else find_store(start, context.home)
-    disconnected = place in {Place.PROJECT, Place.BRANCH} and is_disconnected(target)
+    disconnected = in_project and is_disconnected(target)
     new = not disconnected and (existing is None or not is_store(existing))
     if existing is not None and is_store(existing):
         _check_same(existing, target, place)
-    try:
-        if place in {Place.PROJECT, Place.BRANCH}:
+    with disk_errors(f"The store could not be made at {target}"):
+        if in_project:
             _check_owner(project, context)
         if new and place is Place.HOME:
             _check_not_moved(project, target)
-        if new and place in {Place.PROJECT, Place.BRANCH}:
+        if new and in_project:
             common_dir = (place is Place.BRANCH and project.common_dir) or os.path.join(target, ".git")
             layout = Layout(common_dir, common_dir, target)
             Acceptance(layout, os.path.join(common_dir, PRIVATE_FOLDER), context.home).begin()
         if new or disconnected:
-            _make_once(target, project, context, Place.BRANCH if disconnected else place)
+            try:
+                _make(target, project, context, Place.BRANCH if disconnected else place)
+            except (OSError, GitmemError):
+                if is_disconnected(target) or not is_store(target):  # else another process has created it meanwhile
+                    raise
         if place is Place.HOME:
             _note_project(project, target)
         clear_building(target)
         _exclude(project, context, place)
-    except OSError as error:
-        raise NotSavedError(
-            f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
-        ) from error
     store = Store(target, context)
     if new:
         store.acceptance.give(())
@@ -203,14 +204,6 @@ def _check_same(existing: str, target: str, place: Place) -> None:
             f"This project has a store already, at {existing}" + (", a repository of its own." if own else "."),
             "A project has one store.",
         )
-
-
-def _make_once(target: str, project: Project, context: Context, place: Place) -> None:
-    try:
-        _make(target, project, context, place)
-    except (OSError, GitmemError):
-        if is_disconnected(target) or not is_store(target):  # else another process has created it meanwhile
-            raise
 
 
 def _make(target: str, project: Project, context: Context, place: Place) -> None:

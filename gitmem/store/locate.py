@@ -257,8 +257,7 @@ class Acceptance:
             return
         record = self._record()
         if not self._token():
-            path = os.path.join(self._private, _TOKEN)
-            _write(path, os.urandom(_TOKEN_LENGTH // 2).hex(), keep=not read_small(path, follow=False))
+            _write_token(os.path.join(self._private, _TOKEN), os.urandom(_TOKEN_LENGTH // 2).hex())
         self._write([self._token(), self._number(), *dict.fromkeys((*record[2:], *map(_digest, urls)))])
 
     def set_aside(self) -> str:
@@ -301,9 +300,8 @@ class Acceptance:
         _write(self._path(), "\n".join(lines))
 
     def _token(self) -> str:
-        token = (
-            (read_small(os.path.join(self._private, _TOKEN), follow=False) or b"").decode("ascii", "replace").strip()
-        )
+        data = read_small(os.path.join(self._private, _TOKEN), follow=False) or b""
+        token = data.decode("ascii", "replace").strip()
         return token if len(token) == _TOKEN_LENGTH else ""
 
     def _number(self) -> str:
@@ -391,16 +389,22 @@ def _digest(url: str) -> str:
     return hashlib.sha256(url.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _write(path: str, text: str, *, keep: bool = False) -> None:
-    """Write a file at once; `keep` leaves one that another process has written meanwhile."""
-    made = f"{path}.made" if keep else path
-    replace_file(made, f"{text}\n".encode("utf-8", "surrogateescape"))
-    if keep:
-        try:
-            os.link(made, path)
-        except FileExistsError:
-            os.unlink(made)
-        except OSError:  # no hard links here
+def _write(path: str, text: str) -> None:
+    """Write a file at once."""
+    replace_file(path, f"{text}\n".encode("utf-8", "surrogateescape"))
+
+
+def _write_token(path: str, token: str) -> None:
+    """Write a token in place of a damaged one or none; leave one that another process has written meanwhile."""
+    made = f"{path}.{os.getpid()}"
+    _write(made, token)
+    try:
+        if os.path.exists(path):
             os.replace(made, path)
         else:
+            os.link(made, path)
             os.unlink(made)
+    except FileExistsError:
+        os.unlink(made)
+    except OSError:  # no hard links here
+        os.replace(made, path)

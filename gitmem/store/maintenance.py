@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 
-from gitmem.errors import BusyError, GitFailedError, GitmemError
+from gitmem.errors import BusyError, GitFailedError, GitmemError, disk_errors
 from gitmem.git.lock import LockKind, beating, open_lock
 from gitmem.git.objects import read_tree
 from gitmem.git.packing import (
@@ -86,31 +86,23 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
         GitmemError: the store cannot be written.
 
     """
-    folder = os.path.join(store.private, _FOLDER)
-    try:
+    git, folder = store.repository.git, os.path.join(store.private, _FOLDER)
+    notices = []
+    with disk_errors("The store could not be packed", GitmemError):
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with _alone(store, folder):
-            return _maintain(store, folder, progress)
-    except OSError as error:
-        reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
-        raise GitmemError(f"The store could not be packed: {reason}.", "Make room or give access.") from error
-
-
-def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Maintenance:
-    git = store.repository.git
-    removed = _remove_unfinished(store)
-    remove_abandoned(store)
-    before = sizes(git)
-    progress("packing loose objects")
-    pack_loose(git)
-    progress("joining packs")
-    _join(store, os.path.join(folder, "joined"))
-    progress("writing the commit graph")
-    notices = []
-    try:
-        write_commit_graph(git)
-    except GitFailedError as error:  # a cache only; the next maintenance writes it
-        notices.append(f"The commit graph was not written: {error.message}")
+            removed = _remove_unfinished(store)
+            remove_abandoned(store)
+            before = sizes(git)
+            progress("packing loose objects")
+            pack_loose(git)
+            progress("joining packs")
+            _join(store, os.path.join(folder, "joined"))
+            progress("writing the commit graph")
+            try:
+                write_commit_graph(git)
+            except GitFailedError as error:  # a cache only; the next maintenance writes it
+                notices.append(f"The commit graph was not written: {error.message}")
     return Maintenance(before, sizes(git), removed, tuple(notices))
 
 

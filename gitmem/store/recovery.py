@@ -337,22 +337,15 @@ def _stale_keeps(store: Store) -> list[str]:
     fast-import writes its name into them, unless the disk is full. In a project's repository a fast-import of the user
     may be running: there a file is stale only if its pack is listed as gitmem's, or is missing for some time.
     """
-    folder = os.path.join(store.repository.layout.common_dir, "objects", "pack")
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
-        return []
+    folder = _folder(store)
     stale = []
-    for path in (os.path.join(folder, name) for name in names if name.endswith(".keep")):
-        if read_text(path) not in {"", "fast-import"}:
-            continue
-        pack = os.path.basename(path).removesuffix(".keep")
-        if store.own_repository or pack in listed_packs(store) or (f"{pack}.pack" not in names and _is_old(path)):
-            stale.append(path)
-    return stale
-
-
-def _is_old(path: str) -> bool:
     with contextlib.suppress(OSError):
-        return time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
-    return False
+        names = os.listdir(folder)
+        for name in [name for name in names if name.endswith(".keep")]:
+            path, pack = os.path.join(folder, name), name.removesuffix(".keep")
+            ours = store.own_repository or pack in listed_packs(store)
+            if not ours and f"{pack}.pack" not in names:
+                ours = time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
+            if ours and read_text(path) in {"", "fast-import"}:
+                stale.append(path)
+    return stale

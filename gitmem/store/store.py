@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from gitmem.document.ids import FORMAT, LONGEST_SCOPE, TEMPORARY, is_within, scope_name
-from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError
+from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError, disk_errors
 from gitmem.git.repository import Repository, is_object_id
 from gitmem.platform.machine import install_command, start_detached
 from gitmem.platform.safe_open import read_small, read_text
@@ -302,15 +302,15 @@ class Store:
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:
         """Raise NotSavedError in place of an OSError, as of a disk that is full or read-only."""
-        remedy = "Make room or give access, then try again."
+        failed = f"Nothing was saved to {self.root}"
         try:
-            yield
-        except OSError as error:
-            reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
-            raise NotSavedError(f"Nothing was saved to {self.root}: {reason}.", remedy) from error
+            with disk_errors(failed):
+                yield
         except GitmemError as error:
             if isinstance(error.__cause__, OSError) and not isinstance(error, NotSavedError):
-                raise NotSavedError(f"Nothing was saved to {self.root}: {error.message}", remedy) from error
+                raise NotSavedError(
+                    f"{failed}: {error.message}", "Make room or give access, then try again."
+                ) from error
             raise
 
     def check_format(self, document: bytes) -> None:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from gitmem.document.ids import check_path, digest
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
-from gitmem.errors import BusyError, NotSavedError, RefusedError
+from gitmem.errors import BusyError, RefusedError, disk_errors
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
 from gitmem.git.lock import Lock, beating
 from gitmem.git.log import Addition, additions, commits, fork
@@ -36,6 +36,7 @@ ATTEMPTS = 50  # under the lock, only a user's git command or a fetch can move t
 _STAMP = "%Y%m%d_%H%M%S"
 _PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
 _PERSON = 12  # hex digits
+_FAILED = "The transcript was not stored"
 
 
 class Transcript(Value):
@@ -75,7 +76,8 @@ def put(
     ref = f"{REF}/{person_of(identity.email)}"
     obstacle = f"the ref {ref} was moved by another git command {ATTEMPTS} times"
     take_apart(store)
-    with _locked(store) as lock:
+    # Under the lock two writers do not race for the ref and repeat their work.
+    with disk_errors(_FAILED), store.lock("transcript").acquire(store.config.lock.wait_seconds) as lock:
         for _ in range(ATTEMPTS):
             tip = _tip_or_root(store, ref)
             stored = _find(_listed(store.repository, ref, tip), name)
@@ -89,7 +91,7 @@ def put(
                 obstacle = f"another git command holds {error.lock}; if none is running, remove that file"
             except TipMovedError:
                 continue
-    raise BusyError(f"The transcript was not stored: {obstacle}.", "Try again.")
+    raise BusyError(f"{_FAILED}: {obstacle}.", "Try again.")
 
 
 def read(store: Store, session: str) -> list[str] | None:
@@ -139,18 +141,6 @@ def _message(store: Store, session: str, lines: int) -> str:
     return Message(f"Transcript of session {name} ({lines:,} lines)", trailers).render()
 
 
-@contextlib.contextmanager
-def _locked(store: Store) -> Iterator[Lock]:
-    """Hold the store's lock, so that two writers do not race for the ref and repeat their work."""
-    try:
-        with store.lock("transcript").acquire(store.config.lock.wait_seconds) as lock:
-            yield lock
-    except OSError as error:
-        raise NotSavedError(
-            f"The transcript was not stored: {error.strerror or error}.", "Make room or give access, then try again."
-        ) from error
-
-
 def _tip_or_root(store: Store, ref: str) -> str:
     """Return the tip of a person's ref; create the ref at the root commit of every store if it is missing."""
     store.repository.branch()  # raises UnfinishedError
@@ -180,7 +170,7 @@ def take_apart(store: Store) -> None:
     """
     if tips(store).keys() & {REF, _OLD}:
         git = store.repository.git
-        with _locked(store):
+        with disk_errors(_FAILED), store.lock("transcript").acquire(store.config.lock.wait_seconds):
             found = tips(store)
             if tip := found.get(REF):
                 move_refs(git, {REF: (tip, None), _OLD: (None, tip)}, "gitmem")

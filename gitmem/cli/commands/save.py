@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitmem.cli.app import OWN
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
-from gitmem.errors import NotFoundError, NotSavedError, RefusedError
+from gitmem.errors import NotFoundError, RefusedError, disk_errors
 from gitmem.sessions.save import save_text
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -29,12 +29,8 @@ def run_save(args: argparse.Namespace, app: App) -> None:
         )
     store = app.open(args).for_session(args.session or app.session())
     kind = MemoryType(args.type)
-    try:
-        with app.waiting():
-            saved = save_text(store, text, kind, tags, session=args.session or app.session(), host="cli")
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        raise NotSavedError(f"Nothing was saved: {error.strerror}{where}.", "Make room or give access.") from error
+    with disk_errors("Nothing was saved"), app.waiting():
+        saved = save_text(store, text, kind, tags, session=args.session or app.session(), host="cli")
     app.notices(saved.notices)
     value = {"id": saved.id, "commit": saved.commit, "type": args.type}
     value |= {"archive": saved.archive, "store": store.root, "redacted": saved.redacted}
