@@ -45,7 +45,7 @@ from gitmem.lessons.concepts import Concept
 from gitmem.llm.protocol import Question, fenced, parse_reply
 from gitmem.platform.machine import Context, read_resource
 from gitmem.sessions.end import read_lines, read_records
-from gitmem.sessions.read import redacted_with_runs
+from gitmem.sessions.read import redacted
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.sessions.transcript import Record, Role, hook_events
 from gitmem.sessions.turns import Turn, fold
@@ -82,7 +82,7 @@ def read_session(path: Path) -> Session:
     host = find_host(writer(str(path), read_lines))
     records: list[Record] = list(read_records(str(path), None, host.name))
     turns = [
-        redacted_with_runs(turn._replace(closed=True), AS_SHIPPED)
+        redacted(turn._replace(closed=True), AS_SHIPPED)
         for turn in fold(hook_events(records, UTC, host.label))
     ]
     windows = windows_of(turns)

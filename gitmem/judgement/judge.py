@@ -30,7 +30,7 @@ from gitmem.platform.safe_open import read_json, write_json
 from gitmem.sessions.end import filed_turns, logged_turns, read_records
 from gitmem.sessions.exchange import file_name
 from gitmem.sessions.exchanges import turns_of
-from gitmem.sessions.read import redacted_with_runs
+from gitmem.sessions.read import redacted
 from gitmem.sessions.transcript import Role
 from gitmem.sessions.turns import Turn
 from gitmem.store.known_facts import known_facts
@@ -152,7 +152,7 @@ def read_session(
         told = told or (filed_turns(store.read(path) or b"", session, host) if path else [])
         turns = [turn for turn in told if not people.whose(turn.exchange_id)]
     outputs = [record.text for record in records if record.role is Role.RESULT]
-    return [redacted_with_runs(turn, store) for turn in turns], outputs
+    return [redacted(turn, store) for turn in turns], outputs
 
 
 def is_judged(store: Store, session: str, path: str) -> bool:

@@ -45,7 +45,7 @@ from gitmem.sessions.outcome import (
     rejects,
     verdict_of,
 )
-from gitmem.sessions.read import cleaner, redacted_with_runs
+from gitmem.sessions.read import cleaner, redacted
 from gitmem.sessions.transcript import Record, hook_events
 from gitmem.sessions.turns import TaskType, Turn, classify, follows_up, human_text, is_trivial, tells
 from gitmem.sessions.working import EndedTask, TaskStatus, WorkingMemory, working_of
@@ -358,7 +358,7 @@ def save_episodes(
     """
     if not turns:
         return None
-    clean = [redacted_with_runs(turn, store) for turn in turns]
+    clean = [redacted(turn, store) for turn in turns]
     noted = read_working(store, session)
     grown: list[tuple[datetime, int]] = []
     events = (clean_event(event, cleaner(store)) for event in hook_events(noting_growth(records, grown), None))

@@ -46,7 +46,7 @@ from gitmem.lessons.project_knowledge import (
 from gitmem.lessons.usage_log import USELESS, Count
 from gitmem.project.state import Past, list_files, project_code
 from gitmem.sessions.exchanges import find_session_file, with_links
-from gitmem.sessions.read import boot_lines, redacted, redacted_with_runs
+from gitmem.sessions.read import boot_lines, redacted
 from gitmem.sessions.turns import Turn
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store, own_store
@@ -68,7 +68,7 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
 
     """
     project = os.path.dirname(store.root)
-    sights = find_occurrences([redacted_with_runs(turn, store) for turn in with_errors(turns)], project)
+    sights = find_occurrences([redacted(turn, store) for turn in with_errors(turns)], project)
     if not sights:
         return None
 

@@ -49,7 +49,7 @@ from gitmem.lessons.usage_log import COUNTS as FOLDER
 from gitmem.lessons.usage_log import TOLD as HELPS
 from gitmem.search.files import list_paths
 from gitmem.sessions.outcome import Outcome, judge_outcome
-from gitmem.sessions.read import redacted_with_runs
+from gitmem.sessions.read import redacted
 from gitmem.sessions.turns import Turn, human_text
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
@@ -78,7 +78,7 @@ def note_mends(store: Store, session: str, turns: Sequence[Turn]) -> None:
     told = {one for one in told if one.startswith(LETTER)}
     if not (told and turns):
         return
-    failed = [redacted_with_runs(turn, store) for turn in with_errors(turns)]
+    failed = [redacted(turn, store) for turn in with_errors(turns)]
     mended = {
         found.pattern.id
         for sight in find_occurrences(failed)

@@ -57,7 +57,11 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Ca
             spool.remove([event.source])
     answered = {turn.session for turn in pending.turns if turn.closed}
     for session in pending.sessions:
-        _end_or_go_on(store, steps, session, answered)
+        if session.over:
+            if steps.run("session end", partial(steps.read, session, steps.close)):
+                spool.remove([*session.sources])
+        elif session.name in answered:
+            steps.run("half of the context", partial(steps.half_used, session))
     return captured[0] if captured else Captured()
 
 
@@ -73,18 +77,6 @@ def _look_again(store: Store, alive: Callable[[int], bool]) -> Pending:
         if time.monotonic() > until or not any(lacks_answer(turn, paths[turn.session], now) for turn in pending.turns):
             return pending
         time.sleep(_PAUSE)
-
-
-def _end_or_go_on(store: Store, steps: _Steps, session: PendingSession, answered: set[str]) -> None:
-    if session.over:
-        from gitmem.store.layers import was_paused
-
-        if store.has_layers and was_paused(store, session.name):
-            session = session._replace(transcript="")  # it tells what was not to be recorded
-        if steps.run("session end", partial(steps.read, session, steps.close)):
-            HookSpool(store.private).remove([*session.sources])
-    elif session.name in answered:
-        steps.run("half of the context", partial(steps.half_used, session))
 
 
 def _process_private(store: Store, alive: Callable[[int], bool]) -> None:
@@ -137,7 +129,10 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     if store.config.tiers.automatic:
         steps.run("consolidation", partial(steps.consolidate, late))
     if store.config.rotation.archive_retention_days:
-        steps.run("retention", steps.retain)
+        from gitmem.archives.rotate import retain
+
+        remove = partial(retain, config=store.config.rotation)
+        steps.run("retention", partial(transact, store, remove, purpose="retain"))
     if store.config.knowledge.automatic and not late():
         from gitmem.lessons.learn import learn_project
 
@@ -227,7 +222,10 @@ class _Steps:
         from gitmem.sessions.end import capture_recorded, keep_session, keep_transcript, logged_turns, read_records
         from gitmem.sessions.exchanges import turns_of
         from gitmem.sessions.memory import forget_working
+        from gitmem.store.layers import was_paused
 
+        if self._store.has_layers and was_paused(self._store, session.name):
+            session = session._replace(transcript="")  # it tells what was not to be recorded
         keep_transcript(self._store, session.name, session.transcript)
         turns = turns_of(read_records(session.transcript), session.name, session.host)
         if turns:
@@ -279,12 +277,6 @@ class _Steps:
         self.finished = done.finished
         for notice in done.notices:
             self._note("consolidation", notice)
-
-    def retain(self) -> None:
-        """Remove archives beyond the configured retention from the tree."""
-        from gitmem.archives.rotate import retain
-
-        transact(self._store, partial(retain, config=self._store.config.rotation), purpose="retain")
 
     def _path(self, folder: str, session: PendingSession) -> str:
         return os.path.join(self._store.private, folder, file_name(session.name))

@@ -59,12 +59,25 @@ class Pending(Value):
 
 def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool]) -> Pending:
     """Read the spool; `alive` returns whether the process with an id still runs."""
-    seen, now = spool.read(lambda file: (file.name, file.at, file.owner, *_event(file, context))), context.clock()
-    events = [event for *_, event in seen if event]
+    useless: list[str] = []
+    unreadable: list[str] = []
     owners: dict[str, tuple[datetime, int]] = {}
-    for _, at, owner, _, event in seen:
-        if event:
-            owners[event.session] = max(owners.get(event.session, (at, 0)), (at, owner))
+
+    def event_of(file: Delivered) -> HookEvent | None:
+        """Return the event of a payload; None if it cannot be parsed, or memory does not use it."""
+        try:
+            label, payload = read_payload(file.payload, file.host, file.event, (context.environ, context.home))
+            event = parse_payload(payload, file.at, label) if payload is not None else None
+        except ValueError:
+            unreadable.append(file.name)
+            return None
+        if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
+            useless.append(file.name)
+            return None
+        owners[event.session] = max(owners.get(event.session, (file.at, 0)), (file.at, file.owner))
+        return event._replace(source=file.name)
+
+    events, now = tuple(filter(None, spool.read(event_of))), context.clock()
     sessions = tuple(
         _session(name, events, running=now - last < IDLE and (not owner or alive(owner)))
         for name, (last, owner) in sorted(owners.items())
@@ -74,22 +87,10 @@ def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool
         tuple(_completed(turn, transcripts[turn.session]) for turn in fold(events)),
         sessions,
         tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
-        tuple(name for name, _, _, readable, event in seen if readable and event is None),
-        tuple(name for name, _, _, readable, _ in seen if not readable),
-        tuple(events),
+        tuple(useless),
+        tuple(unreadable),
+        events,
     )
-
-
-def _event(file: Delivered, context: Context) -> tuple[bool, HookEvent | None]:
-    """Return whether a payload can be parsed, and its event; None for events that memory does not use."""
-    try:
-        label, payload = read_payload(file.payload, file.host, file.event, (context.environ, context.home))
-        event = parse_payload(payload, file.at, label) if payload is not None else None
-    except ValueError:
-        return False, None
-    if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
-        return True, None
-    return True, event._replace(source=file.name)
 
 
 def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> PendingSession:
@@ -178,15 +179,9 @@ def redacted(turn: Turn, store: Store) -> Turn:
     """
     clean, names = cleaner(store), ("command", "error", "fixed_by", "meanwhile")
     failures = tuple(clean_fields(failure, clean, *names) for failure in turn.failures)
-    turn = turn._replace(failures=failures, scope=turn.scope or store.scope_of(turn.cwd))
-    return clean_fields(turn, clean, "prompt", "answer", "files", "said")
-
-
-def redacted_with_runs(turn: Turn, store: Store) -> Turn:
-    """Return a turn without secrets, in the commands it ran as well."""
-    clean = cleaner(store)
     runs = tuple(clean_fields(run, clean, "command", "after") for run in turn.runs)
-    return redacted(clean_fields(turn._replace(runs=runs), clean, "edits"), store)
+    turn = turn._replace(failures=failures, runs=runs, scope=turn.scope or store.scope_of(turn.cwd))
+    return clean_fields(turn, clean, "prompt", "answer", "files", "said", "edits")
 
 
 _USAGE_BYTES = 262_144  # at the end of a transcript, searched for the last message's token usage
