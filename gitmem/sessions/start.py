@@ -33,19 +33,17 @@ if TYPE_CHECKING:
 
 
 class Part(Value):
-    """A part of the context: its title and its pieces in reading order.
+    """A part of the context: its title and its pieces in reading order, each with the id of its memory or "".
 
     `share` is the percentage of the budget it may take. Pieces that do not fit are dropped from the end, or with
-    `keep_last` from the beginning, as in a log whose newest entries are last. `ids` are the memories that the pieces
-    tell, piece by piece, "" for a piece without one; empty if no piece has one. `show` returns the text of a piece, ""
+    `keep_last` from the beginning, as in a log whose newest entries are last. `show` returns the text of a piece, ""
     to leave it out; of hundreds of pieces only those that may fit are passed to it.
     """
 
     title: str
-    pieces: tuple[str, ...]
+    pieces: Sequence[tuple[str, str]]
     share: int = 100
     keep_last: bool = False
-    ids: tuple[str, ...] = ()
     show: Callable[[str], str] = str
 
 
@@ -82,29 +80,21 @@ def with_frame(lead: str, shown: Sequence[Shown], close: str) -> str:
 
 
 def _part(part: Part, budget: int) -> Shown:
+    """Return the first pieces that fit; a piece larger than the whole budget is skipped."""
     head = f"## {part.title}"
-    left = budget - estimate_tokens(head) - 2
-    named = zip(part.pieces, part.ids or ("",) * len(part.pieces), strict=True)
-    pieces = list(named)[:: -1 if part.keep_last else 1]
-    shown = ((piece, part.show(piece), identifier) for piece, identifier in pieces)
-    kept = _that_fit(((text, identifier) for piece, text, identifier in shown if text or not piece), left)
-    if part.keep_last:
-        kept.reverse()
-    text = "\n".join([head, *(piece for piece, _ in kept)])
-    return Shown(part.title, text, len(kept), len(pieces), tuple(one for _, one in kept if one))
-
-
-def _that_fit(pieces: Iterable[tuple[str, str]], budget: int) -> list[tuple[str, str]]:
-    """Return the first pieces that fit, with their ids; a piece larger than the whole budget is skipped."""
-    kept, left = [], budget
-    for piece, identifier in pieces:
-        size = estimate_tokens(piece + "\n")
-        if size <= left:
-            kept.append((piece, identifier))
+    kept, budget = list[tuple[str, str]](), budget - estimate_tokens(head) - 2
+    left = budget
+    for piece, identifier in part.pieces[:: -1 if part.keep_last else 1]:
+        text = part.show(piece)
+        size = estimate_tokens(text + "\n")
+        if size <= left and (text or not piece):
+            kept.append((text, identifier))
             left -= size
-        elif size <= budget:
+        elif left < size <= budget:
             break
-    return kept
+    kept = kept[:: -1 if part.keep_last else 1]
+    text = "\n".join([head, *(piece for piece, _ in kept)])
+    return Shown(part.title, text, len(kept), len(part.pieces), tuple(one for _, one in kept if one))
 
 
 _MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and end
@@ -193,26 +183,23 @@ def start_parts(
     # As the skill in `hooks/` expects them (spec R6).
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
     parts = [
-        Part(_STANDS, tuple(stands.splitlines()), share=15),
-        Part("Project", project.lines() if project else (), share=15),
+        Part(_STANDS, _without_ids(stands.splitlines()), share=15),
+        Part("Project", _without_ids(project.lines() if project else ()), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        Part("What holds", facts.lines(), share=config.facts_percent, ids=facts.ids),
-        _part_of(TITLE, own, share=SHARE),
-        _part_of(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
-        _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts, people)),
-        _part_of("What is open", _named(open_issues, people), share=10),
-        Part("Summaries to be written", (*requests, *filter(None, (offer,)))),
-        Part("Sync with other machines", tuple(failures(store.private))),
-        _part_of("What was done last", _named(last, people), share=_SHARE_OF_LAST, keep_last=True),
+        Part("What holds", facts.lines, share=config.facts_percent),
+        Part(TITLE, own, share=SHARE),
+        Part(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
+        Part(CORE_DECISIONS, new_decisions, share=30, show=_unless(facts.texts, people)),
+        Part("What is open", _named(open_issues, people), share=10),
+        Part("Summaries to be written", _without_ids([*requests, *filter(None, (offer,))])),
+        Part("Sync with other machines", _without_ids(failures(store.private))),
+        Part("What was done last", _named(last, people), share=_SHARE_OF_LAST, keep_last=True),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
-    return fit(_LEAD, map(_safe, parts), _close(store), config.budget_tokens)
-
-
-def _safe(part: Part) -> Part:
-    """Return a part without closing tags of gitmem's fence or the host's."""
-    return part._replace(title=plain(part.title), show=lambda piece: plain(part.show(piece)))
+    # None may hold a closing tag of gitmem's fence or the host's.
+    safe = (part._replace(show=lambda piece, show=part.show: plain(show(piece))) for part in parts)
+    return fit(_LEAD, safe, _close(store), config.budget_tokens)
 
 
 def _judged(store: Store, late: Late, marks: Marks, told: frozenset[str], people: People) -> dict[str, str]:
@@ -291,9 +278,8 @@ def _glance(store: Store, path: str, most: int) -> bytes:
     return b"" if b"\0" in data else data
 
 
-def _part_of(title: str, entries: Sequence[tuple[str, str]], *, share: int = 100, keep_last: bool = False) -> Part:
-    """Return a part that tells these entries, each with its id."""
-    return Part(title, tuple(text for text, _ in entries), share, keep_last, tuple(one for _, one in entries))
+def _without_ids(lines: Iterable[str]) -> list[tuple[str, str]]:
+    return [(line, "") for line in lines]
 
 
 def _entries(body: str, section: Section | None, without: frozenset[str]) -> list[tuple[str, str]]:
@@ -359,7 +345,9 @@ def _last(body: str, marks: Marks, told: frozenset[str], known: Collection[str])
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(kept) if not piece[0].startswith("#")]
     done = [piece for piece in pieces if _STATE not in piece] or pieces  # a state repeats the end of its turn
     worked = {match[1] for piece in done if _CHANGED.search(piece) and (match := _OF_SESSION.match(piece))}
-    done = [*(piece for piece in done[:-1] if not _is_talk(piece, worked)), *done[-1:]]
+    talk = {piece for piece in done if (match := _OF_SESSION.match(piece)) and match[1] in worked}
+    talk = {piece for piece in talk if not _CHANGED.search(piece)}
+    done = [*(piece for piece in done[:-1] if piece not in talk), *done[-1:]]
     entries = [(piece, _id_of(piece)) for piece in done[-_LAST:]]
     entries = [(_brief(without_ids(with_marks(piece, marks))), one) for piece, one in entries if one not in known]
     *before, last = [entry for entry in entries if _statement(entry[0].partition("\n")[0]) not in told] or [("", "")]
@@ -374,15 +362,9 @@ def _last(body: str, marks: Marks, told: frozenset[str], known: Collection[str])
     return [*lines.values(), *([last] if last[0] else [])]
 
 
-def _is_talk(piece: str, worked: Collection[str]) -> bool:
-    """Return whether an entry is an exchange that changed nothing, of a session that did elsewhere."""
-    match = _OF_SESSION.match(piece)
-    return match is not None and match[1] in worked and _CHANGED.search(piece) is None
-
-
-def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
+def _unsaved(store: Store, turns: Sequence[Turn]) -> list[tuple[str, str]]:
     if not turns:
-        return ()
+        return []
     from gitmem.document.entry import render_entry
     from gitmem.sessions.entries import exchange_of
     from gitmem.sessions.read import redacted
@@ -390,4 +372,4 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
     folder = os.path.dirname(store.root)
     entries = (exchange_of(redacted(turn, store), (folder, turn.cwd)) for turn in turns)
     texts = [render_entry(entry).rstrip() for entry in entries if entry]
-    return tuple(_brief(without_ids(text)) for text in texts if _of_here(text, store.here))
+    return _without_ids(_brief(without_ids(text)) for text in texts if _of_here(text, store.here))

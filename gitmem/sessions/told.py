@@ -47,47 +47,16 @@ class ChosenFacts(Value):
     """Facts for the start text; `texts` are their descriptions after `normalized`.
 
     `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
-    facts. `current` are all facts in force; `marks` mark other texts about any fact. `groups` are the facts of each
-    line, `reasons` those of the first lines. `authors` are the names of
-    other people who brought them, `changes` what others changed and the person has not answered.
+    facts. `marks` mark other texts about any fact, `current` are all facts in force, `lines` are the lines to tell,
+    each with the id of its fact.
     """
 
     texts: frozenset[str]
     told: frozenset[str]
     settled: frozenset[str]
     marks: Marks
-    current: tuple[Fact, ...] = ()
-    groups: Sequence[Sequence[Fact]] = ()
-    reasons: Sequence[str] = ()
-    authors: Mapping[str, str] = {}
-    changes: Mapping[str, OthersChange] = {}
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The fact of each line."""
-        return tuple(group[0].id for group in self.groups)
-
-    def lines(self) -> tuple[str, ...]:
-        """Return a line for each group."""
-        more = len(self.groups) - len(self.reasons)
-        return tuple(map(self._line, self.groups, [*self.reasons, *[""] * more]))
-
-    def _line(self, group: Sequence[Fact], reason: str) -> str:
-        """Return the line of the newest of contradicting facts; it quotes the older ones."""
-        fact, *older = group
-        about = f"{fact.when:%Y-%m-%d}" if fact.kind in _PLAIN else f"{fact.kind}, {fact.when:%Y-%m-%d}"
-        if older:
-            quoted = " / ".join(f"{other.description} ({other.when:%Y-%m-%d})" for other in older)
-            about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {quoted}; not decided yet, see `gitmem review`"
-        if change := self.changes.get(fact.id):
-            about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`"
-        if author := self.authors.get(fact.id):
-            about = f"by {author}, {about}"
-        if fact.scope:
-            about += f"; of {', '.join(fact.scope)}"
-        status = self.marks.statuses.get(fact.id)
-        about += f"; {status.place}" if status and status.place else ""
-        return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
+    current: Sequence[Fact] = ()
+    lines: Sequence[tuple[str, str]] = ()
 
 
 def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
@@ -105,20 +74,35 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     words = {word.casefold() for word in _WORD.findall(recent)}
     own = f"{store.context.machine}/"  # an agent loads its own memory by itself
     others = [fact for fact in current if not fact.adopted.startswith(own)]
-    ranked = sorted(((*_rank(fact, words, recent), fact) for fact in others), reverse=True)
-    chosen = [fact for _, score, *_, fact in ranked if score >= _MIN_SCORE][:_MAX_CHOSEN]
-    groups = [
-        *_changed(changes, facts, marks),
-        *_groups([fact for fact in chosen if fact.id not in changes], others, marks),
-    ]
+    scored = [(fact, score) for fact in others if (score := _score(fact, words, recent)) >= _MIN_SCORE]
+    # What a person or an agent saved or said goes before what a model judged.
+    scored.sort(key=lambda one: (one[0].pinned or "by" not in one[0].origin, one[1], one[0].when, one[0].id))
+    chosen = [fact for fact, _ in scored[: -_MAX_CHOSEN - 1 : -1] if fact.id not in changes]
+    groups = [*_changed(changes, facts, marks), *_groups(chosen, others, marks)]
     told = [fact for group in groups for fact in group]
-    over = [fact for fact in facts if marks.has_ended(fact.id)]
-    settled = _digests(over) - _digests(current)
+    people, lines = People(store), list[tuple[str, str]]()
+    for place, group in enumerate(groups):
+        author = (people.other if group[0].id in changes else people.whose)(group[0].id)
+        reason = "" if place >= _WITH_REASON or late() else _reason(store, group[0])
+        lines.append((_line(group, reason, author, changes.get(group[0].id), marks), group[0].id))
+    settled = _digests(fact for fact in facts if marks.has_ended(fact.id)) - _digests(current)
     texts = frozenset(normalized(fact.description) for fact in told)
-    reasons = ["" if late() else _reason(store, group[0]) for group in groups[:_WITH_REASON]]
-    people = People(store)
-    authors = {fact.id: (people.other if fact.id in changes else people.whose)(fact.id) for fact in told}
-    return ChosenFacts(texts, _digests(told), settled, marks, tuple(current), groups, reasons, authors, changes)
+    return ChosenFacts(texts, _digests(told), settled, marks, current, lines)
+
+
+def _line(group: Sequence[Fact], reason: str, author: str, change: OthersChange | None, marks: Marks) -> str:
+    """Return the line of the newest of contradicting facts; it quotes the older ones."""
+    fact, *older = group
+    about = f"{fact.when:%Y-%m-%d}" if fact.kind in _PLAIN else f"{fact.kind}, {fact.when:%Y-%m-%d}"
+    if older:
+        quoted = " / ".join(f"{other.description} ({other.when:%Y-%m-%d})" for other in older)
+        about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {quoted}; not decided yet, see `gitmem review`"
+    about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`" if change else about
+    about = f"by {author}, {about}" if author else about
+    about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
+    status = marks.statuses.get(fact.id)
+    about += f"; {status.place}" if status and status.place else ""
+    return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
@@ -134,11 +118,6 @@ def _candidates(headers: Sequence[Header]) -> list[Header]:
     binding.sort(key=itemgetter(0), reverse=True)
     settled.sort(key=itemgetter(0))
     return [*(header for _, header in binding[:_MAX_RANKED]), *(header for _, header in settled[-_MAX_RANKED:])]
-
-
-def _rank(fact: Fact, words: set[str], recent: str) -> tuple[bool, float, datetime, str]:
-    """Return the rank of a fact: what a person or an agent saved or said goes before what a model judged."""
-    return fact.pinned or "by" not in fact.origin, _score(fact, words, recent), fact.when, fact.id
 
 
 def _score(fact: Fact, words: set[str], recent: str) -> float:
@@ -195,7 +174,7 @@ def _reason(store: Store, fact: Fact) -> str:
     return "" if is_told else f"{word}: {reason}"
 
 
-def _digests(facts: Sequence[Fact]) -> frozenset[str]:
+def _digests(facts: Iterable[Fact]) -> frozenset[str]:
     return frozenset(tail_of(name) for fact in facts for name in (fact.id, *fact.sources) if is_id(name))
 
 
@@ -215,7 +194,10 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     if own is None:
         return ()
     marks = marks_of(map(fact_of, fact_headers(own, MAX_PARSED, late)))
-    before = {one: _before(one, marks) for one in marks.facts}
+    before: dict[str, list[Fact]] = {}  # the older facts that contradict one and wait for a decision
+    for fact in marks.facts.values():
+        disputes = map(marks.facts.__getitem__, marks.statuses[fact.id].disputes)
+        before[fact.id] = [one for one in disputes if (one.when, one.id) < (fact.when, fact.id)]
     older = {fact.id for facts in before.values() for fact in facts}
     chosen = [
         fact
@@ -228,22 +210,14 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     return tuple((_own_line(fact, _winner(fact, project), before[fact.id]), fact.id) for fact in new)
 
 
-def private_lines(store: Store, late: Late = never) -> tuple[tuple[str, str], ...]:
+def private_lines(store: Store, late: Late = never) -> Sequence[tuple[str, str]]:
     """Return the lines of the facts in the private store with their ids, the most useful first."""
     if late() or not has_home_stores(store.context.home):
         return ()
     from gitmem.store.layers import private_store
 
     private = private_store(store)
-    facts = choose_facts(private, "", late) if private else None
-    return tuple(zip(facts.lines(), facts.ids, strict=True)) if facts else ()
-
-
-def _before(identifier: str, marks: Marks) -> list[Fact]:
-    """Return the older facts that contradict a fact and wait for a decision."""
-    fact = marks.facts[identifier]
-    others = [marks.facts[dispute] for dispute in marks.statuses[identifier].disputes]
-    return [one for one in others if (one.when, one.id) < (fact.when, fact.id)]
+    return choose_facts(private, "", late).lines if private else ()
 
 
 def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:

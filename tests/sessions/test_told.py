@@ -52,7 +52,7 @@ def put(desk, kind: FactKind, text: str, **more) -> Path:
 
 def told(desk) -> str:
     """Return what a session is told of facts when it starts."""
-    return "\n".join(choose_facts(desk.store, "").lines())
+    return "\n".join(line for line, _ in choose_facts(desk.store, "").lines)
 
 
 def test_what_may_be_out_of_date_is_marked(desk, code, bare_git):
@@ -84,7 +84,7 @@ def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tm
         pytest.skip("a stand-in for git is a shell script")
     (code / "src 한글.py").write_text("two\n")
     commit_all(code, bare_git)
-    assert "since changed" in "".join(choose_facts(desk.store, "").lines())
+    assert "since changed" in told(desk)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 600\n")
     (tmp_path / "bin" / "git").chmod(0o755)
@@ -94,7 +94,7 @@ def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tm
     desk.store.patience = 0.1
     for cached in Path(desk.store.private, "known").glob("places.json"):
         cached.unlink()
-    lines = choose_facts(desk.store, "").lines()
+    lines = told(desk).splitlines()
     assert len(lines) == 2
     assert "since changed" not in "".join(lines)
 
@@ -241,7 +241,7 @@ def test_what_a_person_said_is_told_before_what_a_model_judged(desk):
     judged = {"origin": {"by": "a-model"}, "keywords": words, "confidence": 1.0}
     put(desk, FactKind.RULE, "The parser reads tokens, encoding and lines.", **judged)
     put(desk, FactKind.DECISION, "Deploy on Mondays.")
-    lines = choose_facts(desk.store, " ".join(words)).lines()
+    lines = [line for line, _ in choose_facts(desk.store, " ".join(words)).lines]
     assert [line.split(".")[0] for line in lines] == [
         "- Deploy on Mondays",
         "- The parser reads tokens, encoding and lines",
