@@ -16,7 +16,6 @@ from enum import StrEnum
 from typing import TypeVar
 
 from gitmem.errors import BusyError, GitmemError, NotFoundError, ProtectedError, RefusedError
-from gitmem.git.index import Look
 from gitmem.git.log import Fork, commits, count_commits, fork
 from gitmem.git.remote import INBOX, Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH, move_refs
@@ -114,8 +113,7 @@ def pause(number: int, random: float, took: float) -> float:
 MEMORY_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
 # After so many lost rounds, or seconds, a sync leaves its commits in the remote's inbox.
 LOST, LOST_SECONDS = 3, 10.0
-CROWD, MOST_CROWDED = 2, 15  # machines that push at once: from so many on a sync may let others go first
-LATELY = 60.0  # seconds for which a machine lets others go first; in a quarter of them a merge tells of a crowd
+_LATELY = 60.0  # seconds for which a machine that leaves its commits there waits for what others saved
 _MOST_TAKEN = 64  # commits of the inbox that one sync takes along
 _MACHINE = 40  # characters of a machine's name
 _LEFT = (
@@ -193,10 +191,8 @@ class _Sync:
     def __init__(self, store: Store, remote: Remote, connection: Connection, options: Options) -> None:
         self._store, self._remote, self._connection, self._options = store, remote, connection, options
         self._git = store.repository.git
-        self._held: dict[
-            str, tuple[str | None, str | None]
-        ] = {}  # refs that protect new objects, deleted when the branch has moved
-        self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
+        # Refs that protect new objects, deleted when the branch has moved.
+        self._held: dict[str, tuple[str | None, str | None]] = {}
         self._notices: list[str] = []
         self._inbox: dict[str, str] | None = None if remote.backup else {}
         self._left = left_file(store.private, remote.name)
@@ -204,7 +200,6 @@ class _Sync:
         self._purges = read_state(store.private)
         self._lost: Mapping[str, int] = {}
         self._purged = False
-        self._began: str | None = None
         self._local: str | None = None  # the branch with edits by hand committed; None if unknown
 
     def run(self) -> Synced:
@@ -220,45 +215,31 @@ class _Sync:
             return replace(done, notices=(*done.notices, *notices))
 
     def _round(self, number: int) -> Synced | None:
-        """Run one round; None if another machine or process was faster."""
+        """Run one round; None if another machine or process was faster, or a purge was followed."""
         began = self._options.chance.clock()
-        fetched = self._fetch_checked()
-        if fetched is None:
-            return None
-        held, local, both = fetched
-        theirs = both.tips[1] if both else None
-        taken: dict[str, str] = {}
-        if both is not None and held == theirs and self._yields(number, both):
-            if local not in both.bases and (left := self._leave(number, both, local, local)):
-                return left
-        elif both is not None:
-            taken = self._taken(*both.tips)
-        return self._push_merged(number, began, held, both, taken)
-
-    def _fetch_checked(self) -> tuple[str | None, str, Fork | None] | None:
-        """Fetch, and return the remote's commit, the branch here, and how they differ; None if a purge was followed."""
-        seen = self._store.repository.tip(self._seen_ref)
-        held, local = self._fetch()
-        check_extent(self._store, self._remote, held, {local, seen})
-        check_project(self._store, self._remote, local, None if seen else held, self._options.accept)
-        check_signed(self._store, self._remote, held, {seen}, local)
-        check_pulled(self._store, self._remote, local)
+        store, remote, accept = self._store, self._remote, self._options.accept
+        seen = store.repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")
+        local = self._local = self._local or self._settle()
+        if self._inbox is not None:
+            self._inbox.clear()
+        held = fetch_memory(remote, self._connection, self._options, self._inbox)
+        check_extent(store, remote, held, {local, seen})
+        check_project(store, remote, local, None if seen else held, accept)
+        check_signed(store, remote, held, {seen}, local)
+        check_pulled(store, remote, local)
         if self._follow_purges(held):
             return None
-        theirs = None if held is None else clean_incoming(self._store, held, held)
+        theirs = None if held is None else clean_incoming(store, held, held)
         both = None if theirs is None else fork(self._git, local, theirs)
         if both is None or not (seen and both.is_in_second(seen)):
-            check_rewritten(
-                self._store, self._remote, seen, theirs, self._options.accept, purges=unfollowed(self._store)
-            )
-        return held, local, both
+            check_rewritten(store, remote, seen, theirs, accept, purges=unfollowed(store))
+        return self._push_merged(number, began, held, both)
 
-    def _push_merged(
-        self, number: int, began: float, held: str | None, both: Fork | None, taken: dict[str, str]
-    ) -> Synced | None:
+    def _push_merged(self, number: int, began: float, held: str | None, both: Fork | None) -> Synced | None:
         """Merge, push and adopt it; None if another machine or process was faster."""
         local = both.tips[0] if both else self._local or ""
         theirs = both.tips[1] if both else None
+        taken = self._taken(*both.tips) if both else {}
         review: tuple[str, ...] = ()
         target = local
         if theirs is not None and both is not None and (theirs not in both.bases or taken):
@@ -301,16 +282,6 @@ class _Sync:
             os.unlink(self._left)
         if taken:
             self._connection.empty(self._remote, {ref: self._inbox[ref] for ref in taken if self._inbox})
-
-    def _yields(self, number: int, both: Fork) -> bool:
-        """Return whether to let others push, who are many by the inbox, the last merge or lost rounds; not for long."""
-        now = self._store.context.clock().timestamp()
-        if self._inbox is None or now - self._left_since(now) >= LATELY:
-            return False
-        last = next((commit for commit in both.commits if commit.oid == both.tips[1]), None)
-        lately = len(last.parents) - 1 if last and now - last.committed.timestamp() < LATELY / 4 else 0
-        crowd = max(len(self._inbox), lately, 2 * CROWD * (number - 1))
-        return crowd >= CROWD and self._options.chance.random() * (min(crowd, MOST_CROWDED) + 1) > 1
 
     def _left_since(self, now: float) -> float:
         """Return since when each sync left its commits in the inbox, `now` if the last one did not."""
@@ -369,7 +340,7 @@ class _Sync:
                 return None
             replace_file(left, f"{local} {since:.0f}\n".encode("ascii"))
             self._notices.append(_LEFT.format(self._remote.called))
-        if now - since >= LATELY or local in both.bases:
+        if now - since >= _LATELY or local in both.bases:
             self._adopt(local, target, {})
         else:
             target = local
@@ -402,39 +373,18 @@ class _Sync:
         self._held.update(held)
         return commit
 
-    def _fetch(self) -> tuple[str | None, str]:
-        """Fetch while searching for edits by hand; return the remote's commit, and the branch with the edits."""
-        tip = self._store.at_rest() if self._local is None else None
-        with self._store.files.look(tip or "") as look:
-            if tip is not None:
-                look.start()
-            else:
-                self._local = self._local or self._settle()
-            try:
-                if self._inbox is not None:
-                    self._inbox.clear()
-                held = fetch_memory(self._remote, self._connection, self._options, self._inbox)
-            except GitmemError:  # still commit the edits
-                self._settled(look)
-                raise
-            return held, self._settled(look)
-
-    def _settled(self, look: Look) -> str:
-        """Return the tip of the branch once the edits that `look` found are committed."""
-        if self._local is None:
-            tip = None if look.edited() else self._store.at_rest(checked=True)
-            self._local = tip or self._settle()
-            self._began = self._began or self._local
-        return self._local
-
     def _settle(self) -> str:
         """Commit edits by hand, and return the tip of the branch."""
+        tip = self._store.at_rest(checked=True)
+        if tip is not None:
+            with self._store.files.look(tip) as look:
+                if not look.edited():
+                    return tip
         outcome = transact(self._store, lambda _: None, purpose="sync", scan=True)
         self._notices += [notice for notice in outcome.notices if notice not in self._notices]
         tip = self._store.tip
         if tip is None:
             raise BusyError("Another process deleted the memory branch.", "Try again.")
-        self._began = self._began or tip
         return tip
 
     def _follow_purges(self, held: str | None) -> bool:
@@ -447,7 +397,7 @@ class _Sync:
         if done is None:
             return False
         self._notices += [notice for notice in done.notices if notice not in self._notices]
-        self._began = self._local = None
+        self._local = None
         return True
 
     def _merged(self, both: Fork, taken: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -481,11 +431,7 @@ class _Sync:
         return notices is not None
 
     def _result(self, number: int, both: Fork | None, target: str, review: tuple[str, ...]) -> Synced:
-        if both is not None and both.tips[0] == self._began:
-            came, went = both.count(1), both.count(0)
-        else:
-            came = count_commits(self._git, target, without=self._began)
-            went = both.count(0) if both is not None else count_commits(self._git, target, without=None)
+        came, went = (both.count(1), both.count(0)) if both else (0, count_commits(self._git, target, without=None))
         full = crowded(self._store)
         self._notices += [f"{full} {MAKE_ROOM}"] if full else []
         notices = (*self._notices, *news(self._purges, read_state(self._store.private)))
