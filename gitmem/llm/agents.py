@@ -1,8 +1,8 @@
 """The agents' own programs as models, without a window, as the person is signed in: `claude -p`, `codex exec`, ….
 
 Each runs in an empty folder, with no tools, `GITMEM_HOOKS=off`, which stops gitmem's hooks from remembering the run
-(hooks/hook.sh), within a time limit of its own, one at a time a machine. What it records of its session is not made, or
-removed. Texts are passed by standard input or files, which keeps them out of the list of processes. Tried with Claude
+(hooks/hook.sh), within a time limit of its own. What it records of its session is not made, or removed. Texts are
+passed by standard input or files, which keeps them out of the list of processes. Tried with Claude
 Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, OpenCode 1.18.33, Copilot CLI 1.0.102, droid 0.225.2.
 """
 
@@ -18,7 +18,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from gitmem.config import SummaryConfig
 from gitmem.llm.protocol import (
@@ -45,7 +45,7 @@ _NOT_PASSED = (
     *("COPILOT_CLI", "GEMINI_CLI=", "QWEN_CODE=", "OPENCODE="),
 )
 _KEPT = ("CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_DISABLE_")
-_PAUSE = 0.5  # seconds between two looks for the machine's lock, or at the size of an output
+_PAUSE = 0.5  # seconds between two looks at the size of an output
 MOST_OUTPUT = 16_000_000  # bytes, with what the program says of its run
 _MOST_DOLLARS = 10_000.0  # that a program can say a run cost
 _SHOWN = 300  # characters of the program's message
@@ -318,7 +318,7 @@ class AgentModel:
 
     def ask(self, request: Request, deadline: float) -> ModelAnswer:
         """See `Model.ask`."""
-        with _one_at_a_time(deadline), tempfile.TemporaryDirectory(prefix="gitmem-", ignore_cleanup_errors=True) as top:
+        with tempfile.TemporaryDirectory(prefix="gitmem-", ignore_cleanup_errors=True) as top:
             place = RunPlace(os.path.join(top, "files"), str(uuid.uuid4()), self._environ)
             folder = os.path.join(top, "empty")
             os.mkdir(place.files)
@@ -350,35 +350,25 @@ class AgentModel:
         left = deadline - time.monotonic()
         if left <= 0:
             raise DeadlineError(f"There was no time left to ask {self._agent.name}.")
-        flags = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # on Windows
-        given: bytes | None = run.stdin.encode("utf-8", "replace")
         try:
             with (
+                tempfile.TemporaryFile() as given,
                 tempfile.TemporaryFile() as out,
                 tempfile.TemporaryFile() as err,
-                subprocess.Popen(
+            ):
+                given.write(run.stdin.encode("utf-8", "replace"))
+                given.seek(0)
+                with subprocess.Popen(
                     [self._program, *run.words],
                     cwd=folder,
                     env={**self._environ, **run.environ},
-                    stdin=subprocess.PIPE,
+                    stdin=given,
                     stdout=out,
                     stderr=err,
-                    creationflags=flags,
+                    creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # on Windows
                     start_new_session=os.name == "posix",  # so that its children can be killed with it
-                ) as child,
-            ):
-                while child.returncode is None:
-                    try:
-                        child.communicate(given, timeout=max(min(_PAUSE, deadline - time.monotonic()), 0))
-                    except subprocess.TimeoutExpired:
-                        given = None  # it goes on with it
-                        is_endless = any(os.fstat(file.fileno()).st_size > MOST_OUTPUT for file in (out, err))
-                        if is_endless or time.monotonic() >= deadline:
-                            _end(child)
-                        if is_endless:
-                            raise AnswerError(f"{self._agent.name} said more than {MOST_OUTPUT:,} bytes.") from None
-                        if time.monotonic() >= deadline:
-                            raise DeadlineError(f"{self._agent.name} did not answer in time.") from None
+                ) as child:
+                    self._await(child, (out, err), deadline)
                 said = [(file.seek(0), file.read(MOST_OUTPUT))[1] for file in (out, err)]
         except OSError as error:
             raise ConnectionFailedError(
@@ -386,49 +376,22 @@ class AgentModel:
             ) from None
         return said[0], said[1], child.returncode
 
+    def _await(self, child: subprocess.Popen[bytes], outputs: Sequence[IO[bytes]], deadline: float) -> None:
+        """Wait for the end of a program, or end it once it takes too long or says too much."""
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(min(_PAUSE, deadline - time.monotonic()), 0))
+                return
+            if any(os.fstat(file.fileno()).st_size > MOST_OUTPUT for file in outputs):
+                _end(child)
+                raise AnswerError(f"{self._agent.name} said more than {MOST_OUTPUT:,} bytes.")
+            if time.monotonic() >= deadline:
+                _end(child)
+                raise DeadlineError(f"{self._agent.name} did not answer in time.")
+
 
 def _brief(text: str) -> str:
     return " ".join(plain(text[:_SHOWN]).split())
-
-
-@contextlib.contextmanager
-def _one_at_a_time(deadline: float) -> Iterator[None]:
-    """Hold this machine's lock for asking, waiting for it; the system releases it when the process ends.
-
-    Raises:
-        ProviderError: another process is still asking at the deadline.
-
-    """
-    user = os.getuid() if sys.platform != "win32" else 0
-    path = os.path.join(tempfile.gettempdir(), f"gitmem-asking-{user}.lock")
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    except OSError:  # another user's file stands there: ask without a lock
-        yield
-        return
-    try:
-        while not _lock(file):
-            if time.monotonic() >= deadline:
-                raise ProviderError("Another question is being asked on this machine.", "It is asked again later.")
-            time.sleep(_PAUSE)
-        yield
-    finally:
-        os.close(file)
-
-
-def _lock(file: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
