@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable
 
-from gitmem.errors import RefusedError
+from gitmem.errors import NotFoundError, RefusedError
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 TIME_LENGTH = 10
@@ -103,6 +103,27 @@ def milliseconds_of(identifier: str) -> int:
     for character in identifier[:TIME_LENGTH]:
         number = number * 32 + _VALUES[character]
     return number
+
+
+_SHOWN, _LISTED = 80, 5  # characters and names in an error
+
+
+def find_named(prefix: str, names: Iterable[tuple[str, str]], noun: str, remedy: str) -> str:
+    """Return what has a name, or the only one of which a name begins so; `names` are pairs of a name and what has it.
+
+    Raises:
+        NotFoundError: there is none, or more than one.
+
+    """
+    every = [*names]
+    found = {key for name, key in every if name == prefix}
+    found = found or {key for name, key in every if prefix and name.startswith(prefix)}
+    if len(found) == 1:
+        return found.pop()
+    if not found:
+        raise NotFoundError(f"There is no {noun} {prefix[:_SHOWN]!r}.", remedy)
+    listed = ", ".join(sorted(found)[:_LISTED]) + (", …" if len(found) > _LISTED else "")
+    raise NotFoundError(f"More than one {noun} begins with {prefix[:_SHOWN]!r}: {listed}.", "Give more of it.")
 
 
 MAX_PART_BYTES = 120

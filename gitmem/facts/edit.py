@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 from gitmem.document.entry import clean_text
-from gitmem.document.ids import MEMORY
+from gitmem.document.ids import MEMORY, find_named
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.book import fact_message
@@ -50,14 +50,8 @@ def find_fact(store: Store, identifier: str) -> Fact:
     """
     bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
     near = facts_at(store, lambda path: f"/{bare}" in path) if bare else []
-    matches = [fact for fact in near if fact.id == bare]
-    matches = matches or [fact for fact in near if fact.id.startswith(bare) or f"/{bare}.md" in fact.path]
-    if not matches:
-        raise NotFoundError(f"There is no fact {identifier[:80]!r}.", "'gitmem facts list' lists them.")
-    if len(matches) > 1:
-        names = ", ".join(fact.id for fact in matches[:_MAX_LISTED])
-        raise NotFoundError(f"More than one fact begins with {identifier[:80]!r}: {names}.", "Give more of its id.")
-    return matches[0]
+    by_name = {fact.path.rpartition("/")[2].removesuffix(".md"): fact for fact in near}
+    return by_name[find_named(bare, ((name, name) for name in by_name), "fact", "'gitmem facts list' lists them.")]
 
 
 def read_fact(store: Store, known: Fact) -> Fact:

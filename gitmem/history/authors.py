@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
-_VERSION = "origins 8"
+_VERSION = "origins 9"
 _CHANGED = "\x02"  # before an id: by whom else its file or entry was changed; no path that is listed has it
 _AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
 _MADE = "\x04"  # before a path: whose words its sentences were made of, each author a line
@@ -303,11 +303,10 @@ def _brought(
             looked.add(oid)
         if not is_foreign and dict(trailers).get(Trailer.OP) in _COMPOSES:
             composing[oid] = dict(trailers).get(Trailer.ARCHIVE, "")
-    files = _files(store, looked, end)
-    changed = _changed(store, foreign, end)
-    composed = _composed(store, composing, end) if has_others or foreign else {}
+    changed = _changed(store, looked, foreign, end) if looked else {}
+    composed = _composed(store, composing, end) if composing and (has_others or foreign) else {}
     for oid, named, origin in found:
-        every = dict.fromkeys((*changed.get(oid, ()), *named, *files.get(oid, ())))
+        every = dict.fromkeys((*changed.get(oid, ()), *named))
         yield from ((identifier, origin, ()) for identifier in every)
         yield from ((_MADE + path, origin, composed[oid][1]) for path in composed.get(oid, ((), ()))[0])
 
@@ -329,24 +328,12 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
     return Origin(author, address, machine, host, how)
 
 
-def _files(store: Store, commits: Collection[str], end: float) -> dict[str, list[str]]:
-    """Return the ids or paths of the files that commits added, by commit."""
-    if not commits:
-        return {}
-    return {
-        oid: [identifier for _, path in files if (identifier := _identifier(path))]
-        for oid, files in _raw(store, commits, "first-parent", "A", end)
-    }
-
-
-def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, list[str]]:
-    """Return what commits of others changed, by commit: files and entries, and the entries they added.
+def _changed(store: Store, commits: Collection[str], foreign: Collection[str], end: float) -> dict[str, list[str]]:
+    """Return the files that commits added, and what those of others changed or added: files and entries.
 
     An entry that only moved to another file is not changed. A merge changes what is as in none of its parents.
     """
     found: dict[str, list[str]] = {}
-    if not commits:
-        return found
     with store.repository.reading() as objects:
 
         def parts(oids: Iterable[str]) -> set[str]:
@@ -360,7 +347,11 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
             found = (entry.entry for part in of for entry in find_entries(_HEAD + part))
             return {(entry.id, entry.label, entry.text) for entry in found}
 
-        for oid, files in _raw(store, commits, "combined", "ADM", end):
+        for oid, files in _raw(store, commits, "combined", "ADM", end).items():
+            added = [_identifier(path) for meta, path in files if not meta.rpartition(" ")[2].strip("A")]
+            found[oid] = [identifier for identifier in added if identifier]
+            if oid not in foreign:
+                continue
             before, after, mark = list[str](), dict[str, str](), dict[str, str]()
             for meta, path in files:
                 fields = meta.lstrip(":").split()
@@ -374,9 +365,9 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
             known = {one[0] for one in old}
             new = {one[0]: one[0] in known for one in entries(is_now - was) - old}
             of_files = (_identifier(path) for meta, path in files if not meta.rpartition(" ")[2].strip("M"))
-            found[oid] = [_CHANGED + identifier for identifier in of_files if identifier]
-            found[oid] += [(_CHANGED if is_known else _AGAIN) + one for one, is_known in new.items()]
-            found[oid] += [one for one, is_known in new.items() if not is_known]
+            changed = [_CHANGED + identifier for identifier in of_files if identifier]
+            changed += [(_CHANGED if is_known else _AGAIN) + one for one, is_known in new.items()]
+            found[oid] = changed + [one for one, is_known in new.items() if not is_known] + found[oid]
             gone = _other_lines(was - is_now)
             for path, blob in after.items():
                 if path.isprintable() and not _identifier(path) and _other_lines(parts([blob]) - was) - gone:
@@ -387,10 +378,8 @@ def _changed(store: Store, commits: Collection[str], end: float) -> dict[str, li
 def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
     """Return by commit the files it composed, and the ids and paths of what these were made of."""
     found: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
-    if not commits:
-        return found
     with store.repository.reading() as objects:
-        for oid, files in _raw(store, commits, "first-parent", "ADM", end):
+        for oid, files in _raw(store, commits, "first-parent", "ADM", end).items():
             archive = commits[oid]
             made = [
                 path for meta, path in files if meta[-1] != "D" and path.startswith(_ARE_MADE) and path.isprintable()
@@ -416,17 +405,23 @@ def _other_lines(parts: Iterable[str]) -> set[str]:
 
 def _raw(
     store: Store, commits: Collection[str], merges: str, change: str, end: float
-) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield commits, each with its changed files: git's line of modes, objects and letters, and the path."""
+) -> dict[str, list[tuple[str, str]]]:
+    """Return the changed files of commits: git's line of modes, objects and letters, and the path."""
     output = store.repository.git.run(
         *("log", "-z", f"--diff-merges={merges}", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--raw"),
         *("--no-abbrev", "--no-renames", f"--diff-filter={change}", "--"),
         stdin="".join(f"{oid}\n" for oid in commits).encode(),
         timeout=max(end - time.monotonic(), 0),
     )
-    for record in output.decode("utf-8", "replace").split("\0\0"):
-        oid, *files = [part.strip("\n") for part in record.strip("\0").split("\0")]
-        yield oid, list(zip(files[::2], files[1::2], strict=False))
+    found: dict[str, list[tuple[str, str]]] = {}
+    fields = (field.strip("\n") for field in output.decode("utf-8", "replace").split("\0"))
+    files: list[tuple[str, str]] = []
+    for field in fields:
+        if field.startswith(":"):
+            files.append((field, next(fields)))
+        elif field:
+            files = found[field] = []
+    return found
 
 
 def _identifier(path: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from difflib import SequenceMatcher
 
 from gitmem.document.entry import Entry, FoundEntry, find_by_digest, find_entries
-from gitmem.document.ids import MEMORY
+from gitmem.document.ids import MEMORY, find_named
 from gitmem.document.message import Op, Trailer
 from gitmem.errors import NotFoundError
 from gitmem.git.log import blame as blame_lines
@@ -175,7 +175,6 @@ def _numbered(text: str) -> Iterator[tuple[int, FoundEntry]]:
 
 
 _SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
-_MAX_NAMED = 5
 
 
 class SessionSummary(Value):
@@ -215,15 +214,10 @@ def find_session(store: Store, prefix: str) -> SessionSummary:
         NotFoundError: there is none, or more than one.
 
     """
-    bare = prefix.removeprefix("#")
-    every = sessions(store)
-    matches = [one for one in every if one.id == bare] or [one for one in every if bare and one.id.startswith(bare)]
-    if not matches:
-        raise NotFoundError(f"There is no session {prefix[:80]!r}.", "'gitmem sessions' lists them.")
-    if len(matches) > 1:
-        names = ", ".join(one.id for one in matches[:_MAX_NAMED])
-        raise NotFoundError(f"More than one session begins with {prefix[:80]!r}: {names}.", "Give more of its id.")
-    return matches[0]
+    every = {one.id: one for one in sessions(store)}
+    return every[
+        find_named(prefix.removeprefix("#"), ((one, one) for one in every), "session", "'gitmem sessions' lists them.")
+    ]
 
 
 def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[str, str]) -> SessionSummary:

@@ -24,7 +24,6 @@ from gitmem.values import Value
 _FIELD = b"\nreview:"
 _BESIDE = ".other-"
 _FACT = re.compile(r"[a-z][0-9a-z]{10}")
-_FACTS = re.compile(rb"\nreview: \[([a-z][0-9a-z]{10}(?:, [a-z][0-9a-z]{10})*)\]\r?\n")
 
 
 class ToReview(Value):
@@ -89,11 +88,6 @@ def _to_review(store: Store) -> list[ToReview]:
 
 
 def _marked(path: str, data: bytes) -> Iterator[ToReview]:
-    header = data[: data.find(b"\n---", 3) + 1]
-    facts = _FACTS.search(header) if path.startswith("facts/") else None
-    if facts:  # as gitmem writes it; to read the whole header takes YAML
-        yield ToReview(path, tuple(facts[1].decode().split(", ")))
-        return
     places = Document.parse(data).get(REVIEW)
     if isinstance(places, list) and places:
         yield ToReview(path, tuple(map(str, places)))

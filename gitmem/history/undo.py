@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gitmem.archives.plans import Limits, needs_rotation
-from gitmem.document.ids import ARCHIVE, MEMORY, is_id, summary_path
+from gitmem.document.ids import ARCHIVE, MEMORY, find_named, is_id, summary_path
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.log import Commit, log, was_at
@@ -182,14 +182,9 @@ def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> li
     """Return the commits with a trailer of this value, or of the one value that has it as a prefix, without merges."""
     wanted = one_line(value, VALUE_LENGTH)
     commits = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
-    names = {name for commit in commits for name in commit.values(key) if name.startswith(wanted)}
-    names = {wanted} if wanted in names else names
-    if not names:
-        raise NotFoundError(f"There is no {noun} {value[:VALUE_LENGTH]!r} in the store.", "'gitmem log' lists them.")
-    if len(names) > 1:
-        listed = ", ".join(sorted(names)[:_LISTED]) + (", …" if len(names) > _LISTED else "")
-        raise NotFoundError(f"More than one {noun} begins with {wanted!r}: {listed}.", "Give more of it.")
-    return [record(commit) for commit in commits if names.intersection(commit.values(key))]
+    names = ((name, name) for commit in commits for name in commit.values(key))
+    name = find_named(wanted, names, noun, "'gitmem log' lists them.")
+    return [record(commit) for commit in commits if name in commit.values(key)]
 
 
 class _UndoPlanner:

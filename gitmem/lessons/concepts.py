@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from gitmem.document.document import Document, as_texts, flow
-from gitmem.document.ids import file_name_of, is_id, scopes_in, tail_of
+from gitmem.document.ids import file_name_of, find_named, is_id, scopes_in, tail_of
 from gitmem.document.message import Message, Op, Trailer, link, one_line, session_message
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.compare import overlap, stems_of
@@ -328,22 +328,13 @@ def find_concept(store: Store, identifier: str) -> Concept:
 
     """
     bare = identifier.strip().rpartition("/")[2].removesuffix(".md").casefold()
-    concepts = known_concepts(store)
-    matches = [
-        concept
-        for concept in concepts
-        if bare in (concept.id, concept.path[len(FOLDER) + 1 : -len(".md")].casefold(), *concept.merged)
-    ]
-    if not matches and bare:
-        matches = [
-            concept for concept in concepts if concept.id.startswith(bare) or concept.name.casefold().startswith(bare)
-        ]
-    if len(matches) != 1:
-        raise NotFoundError(
-            f"There is {'more than one' if matches else 'no'} concept {identifier[:80]!r}.",
-            "'gitmem concepts list' lists them with their ids.",
-        )
-    return matches[0]
+    concepts = {concept.id: concept for concept in known_concepts(store)}
+    names = (
+        (name, concept.id)
+        for concept in concepts.values()
+        for name in (concept.id, concept.name.casefold(), *concept.merged, concept.path.rpartition("/")[2].casefold())
+    )
+    return concepts[find_named(bare, names, "concept", "'gitmem concepts list' lists them with their ids.")]
 
 
 def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from gitmem.document.document import Document
-from gitmem.document.entry import entry_ids, remove_entries
+from gitmem.document.entry import entry_ids
 from gitmem.document.message import Op, Trailer
 from gitmem.git.objects import read_objects
 from gitmem.git.process import Git
 from gitmem.git.rewrite import Written, contents
-from gitmem.purge.marks import Print, PurgeRecord, Replacer, digest_of, sums_of
+from gitmem.purge.marks import Print, PurgeRecord, digest_of, sums_of
 from gitmem.values import Value
 
 _LEAST = 16  # bytes of a line that is removed where others repeat it
@@ -47,22 +47,6 @@ class Erased(Value):
     paths: frozenset[bytes] = frozenset()
     texts: frozenset[bytes] = frozenset()
     commits: int = 0
-
-
-class Eraser(Replacer):
-    """Removes entries with some ids, and replaces texts."""
-
-    def __init__(self, texts: Iterable[bytes], ids: Collection[str] = ()) -> None:
-        super().__init__(texts)
-        self._ids = ids
-        self._any = re.compile(rb"\^(?:%s)\b" % b"|".join(sorted(map(str.encode, ids)))) if ids else None
-
-    def clean(self, data: bytes) -> bytes:
-        """Return a content without the entries and the texts."""
-        if self._any and self._any.search(data):
-            document = Document.parse(data)
-            data = document.with_body(remove_entries(document.body, self._ids)).render()
-        return super().clean(data)
 
 
 def is_named(record: PurgeRecord, key: bytes) -> bool:

@@ -15,6 +15,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 
+from gitmem.document.document import Document
+from gitmem.document.entry import remove_entries
 from gitmem.document.ids import slug
 from gitmem.text.difference import changed_range
 from gitmem.values import Value
@@ -179,15 +181,20 @@ def digest_of(text: bytes, salt: bytes) -> bytes:
 
 
 class Replacer:
-    """Replaces texts by the marker; `met` are the forms that were found."""
+    """Replaces texts by the marker, and removes entries with some ids; `met` are the forms that were found."""
 
-    def __init__(self, texts: Iterable[bytes]) -> None:
+    def __init__(self, texts: Iterable[bytes], ids: Collection[str] = ()) -> None:
         self.texts = sorted({*texts}, key=lambda text: (-len(text), text))
         self.met: set[bytes] = set()
+        self._ids = ids
+        self._any = re.compile(rb"\^(?:%s)\b" % b"|".join(sorted(map(str.encode, ids)))) if ids else None
         self._forms = sorted({form for text in self.texts for form in forms(text)}, key=lambda form: (-len(form), form))
 
     def clean(self, data: bytes) -> bytes:
-        """Return a content without the texts."""
+        """Return a content without the entries and the texts."""
+        if self._any and self._any.search(data):
+            document = Document.parse(data)
+            data = document.with_body(remove_entries(document.body, self._ids)).render()
         for form in self._forms:
             if form in data:
                 self.met.add(form)

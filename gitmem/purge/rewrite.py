@@ -33,7 +33,7 @@ from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.trust import Signatures
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.purge.erase import Eraser, author_key, find_erased, is_named
+from gitmem.purge.erase import author_key, find_erased, is_named
 from gitmem.purge.marks import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
     State,
@@ -101,7 +101,7 @@ def clean_commits(
     texts = erased.texts.union(*(seeker.found[key] for key in left))
     commits: dict[str, str] = {}
     if texts or erased.ids or erased.paths:
-        replacer = Eraser(texts, erased.ids)
+        replacer = Replacer(texts, erased.ids)
         places = find(git, walked, replacer)._replace(gone=erased.paths)
         commits = rewrite(git, walked, places, replacer, keep_pack=store.own_repository)
     after = state.with_waiting(waiting) if waiting else state

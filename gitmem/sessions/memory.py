@@ -14,6 +14,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from gitmem.document.ids import find_named
 from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
 from gitmem.platform.safe_open import read_text, replace_file
@@ -64,15 +65,12 @@ def find_working(store: Store, session: str) -> WorkingMemory:
         NotFoundError: there is none, or the prefix fits several.
 
     """
-    tasks = [memory for memory in running(store) if memory.session.startswith(session)]
-    exact = [memory for memory in tasks if memory.session == session]
-    if not tasks:
-        about = f" {session!r}" if session else ""
-        raise NotFoundError(f"No running session{about} has a task.", "'gitmem task start TEXT' begins one.")
-    if session and not exact and len(tasks) > 1:
-        names = ", ".join(memory.session for memory in tasks)
-        raise NotFoundError(f"More than one session begins with {session!r}: {names}.", "Give more of it.")
-    return (exact or tasks)[0]
+    tasks, remedy = running(store), "'gitmem task start TEXT' begins one."
+    if not session and not tasks:
+        raise NotFoundError("No running session has a task.", remedy)
+    names = ((memory.session, memory.session) for memory in tasks)
+    name = find_named(session, names, "running session", remedy) if session else tasks[0].session
+    return next(memory for memory in tasks if memory.session == name)
 
 
 def apply_events(store: Store, events: Iterable[HookEvent], contexts: Mapping[str, int] | None = None) -> None:

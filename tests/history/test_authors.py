@@ -281,7 +281,7 @@ def test_entries_that_another_author_s_machine_moved_are_told_as_the_person_s(te
     assert {People(ada).whose(one, "") for one in ours} == {""}
 
 
-def test_a_merge_by_another_author_changes_nothing_of_the_person(team: Team, bare_git: RunsGit):
+def test_a_merge_by_another_author_changes_what_is_in_none_of_its_parents(team: Team, bare_git: RunsGit):
     ada = team.of("Ada")
     root = Path(ada.root)
     own = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
@@ -305,6 +305,13 @@ def test_a_merge_by_another_author_changes_nothing_of_the_person(team: Team, bar
     bare_git(root, "merge", "-q", "--ff-only", merged)
     assert People(ada).whose("", "knowledge/a.md") == ""
     assert People(ada).whose("", "knowledge/b.md") == "Mallory"
+    bare_git(root, "checkout", "-qb", "side", mine)
+    bare_git(root, "commit", "-q", "--allow-empty", "-m", "x", env=author("Mallory"))
+    bare_git(root, "checkout", "-q", "-")
+    bare_git(root, "merge", "-q", "--no-commit", "--no-ff", "side")
+    write("a.md", "Always push.", author("Mallory"))
+    assert len(bare_git(root, "rev-parse", "HEAD^@").split()) == 2
+    assert People(ada).whose("", "knowledge/a.md") == "you, changed by Mallory", "it is so in no parent"
 
 
 def test_what_takes_long_to_look_up_has_no_author_yet(team: Team):

@@ -83,7 +83,7 @@ def test_a_beginning_that_no_session_or_more_than_one_has_is_refused(gitmem):
     assert gitmem("sessions", "abc-2")[0] == 0
     assert gitmem("sessions", "abc")[::2] == (
         9,
-        "gitmem: More than one session begins with 'abc': abc-2, abc-1.\n  Give more of its id.\n",
+        "gitmem: More than one session begins with 'abc': abc-1, abc-2.\n  Give more of it.\n",
     )
     assert gitmem("sessions", "x")[0] == 9
 
