@@ -48,105 +48,75 @@ def load_config(
 
     PyYAML is imported only for a file with more than comments: the import takes a fourth of the time of a save.
     """
-    builder = _Builder()
-    general = dict(builder.tree(*own, MAX_BYTES))
+    problems: list[str] = []
+    general = dict(_tree(*own, MAX_BYTES, problems))
     here = general.pop(STORES, None)
-    for key, value in builder.values(own[0], general):
-        builder.use(key, value, USER, own[0])
+    section = here.get(store) if isinstance(here, Mapping) else None
+    layers = (
+        (USER, own[0], general),
+        (STORE, tracked[0], _tree(*tracked, MAX_TRACKED_BYTES, problems)),
+        (HERE, own[0], section if isinstance(section, Mapping) else {}),
+    )
+    config, origins, untrusted = Config(), dict[str, SettingOrigin](), list[Untrusted]()
     known: Mapping[str, object] | None = None
-    for key, value in builder.values(tracked[0], builder.tree(*tracked, MAX_TRACKED_BYTES)):
-        if not is_harmless(key, value):
-            known = agreed() if known is None else known
-            if not is_agreed(known, key, value):
-                builder.untrusted.append(Untrusted(key, value, tracked[0]))
-                continue
-        builder.use(key, value, STORE, tracked[0])
-    if isinstance(here, Mapping) and isinstance(section := here.get(store), Mapping):
-        for key, value in builder.values(own[0], section):
-            builder.use(key, value, HERE, own[0])
-    return builder.build()
+    for layer, file, tree in layers:
+        for key, value in _values(file, tree, problems):
+            if layer == STORE and not is_harmless(key, value):
+                known = agreed() if known is None else known
+                if not is_agreed(known, key, value):
+                    untrusted.append(Untrusted(key, value, file))
+                    continue
+            group, _, name = key.partition(".")
+            config = config._replace(**{group: getattr(config, group)._replace(**{name: value})})
+            origins[key] = SettingOrigin(key, layer, file)
+    rotation = config.rotation
+    if rotation.carryover_tokens >= rotation.threshold_tokens:  # each save would rotate again
+        less = rotation.threshold_tokens // 10
+        config = config._replace(rotation=rotation._replace(carryover_tokens=less))
+        if "rotation.carryover_tokens" in origins:
+            problems.append(
+                f"rotation.carryover_tokens ({rotation.carryover_tokens:,}) is not below rotation.threshold_tokens "
+                f"({rotation.threshold_tokens:,}); {less:,} are kept."
+            )
+    if len(problems) > _MAX_PROBLEMS:
+        problems[_MAX_PROBLEMS:] = [f"And {len(problems) - _MAX_PROBLEMS} more problems."]
+    # A value that changes nothing, or that the person overrides here, needs no agreement.
+    overridden = {origin.key for origin in origins.values() if origin.layer == HERE}
+    asked = (item for item in untrusted if item.value != value_of(config, item.key) and item.key not in overridden)
+    return config._replace(problems=tuple(problems), untrusted=tuple(asked), origins=tuple(origins.values()))
 
 
-class _Builder:
-    """A configuration that is being built, file by file."""
+def _tree(name: str, data: bytes | None, most: int, problems: list[str]) -> Mapping[str, object]:
+    """Return the content of a file as a mapping; {} and one more problem if it is invalid."""
+    lines = (data or b"").removeprefix(_BOM).split(b"\n")
+    if not data or (len(data) <= most and all(line.strip(b" \t\r")[:1] in {b"", b"#"} for line in lines)):
+        return {}  # nothing but comments
+    problem = f"it has more than {most} bytes"
+    if len(data) <= most:
+        from gitmem.document.yaml import load_mapping
 
-    def __init__(self) -> None:
-        self.config = Config()
-        self.problems: list[str] = []
-        self.untrusted: list[Untrusted] = []
-        self.origins: dict[str, SettingOrigin] = {}
-
-    def tree(self, name: str, data: bytes | None, most: int) -> Mapping[str, object]:
-        """Return the content of a file as a mapping; {} and a recorded problem if it is invalid."""
-        if not data:
-            return {}
         try:
-            return _mapping(data, most)
+            return load_mapping(data.decode())
         except ValueError as error:
-            self.problems.append(f"{name} cannot be read and is not used: {error}.")
-            return {}
-
-    def values(self, name: str, tree: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-        """Yield the valid settings of a file; record the others as problems."""
-        for group, values in tree.items():
-            if values is None:  # a group whose settings are all commented out
-                continue
-            if not isinstance(values, Mapping):
-                self.problems.append(f"{name}: {shown(group)} is not a group of settings and is not used.")
-                continue
-            for inner, value in values.items():
-                try:
-                    key = f"{group}.{inner}"
-                    parsed = parse_value(key, value)
-                except ValueError as error:
-                    self.problems.append(f"{name}: {error}; it is not used.")
-                else:
-                    yield key, parsed
-
-    def use(self, key: str, value: object, layer: str, file: str) -> None:
-        """Apply a value."""
-        group, _, name = key.partition(".")
-        changed = getattr(self.config, group)._replace(**{name: value})
-        self.config = self.config._replace(**{group: changed})
-        self.origins[key] = SettingOrigin(key, layer, file)
-
-    def build(self) -> Config:
-        """Return the configuration; a value that changes nothing or that the person overrides needs no agreement."""
-        untrusted = [
-            item
-            for item in self.untrusted
-            if item.value != value_of(self.config, item.key)
-            and not (item.key in self.origins and self.origins[item.key].layer == HERE)
-        ]
-        rotation = self.config.rotation
-        if rotation.carryover_tokens >= rotation.threshold_tokens:  # each save would rotate again
-            less = rotation.threshold_tokens // 10
-            if "rotation.carryover_tokens" in self.origins:
-                self.problems.append(
-                    f"rotation.carryover_tokens ({rotation.carryover_tokens:,}) is not below rotation.threshold_tokens "
-                    f"({rotation.threshold_tokens:,}); {less:,} are kept."
-                )
-            self.config = self.config._replace(rotation=rotation._replace(carryover_tokens=less))
-        problems = self.problems[:_MAX_PROBLEMS]
-        if len(self.problems) > _MAX_PROBLEMS:
-            problems.append(f"And {len(self.problems) - _MAX_PROBLEMS} more problems.")
-        origins = tuple(self.origins.values())
-        return self.config._replace(problems=tuple(problems), untrusted=tuple(untrusted), origins=origins)
+            problem = f"{error}"
+    problems.append(f"{name} cannot be read and is not used: {problem}.")
+    return {}
 
 
-def is_comments(data: bytes) -> bool:
-    """Return whether a settings file has only comments and blank lines."""
-    return all(line.strip(b" \t\r")[:1] in {b"", b"#"} for line in data.removeprefix(_BOM).split(b"\n"))
-
-
-def _mapping(data: bytes, most: int) -> Mapping[str, object]:
-    if len(data) > most:
-        raise ValueError(f"it has more than {most} bytes")
-    if is_comments(data):
-        return {}
-    from gitmem.document.yaml import load_mapping
-
-    return load_mapping(data.decode())
+def _values(name: str, tree: Mapping[str, object], problems: list[str]) -> Iterator[tuple[str, object]]:
+    """Yield the valid settings of a file; add the others to the problems."""
+    for group, values in tree.items():
+        if values is not None and not isinstance(values, Mapping):  # None: its settings are all commented out
+            problems.append(f"{name}: {shown(group)} is not a group of settings and is not used.")
+            continue
+        for inner, value in (values or {}).items():
+            try:
+                key = f"{group}.{inner}"
+                parsed = parse_value(key, value)
+            except ValueError as error:
+                problems.append(f"{name}: {error}; it is not used.")
+            else:
+                yield key, parsed
 
 
 TRUST = "trust.json"
