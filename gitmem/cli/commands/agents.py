@@ -25,9 +25,9 @@ from gitmem.hosts.install import (
 from gitmem.hosts.script import drop_script, hooked_file, plan_removal, project_top, settings_with_hooks
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
 from gitmem.platform.machine import SCRIPTS_TOO, find_program
-from gitmem.store.change_settings import made_files
 from gitmem.store.init import plan_unexclude, uninstall_driver
 from gitmem.store.locate import HOME_HOSTS, find_project, recorded_stores, user_store
+from gitmem.store.settings import made_files
 from gitmem.sync.remotes import check_hosts_untracked
 from gitmem.text.terminal import plain
 

@@ -10,14 +10,16 @@ from gitmem.cli.output import agreed, table
 from gitmem.config import Setting, Untrusted, settings, shown, value_of
 from gitmem.document.document import flow
 from gitmem.errors import RefusedError, UsageError
-from gitmem.store.change_settings import (
+from gitmem.store.settings import (
     agree,
     check_key,
+    personal_folder,
+    read_agreed,
+    read_config,
     read_value,
     set_for_all,
     set_for_store,
 )
-from gitmem.store.settings import personal_folder, read_agreed, read_config
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 

@@ -36,11 +36,10 @@ from gitmem.hosts.settings import (
     TrustEdit,
 )
 from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
-from gitmem.store.change_settings import set_for_all
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
 from gitmem.store.locate import find_store, private_folder, user_store
-from gitmem.store.settings import read_config
+from gitmem.store.settings import read_config, set_for_all
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
