@@ -15,7 +15,7 @@ from gitmem.facts.lines import normalized, with_marks
 from gitmem.history.authors import People
 from gitmem.sessions.told import PRIVATE_TITLE, SHARE, TITLE, choose_facts, own_lines, private_lines
 from gitmem.store.known_facts import never
-from gitmem.sync.attempts import failures
+from gitmem.sync import failures
 from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value

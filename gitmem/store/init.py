@@ -51,7 +51,7 @@ from gitmem.store.store import Store, write_mark
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.sync.guard import NOTHING, SIGNED, refuse_unsigned
-from gitmem.sync.remotes import DEFAULT, arrivals_of, check_extent, check_files, check_version
+from gitmem.sync.remotes import DEFAULT, check_arrivals, check_extent
 from gitmem.values import Value
 
 ATTRIBUTE = b"*.md merge=gitmem"  # the line of .gitattributes for the driver
@@ -239,9 +239,7 @@ def _checked_remote_memory(common_dir: str, context: Context) -> str | None:
     check_extent(repository, DEFAULT, commit, {root})
     if read_config(context.environ, context.home, None).remote.trust == SIGNED:
         refuse_unsigned(Signatures(repository.layout, context.environ), (f"{DEFAULT} has", NOTHING), commit, {root})
-    changes = arrivals_of(repository, root, commit)
-    check_version(repository, DEFAULT, changes)
-    check_files(repository, DEFAULT, changes)
+    check_arrivals(repository, DEFAULT, root, commit)
     return commit
 
 

@@ -43,11 +43,10 @@ from gitmem.store.settings import personal_folder
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import take_apart, tips
-from gitmem.sync import remotes
-from gitmem.sync.attempts import SyncRecord, write_record
+from gitmem.sync import SyncRecord, remotes, write_record
 from gitmem.sync.guard import Accept, check_extent, check_incoming, check_signed, signed
-from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget
-from gitmem.sync.rounds import Options, Synced, fetch_memory, no_memory, note_synced, sync
+from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget, no_memory, note_synced
+from gitmem.sync.rounds import Options, Synced, fetch_memory, sync
 from gitmem.sync.sync import sync_transcripts
 from gitmem.text.terminal import mask_urls
 

@@ -35,7 +35,7 @@ from gitmem.store.merge_commits import merge_bases
 from gitmem.store.recovery import new_pending_ref
 from gitmem.store.store import Store
 from gitmem.sync import remotes
-from gitmem.sync.remotes import FETCHED, REFS, arrivals_of, check_files, check_version, reserved_folders
+from gitmem.sync.remotes import FETCHED, REFS, check_arrivals, reserved_folders
 
 _SHARE, _SHARE_OF_FOLDER = 1 / 3, 1 / 2  # of the text; a greater loss is much
 _FEW_LINES = 2  # lines that may always go
@@ -303,12 +303,10 @@ def check_incoming(
         RefusedError: a file is unsafe or too large, or the branch is no memory or unrelated to this one.
 
     """
-    changes = arrivals_of(store.repository, local, theirs)
-    check_version(store.repository, remote.called, changes)
+    reserved = reserved_folders(store.root, store.context.home)
+    check_arrivals(store.repository, remote.called, local, theirs, reserved=reserved)
     if not shared:
         _check_unknown(store, remote, theirs, accept)
-    reserved = reserved_folders(store.root, store.context.home)
-    check_files(store.repository, remote.called, changes, reserved=reserved)
 
 
 def check_project(store: Store, remote: Remote, local: str, theirs: str | None, accept: Collection[Accept]) -> None:

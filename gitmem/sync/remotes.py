@@ -8,59 +8,27 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
-from gitmem.document.ids import CONFIG, FORMAT, MEMORY, PURGED, TEMPORARY, fold, is_git_folder
+from gitmem.document.ids import CONFIG, FORMAT, MEMORY, TEMPORARY, fold, is_git_folder
 from gitmem.errors import NotFoundError, RefusedError, StoreFormatError, UsageError
 from gitmem.git.log import count_commits
 from gitmem.git.objects import PathChange, most_files
 from gitmem.git.process import Git
 from gitmem.git.remote import Remote, check_url, is_ssh
-from gitmem.git.repository import MEMORY_BRANCH, Repository, find_layout, move_ref, read_refs, run_past_lock
+from gitmem.git.repository import MEMORY_BRANCH, Repository, find_layout, move_ref, move_refs, read_refs, run_past_lock
 from gitmem.platform.machine import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES, read_text
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.settings import MAX_BYTES
 from gitmem.store.store import FORMAT_VERSION, REMOTES_FILE, Store, format_version
-from gitmem.sync.attempts import SyncRecord, left_file, read_records
+from gitmem.sync import SyncRecord, left_file, read_records
+from gitmem.values import Value
 
-
-class Arrival(NamedTuple):
-    """A kind of file: the pattern of its path, its size limit in bytes, and the most that it can do."""
-
-    pattern: str
-    most: int
-    can: str
-
-
-# The first matching row applies; `*` matches `/` as well.
-ARRIVALS = (
-    Arrival(FORMAT, MAX_BYTES, "stop the sync: by a higher version"),
-    Arrival(
-        CONFIG, MAX_BYTES, "set what has a `tracked` range in `gitmem.config`, within it; all else waits for a yes"
-    ),
-    Arrival("*.gitattributes", MAX_BYTES, "nothing, in any folder: gitmem reads and writes bytes as they are"),
-    Arrival("*.gitignore", MAX_BYTES, "keep files a person makes from being committed; none of gitmem's"),
-    Arrival(
-        f"{PURGED}/*.json",
-        MAX_FILE_BYTES,
-        "from a machine that the person listed, take texts out of bodies, within bounds; all else waits for a yes",
-    ),
-    Arrival(MEMORY, MAX_FILE_BYTES, "be told to a session, as data, within its budget; become an archive"),
-    Arrival("*.md", MAX_FILE_BYTES, "be found, merged, summed up, and told to a session as data"),
-    Arrival("*", MAX_FILE_BYTES, "be kept, merged and found; it is never run, imported, or read as settings"),
-)
-
-
-def arrival(path: str) -> Arrival:
-    """Return the row of the table for a path of a remote's tree."""
-    return next(row for row in ARRIVALS if fnmatchcase(path, row.pattern))
-
-
+# Files that are read as more than text, and hold at most `MAX_BYTES`; `*` matches `/` as well.
+SMALL = (FORMAT, CONFIG, "*.gitattributes", "*.gitignore")
 MOST_BYTES = 1 << 30  # of all files that come at once
 _FILE_MODES = {"100644", "100755"}
 
@@ -86,16 +54,17 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
     )
 
 
-def arrivals_of(repository: Repository, local: str, theirs: str) -> list[PathChange]:
-    """Return the files that `theirs` adds or changes compared with `local`."""
-    return [change for change in repository.changes(local, theirs) if change.new is not None]
+def check_arrivals(repository: Repository, source: str, old: str, new: str, *, reserved: Collection[str] = ()) -> None:
+    """Refuse what commit `new` adds or changes compared with `old` where it must not enter a store.
 
+    `reserved` are top folders that belong to this machine.
 
-def check_version(repository: Repository, source: str, changes: Iterable[PathChange]) -> None:
-    """Refuse a memory of another format version.
+    Raises:
+        StoreFormatError: the format version is not the one this gitmem knows.
+        RefusedError: a path is unsafe or collides with another, or a file is a link, a submodule or too large.
 
-    Raises StoreFormatError if the version is not the one this gitmem knows.
     """
+    changes = [change for change in repository.changes(old, new) if change.new is not None]
     document = next((change.new for change in changes if change.path == FORMAT), None)
     version = format_version(repository.blob(document)) if document else None
     if version not in {None, FORMAT_VERSION}:
@@ -103,15 +72,6 @@ def check_version(repository: Repository, source: str, changes: Iterable[PathCha
             f"The memory at {source} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
             f"Nothing was touched. Upgrade gitmem: {install_command()}",
         )
-
-
-def check_files(
-    repository: Repository, source: str, changes: Collection[PathChange], *, reserved: Collection[str] = ()
-) -> None:
-    """Refuse files that must not enter a store; `reserved` are top folders that belong to this machine.
-
-    Raises RefusedError if a path is unsafe or collides with another, or a file is a link, a submodule or too large.
-    """
     names: dict[str, str] = {}
     for change in changes:
         complaint = _complaint(change, reserved)
@@ -130,7 +90,7 @@ def check_files(
             "Remove the large files from the memory on the machine that made them, then sync there.",
         )
     for change, size in zip(changes, sizes, strict=True):
-        if size > arrival(change.path).most:
+        if size > (MAX_BYTES if any(fnmatchcase(change.path, one) for one in SMALL) else MAX_FILE_BYTES):
             raise RefusedError(
                 f"{source} has {change.path!a} with {size:,} bytes, more than gitmem allows for it. "
                 "Nothing was merged.",
@@ -299,6 +259,26 @@ def forget(store: Store, name: str) -> None:
         move_ref(git, ref, None, oid)
 
 
+def no_memory(remote: Remote) -> NotFoundError:
+    """Return the error for a remote, or a file, without a memory."""
+    remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' make one."
+    remedy = "'gitmem backup FILE' makes one that does." if remote.backup else remedy
+    return NotFoundError(f"{remote.shown} holds no memory.", remedy)
+
+
+def note_synced(store: Store, remote: Remote, commit: str) -> None:
+    """Record the commit of a remote in refs, so that the next sync detects a rewrite."""
+    move_refs(store.repository.git, notes_of(store, remote, commit), "gitmem sync")
+
+
+def notes_of(store: Store, remote: Remote, commit: str) -> dict[str, tuple[str | None, str | None]]:
+    """Return the updates of refs by which `note_synced` records a commit."""
+    refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
+    if store.own_repository:  # for the user's own git
+        refs.append(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
+    return {ref: (known, commit) for ref in refs if (known := store.repository.tip(ref)) != commit}
+
+
 def _configured(store: Store) -> list[tuple[str, str, str]]:
     """Return name, URL and push URL (or "") of each remote, as configured."""
     file = _file(store)
@@ -342,8 +322,7 @@ def _branch(store: Store) -> str:
     return store.repository.branch().removeprefix("refs/heads/")
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteState:
+class RemoteState(Value):
     """A remote, the numbers of commits to push to it and to merge from it, and the record of its last sync.
 
     The numbers are None if it was never synced, `behind` also if it was not asked for. `automatic`: it was added on

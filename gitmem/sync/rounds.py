@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from gitmem.errors import BusyError, GitmemError, NotFoundError, ProtectedError, RefusedError
+from gitmem.errors import BusyError, GitmemError, ProtectedError, RefusedError
 from gitmem.git.log import Fork, commits, count_commits, fork
 from gitmem.git.remote import INBOX, Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH, move_refs
@@ -29,7 +29,7 @@ from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
 from gitmem.store.recovery import new_pending_ref
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.sync.attempts import left_file
+from gitmem.sync import left_file
 from gitmem.sync.guard import (
     Accept,
     check_extent,
@@ -42,7 +42,7 @@ from gitmem.sync.guard import (
     note_losses,
     signed,
 )
-from gitmem.sync.remotes import FETCHED, REFS
+from gitmem.sync.remotes import FETCHED, REFS, no_memory, note_synced, notes_of
 
 T = TypeVar("T")
 
@@ -166,25 +166,6 @@ def fetch_memory(
     return fetched
 
 
-def no_memory(remote: Remote) -> NotFoundError:
-    """Return the error for a remote, or a file, without a memory."""
-    remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' make one."
-    remedy = "'gitmem backup FILE' makes one that does." if remote.backup else remedy
-    return NotFoundError(f"{remote.shown} holds no memory.", remedy)
-
-
-def note_synced(store: Store, remote: Remote, commit: str) -> None:
-    """Record the commit of a remote in refs, so that the next sync detects a rewrite."""
-    move_refs(store.repository.git, _notes(store, remote, commit), "gitmem sync")
-
-
-def _notes(store: Store, remote: Remote, commit: str) -> dict[str, tuple[str | None, str | None]]:
-    refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
-    if store.own_repository:  # for the user's own git
-        refs.append(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
-    return {ref: (known, commit) for ref in refs if (known := store.repository.tip(ref)) != commit}
-
-
 class _Sync:
     """One sync, in one or more rounds."""
 
@@ -264,7 +245,7 @@ class _Sync:
             self._inbox = None  # who may only read leaves the inbox alone
             return None
         self._options.progress(SyncStep.FILES)
-        adopted = self._adopt(local, target, {} if refused else _notes(self._store, self._remote, target))
+        adopted = self._adopt(local, target, {} if refused else notes_of(self._store, self._remote, target))
         self._note_push(refused, held, target)
         if not refused:
             self._empty(taken)

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from gitmem.errors import BusyError, GitmemError, RefusedError, UnreachableError
+from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.lock import open_lock
 from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
@@ -23,7 +23,7 @@ from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.store.maintenance import REF, other_files
 from gitmem.store.store import Store
 from gitmem.store.transcripts import add_all, joined, take_apart, tips
-from gitmem.sync.attempts import SyncRecord, read_records, write_record
+from gitmem.sync import SyncRecord, read_records, write_record
 from gitmem.sync.guard import check_extent, check_losses, check_signed, signed
 from gitmem.sync.remotes import FETCHED, added_remotes
 from gitmem.sync.rounds import Options, Synced, in_rounds, sync
@@ -46,8 +46,7 @@ def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool) -
             clean_transcripts(store, remote, connection)
     except GitmemError as error:
         last = before.synced if before else None
-        record = SyncRecord(now, last, error.message, isinstance(error, UnreachableError))
-        write_record(store.private, remote.name, record)
+        write_record(store.private, remote.name, SyncRecord(now, last, error.message))
         raise
     write_record(store.private, remote.name, SyncRecord(now, now))
     return done

@@ -28,7 +28,7 @@ from gitmem.sessions.read import glance, with_last_answers
 from gitmem.sessions.start import Shown, start_parts, start_text
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
-from gitmem.sync.attempts import failures
+from gitmem.sync import failures
 from gitmem.sync.remotes import states
 from gitmem.text.sentences import count
 from gitmem.text.stems import estimate_tokens

@@ -19,7 +19,7 @@ from gitmem.store.init import add_scope, init_store
 from gitmem.store.locate import find_project, find_store
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import READ_ONLY, Store
-from gitmem.sync.attempts import write_record
+from gitmem.sync import write_record
 from gitmem.sync.clone import check_opened, clone_store, restore_into
 from gitmem.sync.remotes import (
     DEFAULT,

@@ -7,7 +7,7 @@ import pytest
 
 from gitmem.cli import app as cli_app
 from gitmem.store.store import Store
-from gitmem.sync.attempts import SyncRecord, failures, is_due, read_records, write_record
+from gitmem.sync import SyncRecord, failures, is_due, read_records, write_record
 from gitmem.sync.remotes import add_remote
 from tests.own_settings import own_settings
 from tests.started import session_start
