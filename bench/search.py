@@ -202,7 +202,7 @@ def measure(size: int, docs: list[str], questions: list[str]) -> bool:
         if rg is None:
             print("  rg: skipped, there is none on this machine")
         else:
-            scanner, bindings = RgScanner(rg, environ), make_scanner(store)
+            scanner, bindings = RgScanner(rg, environ), make_scanner(store.context, store.private)
             runs[BESIDE] = lambda question: answer(store, question, scanner=scanner)
             paths = list_paths(store.root)
             literals = {question: literals_of(parse_query(question).terms) for question in questions}

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice, takewhile, zip_longest
 from math import log
 
+from gitmem.search.files import Line
 from gitmem.search.hits import day_of
-from gitmem.search.query import fold
+from gitmem.search.query import Term, fold
 from gitmem.search.rank import find_terms, needles_of
 from gitmem.search.units import Excerpts
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from gitmem.search.files import Line
-    from gitmem.search.query import Term
-
-    Lines = dict[str, list[Line]]
-
+Lines = dict[str, list[Line]]
 
 BUDGET = 2_000  # matching lines of one scan
 _NEIGHBOURS = 3  # lines apart that count as one place when files are chosen

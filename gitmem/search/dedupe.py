@@ -6,21 +6,17 @@ Memories of different sessions are on one subject if they share much beside the 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gitmem.document.ids import short_session
+from gitmem.facts.lines import Marks
 from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
 from gitmem.search.hits import facts_of
 from gitmem.search.query import fold
+from gitmem.search.rank import Ranked
 from gitmem.search.units import FRAME, bare_text
 from gitmem.text.stems import stop_words
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gitmem.facts.lines import Marks
-    from gitmem.search.rank import Ranked
 
 
 def once(ranked: Sequence[Ranked]) -> list[Ranked]:

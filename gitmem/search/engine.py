@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from gitmem.document.ids import do_all_meet, do_meet, scopes_in
+from gitmem.facts.lines import Marks
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
 from gitmem.search import sources
 from gitmem.search.dedupe import MOST, in_order_of_news, once, without_views
-from gitmem.search.files import LAYERS
-from gitmem.search.filters import allowed_text, excluded, literals_for, read_filters
-from gitmem.search.hits import facts_of, make_hit
-from gitmem.search.query import parse_query
-from gitmem.search.rank import K1, NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights, worths
-from gitmem.search.units import HEADING, is_told_again
+from gitmem.search.files import LAYERS, Scanner
+from gitmem.search.filters import Filters, allowed_text, excluded, literals_for, read_filters
+from gitmem.search.hits import Hit, facts_of, make_hit
+from gitmem.search.query import Query, Term, parse_query
+from gitmem.search.rank import K1, NOTHING, Corpus, Found, Ranked, find_terms, needles_of, score_file, weights, worths
+from gitmem.search.sources import Pool
+from gitmem.search.units import HEADING, Units, is_told_again
 from gitmem.store.known_facts import marks_for
+from gitmem.store.store import Store
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from gitmem.facts.lines import Marks
-    from gitmem.search.files import Scanner
-    from gitmem.search.filters import Filters
-    from gitmem.search.hits import Hit
-    from gitmem.search.query import Query, Term
-    from gitmem.search.rank import Found
-    from gitmem.search.sources import Pool
-    from gitmem.search.units import Units
-    from gitmem.store.store import Store
     from gitmem.vectors.near import Embedding
 
 

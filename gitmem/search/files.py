@@ -16,30 +16,15 @@ import itertools
 import os
 import re
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.document.ids import ARCHIVE, FORMAT, MEMORY, README, SUMMARIES
 from gitmem.errors import RefusedError
-from gitmem.platform.machine import find_program
+from gitmem.platform.machine import Context, find_program
 from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_json, read_open, write_json
 from gitmem.platform.spawn import Child, ExpiredError
 from gitmem.search.query import fold
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Protocol
-
-    from gitmem.platform.machine import Context
-    from gitmem.store.store import Store
-
-    class Scanner(Protocol):
-        """Finds the lines of files that hold one of several literals."""
-
-        def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
-            """Return the matching lines of each path; `literals` are in lower case."""
-            ...
-
 
 SUFFIXES = (".md", ".markdown", ".txt")
 # The layers in the order of docs/spec.md R9.
@@ -338,14 +323,17 @@ def _is_text(root: str, path: str) -> bool:
         return False
 
 
-def make_scanner(store: Store, *, large: bool = False) -> Scanner:
-    """Return the best scanner of this machine.
+Scanner = PythonScanner | RgScanner | BindingsScanner
+
+
+def make_scanner(context: Context, private: str, *, large: bool = False) -> Scanner:
+    """Return the best scanner of this machine; `private` is the store's folder for caches.
 
     The bindings need no process and use one core; `rg` uses all cores and takes half as long in a `large` store.
     """
     search = find_bindings()
-    rg = make_rg(store.context) if large or not search else None
-    return rg or (BindingsScanner(search, store.private) if search else PythonScanner())
+    rg = make_rg(context) if large or not search else None
+    return rg or (BindingsScanner(search, private) if search else PythonScanner())
 
 
 def make_rg(context: Context) -> RgScanner | None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from gitmem.errors import ExitCode, GitmemError, NotFoundError
 from gitmem.history.authors import People
+from gitmem.search.hits import Facts
+from gitmem.search.query import Query
 from gitmem.search.rank import find_terms, needles_of
+from gitmem.search.units import Unit, Units
+from gitmem.store.store import Store
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from gitmem.search.hits import Facts
-    from gitmem.search.query import Query
-    from gitmem.search.units import Unit, Units
-    from gitmem.store.store import Store
-
 
 _ME = "me"
 _SECONDS = "%Y-%m-%d %H:%M:%S"

@@ -9,22 +9,15 @@ from functools import cache
 
 from gitmem.document.ids import is_fact_id, is_git_folder, scopes_in, session_tag, short_session
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.facts.lines import with_marks
+from gitmem.facts.lines import Marks, with_marks
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import named
 from gitmem.search.files import is_searched
-from gitmem.search.rank import Worth
-from gitmem.search.units import ENTRY, Units, first_line
+from gitmem.search.rank import Ranked, Worth
+from gitmem.search.units import ENTRY, Unit, Units, first_line
+from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from gitmem.facts.lines import Marks
-    from gitmem.search.rank import Ranked
-    from gitmem.search.units import Unit
-    from gitmem.store.store import Store
-
 
 LENGTH = 200  # characters of a snippet (docs/spec.md J4), with ellipses
 ELLIPSIS = "…"

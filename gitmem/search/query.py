@@ -12,15 +12,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from gitmem.text.stems import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words, synonyms
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 WORD, HANGUL, HAN, UNSPACED, MARKED = "word", "hangul", "han", "unspaced", "marked"
 # First and last code points, in order. HAN is Chinese and Japanese; UNSPACED scripts have no blanks between words;

@@ -11,19 +11,13 @@ although it has its words, and one near to it is good without them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from math import log
 
-from gitmem.search.query import INSIDE, WHOLE, Needle
+from gitmem.search.query import INSIDE, WHOLE, Needle, Query, Term
+from gitmem.search.units import Units
 from gitmem.text.stems import stem
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from gitmem.search.query import Query, Term
-    from gitmem.search.units import Units
-
 
 K1 = 0.9
 B = 0.4

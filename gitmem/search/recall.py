@@ -8,32 +8,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, id_in, is_id, short_session, summary_path
 from gitmem.errors import NotFoundError
 from gitmem.facts.validity import in_force
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.files import LINKED, list_paths, stat_file
-from gitmem.search.hits import BEFORE, Passage, read_passage
+from gitmem.search.hits import BEFORE, Hit, Passage, read_passage
 from gitmem.search.sources import load, work_tree
-from gitmem.search.units import FIELD, FRAME, HEADING, bare_text, first_line
+from gitmem.search.units import FIELD, FRAME, HEADING, Units, bare_text, first_line
 from gitmem.sessions.exchange import without_labels
 from gitmem.store.known_facts import known_facts
 from gitmem.store.locate import has_home_stores
-from gitmem.store.store import own_store
+from gitmem.store.store import Store, own_store
 from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.text.stems import keywords as words_of
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gitmem.search.hits import Hit
-    from gitmem.search.units import Units
-    from gitmem.store.store import Store
-
 
 OWN_FOLDER = "~/.gitmem/"  # before the paths of these hits
 PRIVATE_FOLDER = "private:"  # before those of the private store: `gitmem --private get PATH` reads them

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 
 from gitmem.history.past_days import (
     FOLDER,
+    KeptDay,
     kept_days,
     matching_lines,
     matching_paths,
@@ -18,22 +20,24 @@ from gitmem.history.past_days import (
     week_name,
 )
 from gitmem.search.choose import BUDGET, Rarity, add_lines, choose_files, mixed
-from gitmem.search.files import LINKED, is_searched, list_paths, make_rg, make_scanner, read_file, stat_file
-from gitmem.search.query import fold
+from gitmem.search.files import (
+    LINKED,
+    FileVersion,
+    Line,
+    Scanner,
+    is_searched,
+    list_paths,
+    make_rg,
+    make_scanner,
+    read_file,
+    stat_file,
+)
+from gitmem.search.query import Term, fold
 from gitmem.search.texts import FOLDER as TEXTS
 from gitmem.search.texts import keep_texts, open_texts
 from gitmem.search.units import Excerpts, Units
+from gitmem.store.store import Store
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from gitmem.history.past_days import KeptDay
-    from gitmem.search.files import FileVersion, Line, Scanner
-    from gitmem.search.query import Term
-    from gitmem.store.store import Store
-
 
 MOST_FILES = 60  # read and ranked
 HURRIED_FILES = 30  # for a prompt, which waits
@@ -92,7 +96,7 @@ def work_tree(
     large = size > MANY_BYTES
     if hurried and large:
         _want_texts(store)
-    scan = partial(documents.scan, scanner or make_scanner(store, large=large), allow=allow)
+    scan = partial(documents.scan, scanner or make_scanner(store.context, store.private, large=large), allow=allow)
     rarity = Rarity(*documents.sample(size), terms, literals) if large and terms and len(literals) > 1 else None
     lines, scanned = rarity.scan(scan, len(documents.keys) if fits else most) if rarity else (scan(literals), literals)
     return _chosen(documents, size, lines, terms, rarity.unscanned(scanned) if rarity else {}, most=most, fits=fits)

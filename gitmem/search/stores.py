@@ -7,34 +7,26 @@ query are not in files enough.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gitmem.document.ids import FORMAT
 from gitmem.errors import GitmemError, UsageError
 from gitmem.history.authors import People
+from gitmem.platform.machine import Context
 from gitmem.search.choose import BUDGET, Rarity, choose_files
 from gitmem.search.dedupe import once, without_views
 from gitmem.search.engine import LIMIT, fits, literals_of, marked, rank, with_authors
-from gitmem.search.files import PythonScanner, is_searched, list_paths, make_rg, read_file
+from gitmem.search.files import Line, PythonScanner, is_searched, list_paths, make_rg, read_file
 from gitmem.search.filters import read_filters
-from gitmem.search.hits import make_hit
-from gitmem.search.query import fold, parse_query
-from gitmem.search.rank import worths
+from gitmem.search.hits import Hit, make_hit
+from gitmem.search.query import Query, fold, parse_query
+from gitmem.search.rank import Ranked, worths
 from gitmem.search.sources import Pool
 from gitmem.search.units import Units
 from gitmem.store.known_facts import marks_for
 from gitmem.store.locate import STORE_FOLDER, is_store, known_stores
 from gitmem.store.store import Store
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from gitmem.platform.machine import Context
-    from gitmem.search.files import Line
-    from gitmem.search.hits import Hit
-    from gitmem.search.query import Query
-    from gitmem.search.rank import Ranked
 
 ALL = "all"  # all stores that were made, cloned or accepted here
 MOST_FILES = 60  # read and ranked

@@ -13,18 +13,12 @@ import json
 import mmap
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gitmem.errors import GitmemError
-from gitmem.search.files import LINKED, LONGEST_LINE, Line, PythonScanner, is_searched
+from gitmem.search.files import LINKED, LONGEST_LINE, Line, PythonScanner, RgScanner, is_searched
 from gitmem.search.query import fold
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from gitmem.search.files import RgScanner
-    from gitmem.store.store import Store
-
+from gitmem.store.store import Store
 
 FOLDER = "texts"
 _MARK = b"\x1e"  # begins the line with a key

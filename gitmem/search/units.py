@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, cached_property
 from itertools import accumulate
 
@@ -19,12 +20,7 @@ from gitmem.search.query import fold
 from gitmem.sessions.exchange import Fields, split_fields
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    Span = tuple[int, int, str]
-
+Span = tuple[int, int, str]
 
 _HEAD = r"(?m)^- \[[^]\n]{1,40}\] \*\*(?P<label>[^*\n]{1,60})\*\*(?: #[\w/-]+)*: ?"
 _SILENT = frozenset({"Exchange", "Note"})

@@ -6,28 +6,23 @@ The query is embedded in a thread while the files are scanned; after a second th
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from heapq import nlargest
 
 from gitmem.errors import GitmemError
 from gitmem.llm.protocol import make_embedder
 from gitmem.search import sources
-from gitmem.search.files import TRANSCRIPTS, list_files
-from gitmem.search.filters import excluded
+from gitmem.search.files import TRANSCRIPTS, FileVersion, list_files
+from gitmem.search.filters import Filters, excluded
+from gitmem.search.query import Query
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
 from gitmem.search.units import ENTRY, HEADING, Units
-from gitmem.vectors.cache import Cache, is_comparable, is_news, safe_text
+from gitmem.store.store import Store
+from gitmem.vectors.cache import Cache, ChunkedFile, is_comparable, is_news, safe_text
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from gitmem.llm.protocol import Vector
-    from gitmem.search.files import FileVersion
-    from gitmem.search.filters import Filters
-    from gitmem.search.query import Query
-    from gitmem.store.store import Store
-    from gitmem.vectors.cache import ChunkedFile
-
 
 # Of a unit that no word matches: above the nearest hits of questions about other stores (docs/search.md, "Weak hits").
 LEAST_NEAR = 0.45
