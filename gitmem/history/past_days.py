@@ -216,10 +216,9 @@ class FoundLine(Value):
 
 
 class RemovedLine(Value):
-    """A line that a commit removed: the parent that still has it, the time of the commit, and the line's place."""
+    """A line that a commit removed: the parent that still has it, and the line's place."""
 
     commit: str
-    date: str
     path: str
     number: int
     text: str
@@ -265,13 +264,12 @@ def removed_lines(store: Store, texts: Sequence[str]) -> Iterator[RemovedLine]:
     )
     fields = output.split(b"\0")[1:]
     for ids, rest in zip(fields[::2], fields[1::2], strict=False):
-        date, _, patch = rest.partition(b"\n")
         parents = ids.decode().split()[1:]
         if parents:
-            yield from _removed_by(parents[0], date.decode()[:19], patch)
+            yield from _removed_by(parents[0], rest.partition(b"\n")[2])
 
 
-def _removed_by(parent: str, date: str, patch: bytes) -> Iterator[RemovedLine]:
+def _removed_by(parent: str, patch: bytes) -> Iterator[RemovedLine]:
     path, number = "", 0
     for line in patch.split(b"\n"):
         if line.startswith(b"--- ") and not number:
@@ -281,5 +279,5 @@ def _removed_by(parent: str, date: str, patch: bytes) -> Iterator[RemovedLine]:
         elif line.startswith(b"@@") and (hunk := re.match(_HUNK, line)):
             number = int(hunk[1])
         elif line.startswith(b"-") and number:
-            yield RemovedLine(parent, date, path, number, line[1:].decode("utf-8", "replace").rstrip("\r"))
+            yield RemovedLine(parent, path, number, line[1:].decode("utf-8", "replace").rstrip("\r"))
             number += 1

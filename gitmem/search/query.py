@@ -125,7 +125,6 @@ class Term(Value):
 class Query(Value):
     """A parsed query. The values of filters are as the user wrote them; `words` is the text without filters."""
 
-    text: str
     terms: tuple[Term, ...]
     phrases: tuple[str, ...] = ()
     without: tuple[Term, ...] = ()
@@ -183,7 +182,6 @@ def parse_query(text: str) -> Query:
             words.append(piece["word"])
     words += [word for phrase in phrases for word in phrase.split()]
     return Query(
-        text=clean,
         terms=_terms(words) or _terms(words, keep_stop=True) or _literal_terms(words),
         phrases=tuple(filter(None, phrases)),
         without=_terms(without, keep_stop=True),

@@ -295,7 +295,7 @@ def _message(line: str) -> str:
 def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Search the lines that commits removed and that no file has any more."""
     present = _present(store)
-    lines: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
+    lines: dict[tuple[str, str], list[tuple[int, str]]] = {}
     seen: set[str] = set()
     for line in removed_lines(store, literals):
         bare, low = line.text.strip(), fold(line.text)
@@ -303,8 +303,8 @@ def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) ->
             continue
         if any(literal in low for literal in literals):
             seen.add(bare)
-            lines.setdefault((line.path, line.commit, line.date), []).append((line.number, line.text))
-    return Pool([Excerpts(path, found, commit, date) for (path, commit, date), found in lines.items()])
+            lines.setdefault((line.path, line.commit), []).append((line.number, line.text))
+    return Pool([Excerpts(path, found, commit) for (path, commit), found in lines.items()])
 
 
 def _present(store: Store) -> set[str]:

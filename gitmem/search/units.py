@@ -172,13 +172,14 @@ class Parts(Value):
 
 def _paragraphs(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     while end - begin > PART + _LEAST:
-        cut = _cut(text, begin + _LEAST, begin + PART)
+        cut = best_cut(text, begin + _LEAST, begin + PART)
         yield begin, cut
         begin = cut
     yield begin, end
 
 
-def _cut(text: str, least: int, most: int) -> int:
+def best_cut(text: str, least: int, most: int) -> int:
+    """Return the best place to cut between two places: behind a paragraph, a line, a sentence or a word."""
     for mark in _BREAKS:
         place = text.rfind(mark, least, most)
         if place >= 0:
@@ -221,7 +222,7 @@ class Units:
         self.path = path
         self.layer = layer_of(path)
         self.size = len(data)
-        self.commit, self.gone = commit, ""  # see `Excerpts`
+        self.commit = commit
         self.text = data.decode("utf-8", "replace")
         self.low = _fold(data, self.text)
 
@@ -419,14 +420,13 @@ class Units:
 class Excerpts(Units):
     """Lines of a transcript or of an old version of a file, each a unit.
 
-    Of an old version, `commit` is one that has it, and `gone` the date of the commit that removed the lines.
+    Of an old version, `commit` is one that has it.
     """
 
-    def __init__(self, path: str, lines: Sequence[tuple[int, str]], commit: str = "", gone: str = "") -> None:
+    def __init__(self, path: str, lines: Sequence[tuple[int, str]], commit: str = "") -> None:
         self.path = path
         self.layer = layer_of(path) if commit else TRANSCRIPTS
         self.commit = commit
-        self.gone = gone
         texts = [" ".join(text.split("\n")) for _, text in lines]
         self.text = "\n".join(texts)
         self.size = len(self.text)

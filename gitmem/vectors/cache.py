@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import BusyError, GitmemError
 from gitmem.llm.protocol import ProviderError, choose, make_embedder
 from gitmem.search.files import FileVersion, list_files, read_file
-from gitmem.search.units import ENTRY, FIELD, HEADING, Unit, Units, first_line
+from gitmem.search.units import ENTRY, HEADING, Units, best_cut, first_line
 from gitmem.store.store import Store
 from gitmem.values import Value
 
@@ -31,71 +31,41 @@ if TYPE_CHECKING:
 KEY_BYTES = 16
 BYTES = 1_600  # 400 tokens (gitmem.text.stems), which is less than the 512 most models read
 _LEAST = 0.5  # of a full chunk, before the first cut
-_WORD = r"\w"
 
 
-class Chunk(Value):
-    """A part of a file: the index of its unit, its first and last line (from 1), and the text to embed."""
-
-    index: int
-    start: int
-    end: int
-    text: str
-
-    def key(self) -> bytes:
-        """Return the hash of the text, of 16 bytes (docs/spec.md J13)."""
-        return hashlib.blake2b(self.text.encode("utf-8", "replace"), digest_size=KEY_BYTES).digest()
-
-
-def chunks(units: Units) -> list[Chunk]:
-    """Return the chunks of a file in order."""
-    found: list[Chunk] = []
-    line, counted = 1, 0
+def chunks(units: Units) -> Iterator[tuple[int, str]]:
+    """Yield the chunks of a file in order: the index of the unit that each is of, and the text to embed."""
     pending = -1  # the start of a heading that goes into the next chunk
     for index in range(len(units)):
         unit = units.unit(index)
-        if unit.kind == HEADING and index + 1 < len(units):
-            pending = unit.start if pending < 0 else pending
-            continue
         start = unit.start if pending < 0 else pending
-        pending = -1
-        for begin, end, text in _parts(units, unit, start):
-            line += units.text.count("\n", counted, begin)
-            counted = begin
-            if re.search(_WORD, text):
-                last = line + units.text[begin:end].rstrip().count("\n")
-                found.append(Chunk(index, line, last, text))
-    return found
+        pending = start if unit.kind == HEADING and index + 1 < len(units) else -1
+        if pending >= 0:
+            continue
+        line = first_line().match(units.text, unit.start, unit.end) if unit.kind == ENTRY else None
+        if line:
+            start = line.start("text") if line["text"] else line.end()
+        title = f"{unit.heading}\n" if unit.heading and not line else ""
+        for part in _split(units.text, start, unit.end):
+            text = part.replace(f" ^{line['id']}", "", 1).strip() if line else part
+            if re.search(r"\w", title + text):
+                yield index, text if text.startswith("#") else title + text
 
 
-def _parts(units: Units, unit: Unit, start: int) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and text of each part of a unit."""
-    text, end = units.text, unit.end
-    if unit.kind == ENTRY and (line := first_line().match(text, unit.start, end)):
-        body = line.start("text") if line["text"] else line.end()
-        for number, (first, last) in enumerate(_split(text, body, end)):
-            yield (first if number else start), last, text[first:last].replace(f" ^{line['id']}", "", 1).strip()
-        return
-    title = unit.heading if unit.kind != FIELD else ""
-    for first, last in _split(text, start, end):
-        part = text[first:last].strip()
-        yield first, last, f"{title}\n{part}" if title and not part.startswith("#") else part
-
-
-def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a text, each of at most about a full chunk, cut at lines or words."""
+def _split(text: str, start: int, end: int) -> Iterator[str]:
+    """Yield the parts of a text, each of at most about a full chunk, cut at paragraphs, lines, sentences or words."""
     size = len(text[start:end].encode("utf-8", "replace"))
     most = max(BYTES * (end - start) // size, 1) if size else 1
     while end - start > most:
-        least, cut = start + int(most * _LEAST), start + most
-        # The best place: after a blank line, a line, a sentence or a word.
-        ends = (
-            text.rfind(mark, least, cut) + len(mark) for mark in ("\n\n", "\n", ". ", " ") if mark in text[least:cut]
-        )
-        cut = next(ends, cut)
-        yield start, cut
+        cut = best_cut(text, start + int(most * _LEAST), start + most)
+        yield text[start:cut].strip()
         start = cut
-    yield start, end
+    yield text[start:end].strip()
+
+
+def key_of(text: str) -> bytes:
+    """Return the hash of the text of a chunk, of 16 bytes (docs/spec.md J13)."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=KEY_BYTES).digest()
 
 
 FOLDER = "vectors"
@@ -413,8 +383,8 @@ def _chunked(store: Store, cache: Cache) -> list[ChunkedFile]:
     for file in sorted(list_files(store.root), key=lambda file: -file.modified):
         old = before.get(file.path)
         if old is None or old.file != file:
-            cut = chunks(Units(file.path, read_file(store.root, file.path)))
-            old = ChunkedFile(file, [chunk.index for chunk in cut], [chunk.key() for chunk in cut])
+            cut = [*chunks(Units(file.path, read_file(store.root, file.path)))]
+            old = ChunkedFile(file, [index for index, _ in cut], [key_of(text) for _, text in cut])
         found.append(old)
     return found
 
@@ -426,15 +396,15 @@ def _batches(
     batch: dict[bytes, str] = {}
     size = 0
     for file in (one.file for one in files if not all(key in there for key in one.keys)):
-        for chunk in chunks(Units(file.path, read_file(store.root, file.path))):
-            key = chunk.key()
+        for _, text in chunks(Units(file.path, read_file(store.root, file.path))):
+            key = key_of(text)
             if key in there or key in batch:
                 continue
-            if batch and (len(batch) >= embedder.batch or size + len(chunk.text) > embedder.batch_bytes):
+            if batch and (len(batch) >= embedder.batch or size + len(text) > embedder.batch_bytes):
                 yield batch
                 batch, size = {}, 0
-            batch[key] = chunk.text
-            size += len(chunk.text.encode("utf-8", "replace"))
+            batch[key] = text
+            size += len(text.encode("utf-8", "replace"))
     if batch:
         yield batch
 

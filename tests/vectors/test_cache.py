@@ -14,76 +14,40 @@ from hypothesis import strategies as st
 from gitmem.search.files import FileVersion
 from gitmem.search.units import Units
 from gitmem.text.stems import estimate_tokens
-from gitmem.vectors.cache import BYTES, Cache, ChunkedFile, chunks, is_comparable, is_news
+from gitmem.vectors.cache import BYTES, Cache, ChunkedFile, chunks, is_comparable, is_news, key_of
 
 ENTRY = "- [2026-11-20 09:00:00] **Note** #tag: {} ^01m7v7spn00wqb23tam1\n"
 LINES = st.sampled_from(
     [
-        *(
-            "",
-            " ",
-            "# Title",
-            "## Sub ##",
-            "#",
-            "---",
-            "id: x",
-            "```",
-            "plain words",
-            "단어 몇 개 🌱",
-            "\t tab",
-            "a" * 900,
-        ),
-        *(
-            "- item",
-            "- [10:00:00] said",
-            ENTRY.format("told").strip(),
-            "  continued",
-            "x. " * 700,
-            "끝" * 1500,
-            "...",
-            "\x00",
-        ),
+        *("", " ", "# Title", "## Sub ##", "#", "---", "id: x", "```", "plain words", "단어 몇 개 🌱", "\t tab", "..."),
+        *("- item", "- [10:00:00] said", ENTRY.format("told").strip(), "  continued", "x. " * 700, "끝" * 1500, "\x00"),
     ]
 )
 
 
-def cut(text: str, path: str = "knowledge/a.md"):
-    return chunks(Units(path, text.encode("utf-8", "surrogatepass")))
+def cut(text: str, path: str = "knowledge/a.md") -> list[str]:
+    return [said for _, said in chunks(Units(path, text.encode("utf-8", "surrogatepass")))]
 
 
-def test_entries_and_sections_are_chunks_with_their_lines():
+def test_entries_without_their_frames_and_sections_are_chunks_with_the_units_they_are_of():
     text = "# 2026-11-20\n\n" + ENTRY.format("one") + ENTRY.format("two") + "  more\n\n## After\n\nwords\n"
-    assert [(chunk.start, chunk.end, chunk.text) for chunk in cut(text, "daily/2026/11/2026-11-20.md")] == [
-        (1, 3, "one"),
-        (4, 5, "two\n  more"),
-        (7, 9, "## After\n\nwords"),
-    ]
-
-
-def test_an_entry_is_embedded_without_what_every_entry_has():
-    (chunk,) = cut(ENTRY.format("use uv"), "memory.md")
-    assert chunk.text == "use uv"
+    found = chunks(Units("daily/2026/11/2026-11-20.md", text.encode()))
+    assert [*found] == [(1, "one"), (2, "two\n  more"), (3, "## After\n\nwords")]
 
 
 def test_a_long_section_is_cut_at_lines_and_each_part_has_its_heading():
     paragraph = "many words " * 40
     found = cut("# Big\n\n" + f"{paragraph}\n\n" * 12)
     assert len(found) > 2
-    assert all(chunk.text.startswith(("# Big", "Big\n")) for chunk in found)
-    assert all(estimate_tokens(chunk.text) <= 400 + estimate_tokens("Big\n") for chunk in found)
-
-
-def test_a_line_of_megabytes_is_many_chunks_of_one_line():
-    found = cut("# One\n\n" + "word " * 400_000)
-    assert {(chunk.start, chunk.end) for chunk in found[1:]} == {(3, 3)}
-    assert len(found) > 1000
+    assert all(text.startswith(("# Big", "Big\n")) for text in found)
+    assert all(estimate_tokens(text) <= 400 + estimate_tokens("Big\n") for text in found)
+    assert len(cut("# One\n\n" + "word " * 400_000)) > 1000, "a line of megabytes"
 
 
 def test_the_same_text_has_the_same_key_wherever_it_stands():
     one = cut(ENTRY.format("the same"), "memory.md")
-    other = cut("# Log\n\n" + ENTRY.format("the same").replace("09:00:00", "10:11:12"), "daily/2026/11/2026-11-20.md")
-    assert one[0].key() == other[0].key()
-    assert one[0].key() != cut(ENTRY.format("another"), "memory.md")[0].key()
+    assert one == cut("# Log\n\n" + ENTRY.format("the same").replace("09:00", "10:11"), "daily/2026/11/2026-11-20.md")
+    assert key_of(one[0]) != key_of("another")
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "---\nid: a\n---\n", "***\n", "\ufeff"])
@@ -91,30 +55,13 @@ def test_what_says_nothing_has_no_chunks(text):
     assert cut(text) == []
 
 
-@given(st.lists(LINES, max_size=25), st.sampled_from(["knowledge/a.md", "daily/2026/11/2026-11-20.md"]))
-def test_the_lines_of_the_chunks_cover_the_text_in_order(lines, path):
-    units = Units(path, "\n".join(lines).encode())
-    found = chunks(units)
-    covered = set()
-    last = (0, 0)
-    for chunk in found:
-        assert 1 <= chunk.start <= chunk.end <= len(lines)
-        assert (chunk.start, chunk.index) >= last or chunk.index == last[1]
-        last = (chunk.start, chunk.index)
-        covered |= set(range(chunk.start, chunk.end + 1))
-    for index in range(len(units)):
-        start, end = units.lines(units.unit(index))
-        for number in range(start, end + 1):
-            if re.search(
-                r"\w", re.sub(r"\^[0-9a-z]{20}$|^- \[[^]]*\]( \*\*[^*]*\*\*)?( #\S+)*:?", "", lines[number - 1])
-            ):
-                assert number in covered, (number, lines[number - 1], found)
-
-
-@given(st.text(max_size=6000))
-def test_no_chunk_is_much_more_than_it_should_be(text):
-    for chunk in cut(text):
-        assert len(chunk.text.encode()) <= 3 * BYTES
+@given(st.lists(LINES, max_size=25).map("\n".join) | st.text(max_size=6000))
+def test_the_chunks_have_all_words_in_order_and_none_is_much_more_than_it_should_be(text):
+    found = cut(text, "daily/2026/11/2026-11-20.md")
+    assert all(len(said.encode()) <= 3 * BYTES for said in found)
+    words = iter(re.findall(r"\w+", " ".join(found)))
+    framed = r"(?m)^- \[[^]]*\]( \*\*[^*]*\*\*)?( #\S+)*:?|\^[0-9a-z]{20}|^id: x$"
+    assert all(word in words for word in re.findall(r"\w+", re.sub(framed, " ", text)) if len(word) < 30)
 
 
 def unit(numbers):
