@@ -1,6 +1,5 @@
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -22,7 +21,6 @@ from gitmem.git.process import Git
 from tests.as_root import fill, root_needed, small_disk
 from tests.conftest import RunsGit
 
-ROOT = Path(__file__).resolve().parents[2]
 REF = "refs/heads/gitmem"
 WHEN = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=1)))
 ADA = Signature("Ada", "ada@example.org", WHEN)
@@ -100,14 +98,6 @@ def running(git: Git) -> list[str]:
 # Commits
 
 
-def test_the_first_commit_has_no_parent_and_the_branch_is_born(git):
-    oid = put(git, None, {"memory.md": b"one\n"})
-    assert tip_of(git) == oid
-    assert git.run("rev-list", "--parents", REF).split() == [oid.encode()]
-    assert tree(git, REF) == {"memory.md": (REGULAR, b"one\n")}
-    sound(git)
-
-
 def test_a_commit_builds_on_the_tip_and_keeps_what_it_does_not_change(git):
     first = put(git, None, {"memory.md": b"one\n", "daily/2026/11/2026-11-21.md": b"day\n"})
     second = put(git, first, {"memory.md": b"two\n"})
@@ -154,16 +144,6 @@ def test_a_repository_with_sha256_ids(tmp_path, bare_git):
     first = put(git, None, {"a": b"a"})
     assert len(first) == 64
     assert put(git, first, {"a": b"b"}) == tip_of(git)
-    with pytest.raises(TipMovedError):
-        put(git, first, {"a": b"c"})
-    sound(git)
-
-
-def test_the_branch_may_be_in_packed_refs_only(git):
-    first = put(git, None, {"a": b"a"})
-    git.run("pack-refs", "--all")
-    assert put(git, first, {"a": b"b"}) == tip_of(git)
-    git.run("pack-refs", "--all")
     with pytest.raises(TipMovedError):
         put(git, first, {"a": b"c"})
     sound(git)
@@ -383,36 +363,6 @@ def test_a_writer_that_lost_leaves_the_unfinished_packs_of_others(git):
     assert theirs.exists()
 
 
-def test_writers_that_race_lose_nothing(git):
-    base = put(git, None, {"log": b""})
-    code = (
-        "import os, sys\n"
-        f"sys.path.insert(0, {str(ROOT)!r})\n"
-        "from datetime import datetime, UTC\n"
-        "from gitmem.git.process import Git\n"
-        "from gitmem.git.fast_import import *\n"
-        f"git = Git({git.git_dir!r}, {git.work_tree!r}, os.environ)\n"
-        "who = Signature('a', 'a@a', datetime.now(UTC))\n"
-        "for number in range(8):\n"
-        "    while True:\n"
-        f"        tip = git.run('rev-parse', {REF!r}).decode().strip()\n"
-        "        try:\n"
-        f"            with Writer(git, {REF!r}, tip) as writer:\n"
-        "                log = writer.read('log').data + f'{sys.argv[1]} {number}\\n'.encode()\n"
-        "                writer.commit(NewCommit('m', {'log': log}, who, who, {}))\n"
-        "                writer.finish()\n"
-        "            break\n"
-        "        except TipMovedError:\n"
-        "            pass\n"
-    )
-    racers = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(3)]
-    assert [racer.wait() for racer in racers] == [0, 0, 0]
-    lines = git.run("cat-file", "blob", f"{REF}:log").decode().splitlines()
-    assert sorted(lines) == sorted(f"{who} {number}" for who in range(3) for number in range(8))
-    assert len(git.run("rev-list", f"{base}..{REF}").split()) == 24
-    sound(git)
-
-
 # Nothing is left behind
 
 
@@ -461,22 +411,6 @@ def test_leaving_without_finish_changes_nothing_and_leaves_nothing(git, leave: C
             assert process.returncode is not None
             assert all(pipe.closed for pipe in (process.stdin, process.stdout, process.stderr))
     sound(git)
-
-
-def test_a_fast_import_that_was_killed_is_an_error_each_time_it_is_asked(git):
-    base = put(git, None, {"a": b"0"})
-    with Writer(git, REF, base) as writer:
-        writer._process.kill()
-        writer._process.wait()
-        with pytest.raises(GitFailedError):
-            writer.read("a")
-    with Writer(git, REF, base) as writer:
-        writer._process.kill()
-        writer._process.wait()
-        with pytest.raises(GitFailedError):
-            writer.commit(new({"a": b"x" * (1 << 20)}))
-    assert tip_of(git) == base
-    assert running(git) == []
 
 
 # Disks

@@ -232,15 +232,6 @@ def test_newest_until(git: Git, commit: Commits):
     assert newest_until(git, "HEAD", datetime(9000, 1, 1, tzinfo=UTC)) == tip
 
 
-def test_newest_until_with_a_clock_that_was_set_back(git: Git, commit: Commits):
-    commit("one", at=10)
-    commit("two", at=120)
-    back = commit("clock behind", at=110)
-    commit("four", at=130)
-
-    assert newest_until(git, "HEAD", when(115)) == back
-
-
 def test_diff_and_show_read_no_configuration(git: Git, commit: Commits, store: Path, bare_git: RunsGit):
     first = commit("one", {"memory.md": "a\n"})
     second = commit("two", {"memory.md": "b\n", KOREAN: "x\n"})
@@ -280,11 +271,7 @@ def test_blame_goes_through_a_rotation(git: Git, rotated: list[str]):
     assert blame(git, "HEAD", KOREAN) == dict(enumerate(rotated[:4], 1))
     assert blame(git, "HEAD", "memory.md") == {1: rotated[3], 2: rotated[5]}
     assert blame(git, rotated[1], "memory.md") == {1: rotated[0], 2: rotated[1]}
-
-
-def test_blame_of_some_lines(git: Git, rotated: list[str]):
     assert blame(git, "HEAD", KOREAN, (2, 3)) == {2: rotated[1], 3: rotated[2]}
-    assert blame(git, "HEAD", KOREAN, (4, 4)) == {4: rotated[3]}
 
 
 def test_blame_of_the_work_tree_knows_what_is_not_committed(git: Git, store: Path, rotated: list[str]):
@@ -310,12 +297,7 @@ def test_blame_takes_no_line_for_a_header(git: Git, commit: Commits):
     texts = [
         "author Eve",
         "0" * 40 + " 1 1 1",
-        "",
-        "\ttab",
-        "filename x",
-        "back\rslash \x0b \x85",
-        "boundary",
-        "no end",
+        *("", "\ttab", "filename x", "back\rslash \x0b \x85", "boundary", "no end"),
     ]
     oids = [commit(str(n), {"memory.md": "\n".join(texts[: n + 1]) + ("\n" if n < 7 else "")}) for n in range(8)]
 

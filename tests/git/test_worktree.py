@@ -19,23 +19,9 @@ from tests.conftest import RunsGit
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="names, modes and links as POSIX has them")
 ODD_NAMES = [
-    "a b.md",
-    " at both ends ",
-    '"quoted"',
-    "back\\slash",
-    "line\nbreak",
-    "tab\t",
-    "결정/일지.md",
-    "e\u0301.md",
+    *("a b.md", " at both ends ", '"quoted"', "back\\slash", "line\nbreak", "tab\t", "결정/일지.md", "e\u0301.md"),
     os.fsdecode(b"\xff\xfe.md"),
-    "-rf",
-    ":(top)x",
-    "*.md",
-    "#hash#",
-    "->",
-    "x -> y",
-    "? x",
-    "1 A. N...",
+    *("-rf", ":(top)x", "*.md", "#hash#", "->", "x -> y", "? x", "1 A. N..."),
 ]
 
 
@@ -322,25 +308,6 @@ def test_an_edit_of_the_same_size_and_time_by_rename_is_seen(store, tree):
     os.utime(store / "other", ns=(before.st_atime_ns, before.st_mtime_ns))
     (store / "other").replace(store / "memory.md")
     assert tree.publish(staged) == ["memory.md"]
-
-
-@posix
-def test_a_reader_sees_the_old_file_or_the_new_one(store, tree):
-    contents = {b"a" * 200_000, b"b" * 200_000}
-    (store / "memory.md").write_bytes(min(contents))
-    seen, stop = set(), threading.Event()
-
-    def look() -> None:
-        while not stop.is_set():
-            seen.add((store / "memory.md").read_bytes())
-
-    reader = threading.Thread(target=look)
-    reader.start()
-    for content in sorted(contents) * 15:
-        put(tree, {"memory.md": content})
-    stop.set()
-    reader.join()
-    assert seen <= contents
 
 
 # Modes

@@ -40,10 +40,12 @@ CONTEXTS = {
         "{name} was {value}, which is old",
     ),
     "korean": (
-        "{name} 값은 {value} 이고 배포는 끝났다",
-        "{name}은 {value}입니다.",
-        "{name}의 값은 {value} 이다",
-        "{name}를 {value}로 바꿨다",
+        *(
+            "{name} 값은 {value} 이고 배포는 끝났다",
+            "{name}은 {value}입니다.",
+            "{name}의 값은 {value} 이다",
+            "{name}를 {value}로 바꿨다",
+        ),
         *("{name} 값: {value}", "{name} 키는 {value}"),
     ),
     "code": (

@@ -64,15 +64,7 @@ def test_json_stays_json_at_any_depth(name, ascii_only):
 def test_a_format_needs_no_space_around_it(name):
     secret, _ = PLANTED[name]
     for context in (
-        "토큰은 {}를",
-        "({})",
-        "={},",
-        "a\\n{}\\n",
-        "%20{}",
-        "\x1b[32m{}\x1b[0m",
-        "키:{}。",
-        "<{}>",
-        "'{}';",
+        *("토큰은 {}를", "({})", "={},", "a\\n{}\\n", "%20{}", "\x1b[32m{}\x1b[0m", "키:{}。", "<{}>", "'{}';"),
     ):
         assert _is_gone(secret, redact(context.format(secret)).text), context
 

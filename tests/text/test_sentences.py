@@ -9,19 +9,7 @@ PIECES = [
     "1. ",
 ]
 PIECES += [
-    "|",
-    "e.g.",
-    "etc.",
-    "https://a.b/c.",
-    "🎉",
-    "<p>",
-    "\t",
-    "(",
-    ")",
-    '"',
-    "…",
-    "\ud800",
-    "\0",
+    *("|", "e.g.", "etc.", "https://a.b/c.", "🎉", "<p>", "\t", "(", ")", '"', "…", "\ud800", "\0"),
     "x" * 70,
     "다" * 40,
 ]
@@ -152,22 +140,7 @@ def test_no_word_of_a_plain_paragraph_is_lost(text):
 
 
 HOSTILE = [
-    ".",
-    "`",
-    "``` ",
-    "**",
-    "(. ",
-    "a. ",
-    "e.g. ",
-    "다.",
-    "。",
-    "- ",
-    "> ",
-    "|",
-    "1. ",
-    "<a",
-    " \t",
-    "\n",
+    *(".", "`", "``` ", "**", "(. ", "a. ", "e.g. ", "다.", "。", "- ", "> ", "|", "1. ", "<a", " \t", "\n"),
     "x" * 70 + "\n",
 ]
 
@@ -185,12 +158,6 @@ def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, piece):
 def test_numbers_and_ages_in_words():
     assert [count(number, "file") for number in (0, 1, 2, 1234)] == ["0 files", "1 file", "2 files", "1,234 files"]
     assert [age(seconds) for seconds in (0, 1, 59, 60, 7199, 86_400, 86_400 * 400)] == [
-        "0 seconds",
-        "1 second",
-        "59 seconds",
-        "1 minute",
-        "1 hour",
-        "1 day",
-        "400 days",
+        *("0 seconds", "1 second", "59 seconds", "1 minute", "1 hour", "1 day", "400 days"),
     ]
     assert age(-5) == "0 seconds"
