@@ -47,14 +47,6 @@ def test_a_task_is_told_what_was_decided_of_it_and_no_raw_exchange(desk):
     assert [(one.how, one.ids) for one in given_texts(desk.store.private)] == [("guide", line.sources)]
 
 
-def test_where_nothing_clearly_fits_nothing_is_said(desk):
-    exchanges(desk)
-    found = guide(desk.store, "Paint the garden fence")
-    assert found.lines == ()
-    assert as_text(found) == ""
-    assert given_texts(desk.store.private) == []
-
-
 def test_an_error_is_told_what_mended_it_and_what_did_not(desk):
     for number, (mend, command) in enumerate((("uv sync", "pytest"), ("", "pip install pyyaml"))):
         at = desk.clock.now + timedelta(days=number)

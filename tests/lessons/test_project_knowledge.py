@@ -121,11 +121,6 @@ def test_a_command_counts_once_an_exchange_by_its_last_run():
     assert command_lines(commands_of([turn(1, ("make test", True))])) == []
 
 
-def test_a_command_that_began_to_fail_is_said_so():
-    commands = commands_of([turn(1, ("make test", True)), turn(2, ("make test", True)), turn(3, ("make test", False))])
-    assert command_lines(commands) == ["Tests run with `make test`; its last run failed"]
-
-
 def test_two_machines_counts_join_whichever_comes_first():
     base = join_commands({}, commands_of([turn(1, ("make test", True))]))
     one = join_commands(base, commands_of([turn(2, ("make test", True)), turn(3, ("make lint", True))]))
@@ -163,14 +158,6 @@ def test_hotspots_change_break_or_are_mended_often():
         "README.md changes often (10+ changes)",
         "app/save.py breaks often (3 errors)",
         "app/save.py was mended often (3 fixes)",
-    ]
-
-
-def test_folders_and_entry_points():
-    assert structure_lines(FILES) == [
-        "app/: 3 files, Python",
-        "web/: 2 files, TypeScript",
-        "tests/: 1 file, Python",
     ]
 
 

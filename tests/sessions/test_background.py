@@ -149,17 +149,6 @@ def test_a_session_that_ends_leaves_its_transcript(desk, session, bare_git):
     assert branches == ["gitmem"]
 
 
-def test_a_killed_session_is_closed_with_what_it_delivered(desk, session):
-    session.owner = DEAD
-    session.deliver("SessionStart")
-    session.turn("t-1", 1)
-    session.deliver("UserPromptSubmit", "t-2", 5, prompt="the last question")
-    drain(desk)
-    assert waiting(desk) == []
-    assert told(desk) == ["question t-1 of the day", "the last question"]
-    assert transcripts.read(desk.store, "sess-1")
-
-
 def test_a_session_without_a_transcript_ends_too(desk, session):
     for path in ("/no/such/file", "", "/dev/null", str(session.path.parent), "a\0b"):
         payload = {"hook_event_name": "SessionEnd", "session_id": f"s{len(path)}", "transcript_path": path}

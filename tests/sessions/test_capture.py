@@ -180,17 +180,6 @@ def test_many_turns_are_captured_in_more_than_one_pass(host, memory, monkeypatch
     assert memory.waiting() == []
 
 
-def test_an_open_turn_waits(host, memory):
-    host.prompt("a question")
-    host.edit("a.py")
-    memory.drain()
-    assert memory.subjects() == []
-    assert len(memory.waiting()) == 2
-    host.stop()
-    memory.drain()
-    assert memory.subjects()[0] == "Exchange: a question"
-
-
 def test_idle_turns_leave_nothing_but_are_done_with(host, memory):
     host.turn("ok", "t-1", answer="Fine.")
     HookSpool(memory.desk.store.private).remove(memory.waiting())

@@ -1,13 +1,12 @@
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from gitmem.document.entry import find_entries
-from gitmem.sessions.end import keep_transcript, read_lines, read_records, save_lessons
+from gitmem.sessions.end import keep_transcript, read_lines, save_lessons
 from gitmem.sessions.read import PendingSession, context_used, in_context
 from gitmem.store import transcripts
 from gitmem.store.known_facts import known_facts
@@ -41,11 +40,6 @@ def write(path: Path, *lines: str) -> str:
 
 
 # Reading
-
-
-def test_lines_are_read_one_at_a_time(path):
-    path.write_bytes(b"one\r\ntwo \xff\n\nlast")
-    assert list(read_lines(str(path))) == ["one\r\n", "two \ufffd\n", "\n", "last"]
 
 
 @pytest.mark.parametrize("name", ["", "/no/such", "a\0b", "\ud800", "x" * 5_000])
@@ -211,15 +205,6 @@ def test_lessons_are_saved_once_with_their_own_times(desk, path, bare_git):
         bare_git(Path(desk.store.root), "log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)")
         == "extract"
     )
-
-
-def test_a_transcript_that_grows_while_it_is_read(path):
-    write(path, line("user", "first"))
-    found = read_records(str(path))
-    assert next(found).text == "first"
-    code = f"open({str(path)!r}, 'a').write({line('user', 'second')!r} + chr(10))"
-    subprocess.run([sys.executable, "-c", code], check=True)
-    assert [part.text for part in found] in (["second"], [])
 
 
 def test_lessons_land_in_the_new_memory_and_say_who_brought_them(desk, path, bare_git):

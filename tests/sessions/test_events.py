@@ -60,35 +60,6 @@ def parse(host="claude-code", **payload):
     return parse_payload(payload, AT, host)
 
 
-def test_a_prompt():
-    event = parse(**PROMPT, prompt_id="p-1", cwd="/x y", transcript_path="/t.jsonl", unknown=[{}])
-    assert (event.kind, event.session, event.at, event.host) == (HookKind.PROMPT, "s-1", AT, "claude-code")
-    assert (event.turn, event.text, event.cwd, event.transcript) == ("p-1", "한글 ☕ prompt", "/x y", "/t.jsonl")
-
-
-@pytest.mark.parametrize(
-    "kind, key",
-    [
-        (HookKind.SESSION_START, "source"),
-        (HookKind.PROMPT, "prompt"),
-        (HookKind.TOOL_FAILED, "error"),
-        (HookKind.STOP, "last_assistant_message"),
-        (HookKind.SUBAGENT_STOP, "last_assistant_message"),
-        (HookKind.PRE_COMPACT, "trigger"),
-        (HookKind.POST_COMPACT, "compact_summary"),
-        (HookKind.SESSION_END, "reason"),
-    ],
-)
-def test_each_kind_has_its_text(kind, key):
-    event = parse(hook_event_name=kind.value, session_id="s", **{key: "said"})
-    assert (event.kind, event.text) == (kind, "said")
-
-
-@pytest.mark.parametrize("name", ["PreToolUse", "Setup", "InstructionsLoaded", "Notification", "x" * 5000])
-def test_an_event_that_means_nothing(name):
-    assert parse(hook_event_name=name, session_id="s") is None
-
-
 @pytest.mark.parametrize("missing", ["hook_event_name", "session_id"])
 @pytest.mark.parametrize("value", [*WRONG[:5], "", [], {}])
 def test_no_payload_of_a_hook(missing, value):

@@ -73,16 +73,6 @@ def test_what_was_written_is_read_again(store: Store) -> None:
     assert memory.statistics.tools == 3
 
 
-def test_events_that_come_again_count_once(store: Store) -> None:
-    for upto in (2, 3, 4):
-        apply_events(store, events()[:upto])
-    apply_events(store, reversed(events()))
-    memory = read_working(store, "s1")
-    assert memory is not None
-    assert (memory.statistics.prompts, memory.statistics.tools, memory.statistics.errors) == (1, 3, 1)
-    assert memory.steps == (PlanStep("read", "completed"), PlanStep("mend", "in_progress"))
-
-
 class Killed(BaseException):
     """The end of a process."""
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import find_entries
-from gitmem.errors import BusyError
 from gitmem.sessions import end as capture
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import find_transcripts, replay
@@ -118,22 +117,6 @@ def test_transcripts_can_be_left_out(desk, recorder):
     done = replay(again(desk), recorder.write())
     assert (done.saved, done.transcript) == (3, False)
     assert transcripts.sessions(desk.store) == []
-
-
-def test_a_rotation_in_the_middle(desk, bare_git, recorder):
-    own_settings(desk.store.context, "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 80\n")
-    for number in range(10, 25):
-        recorder.turn(number, f"question number {number} of a long day", f"The answer to question {number}. " * 6)
-    path = recorder.write()
-    done = replay(again(desk), path)
-    assert len(done.archives) >= 2
-    assert done.notices == ()
-    summaries = [name.replace(".summary.md", ".md") for name in os.listdir(Path(desk.store.root, "summaries"))]
-    assert sorted(f"archive/{name}" for name in summaries) == sorted(done.archives)
-    assert sorted(f"archive/{name}" for name in os.listdir(Path(desk.store.root, "archive"))) == sorted(done.archives)
-    before = tips(desk, bare_git)
-    assert replay(again(desk), path).saved == 0
-    assert tips(desk, bare_git) == before
 
 
 # Files that are none, or damaged
@@ -263,15 +246,6 @@ def test_a_folder_of_transcripts(tmp_path):
     found = [os.path.relpath(path, folder) for path in find_transcripts(str(folder))]
     assert found == [os.path.join("sub dir", "a.jsonl"), "한글.jsonl", "b.jsonl"]
     assert find_transcripts(str(folder / "notes.md")) == [str(folder / "notes.md")]
-
-
-def test_what_cannot_be_committed_is_said(desk, recorder):
-    path = recorder.write()
-    own_settings(desk.store.context, "lock:\n  wait_seconds: 0\n")
-    other = Store(desk.store.root, desk.store.context)
-    with other.lock("test").acquire(5), pytest.raises(BusyError):
-        replay(again(desk), path)
-    assert replay(again(desk), path).saved == 3
 
 
 def test_a_recorded_session_replayed_after_it_was_captured_live_adds_nothing(desk, bare_git):

@@ -66,17 +66,6 @@ def test_many_events_are_drained_in_order_each_its_own_commit(desk, bare_git):
     assert subjects == [f"Save note: number {index}" for index in range(7)]
 
 
-def test_the_same_event_twice_is_one_entry(desk):
-    what = desk.save("only once")
-    save(desk.store, what)
-    tip = desk.store.tip
-    desk.store.spool.deliver(what.to_event())
-    drain(desk.store)
-    assert desk.store.tip == tip
-    assert desk.text(TODAY).count(what.id) == desk.text("memory.md").count(what.id) == 1
-    assert desk.store.spool.names() == []
-
-
 def test_secrets_and_private_text_are_nowhere_in_the_store_after_a_drain(desk, bare_git):
     save(desk.store, desk.save(f"deploy with {TOKEN} <private>my diary</private> now"))
     root = Path(desk.store.root)

@@ -12,7 +12,7 @@ from gitmem.document.ids import make_id
 from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.project.state import ProjectState
 from gitmem.sessions.save import save
-from gitmem.sessions.start import MARKER, Part, fit, with_frame
+from gitmem.sessions.start import Part, fit, with_frame
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store
 from gitmem.text.stems import estimate_tokens
@@ -66,13 +66,6 @@ def test_nothing_to_tell(desk):
     assert told(desk) == ""
     assert told(desk, project=PROJECT) == ""
     assert told(desk, turn(desk, "ok")) == ""
-
-
-def test_an_unsaved_turn_alone_is_told(desk):
-    text = told(desk, turn(desk))
-    assert text.startswith(f"{MARKER}\n")
-    assert "an unsaved question" in text
-    assert "Done: The answer to it." in text
 
 
 def test_the_most_binding_comes_first(desk):
@@ -339,11 +332,6 @@ def brief(*parts: Part, budget=200) -> str:
     return with_frame("<lead>", fit("<lead>", parts, "</close>", budget), "</close>")
 
 
-def test_parts_in_their_order():
-    said = brief(part("One", ("a", "b\n  b")), part("Empty", ()), part("Two", ("c",)))
-    assert said == "<lead>\n\n## One\na\nb\n  b\n\n## Two\nc\n\n</close>"
-
-
 def test_what_does_not_fit_is_left_out_from_the_end_or_the_beginning():
     pieces = tuple(f"piece number {number:03}" for number in range(100))
     first = brief(part("P", pieces)).split("\n")[3:-2]
@@ -363,10 +351,6 @@ def test_a_share_leaves_room_for_others():
     said = brief(part("Greedy", greedy, share=30), part("Late", ("late",)))
     assert "late" in said
     assert estimate_tokens(said.split("## Late")[0]) < 0.3 * 200 + 10
-
-
-def test_without_pieces_there_is_no_frame():
-    assert brief() == brief(part("P", ())) == ""
 
 
 @given(PARTS, st.integers(-5, 300))

@@ -11,7 +11,6 @@ from gitmem.sessions.turns import (
     Turn,
     classify,
     content_lines,
-    derived_id,
     fold,
     follows_up,
     human_text,
@@ -203,16 +202,6 @@ def test_a_turn_of_a_subagent_breaks_nothing_off():
     assert (second.key, second.closed) == ("u", False)
 
 
-def test_turns_of_sessions_do_not_mix():
-    turns = fold([prompt(0, "a"), prompt(1, "b", session="r"), stop(2, "A"), stop(3, "B", session="r")])
-    assert [(turn.session, turn.prompt, turn.answer) for turn in turns] == [("s", "a", "A"), ("r", "b", "B")]
-
-
-def test_a_turn_without_its_beginning():
-    turn = one(tool(5, files=("a",), name="Edit"), stop(6, "done"))
-    assert (turn.prompt, turn.answer, turn.files, turn.closed) == ("", "done", ("a",), True)
-
-
 def test_an_answer_that_says_nothing_leaves_the_one_before():
     assert one(prompt(0), stop(1, "first"), stop(2, "")).answer == "first"
     assert one(prompt(0), stop(1, "first"), stop(2, "second")).answer == "second"
@@ -324,13 +313,6 @@ def test_the_program_of_a_command(command, named):
 # Hosts without ids of turns
 
 
-def test_a_turn_goes_from_prompt_to_prompt():
-    turns = fold(
-        [prompt(0, "a", ""), tool(1, turn="", tool_id="1"), stop(2, "A", ""), prompt(60, "b", ""), stop(61, "B", "")]
-    )
-    assert [(turn.prompt, turn.answer, turn.tools) for turn in turns] == [("a", "A", 1), ("b", "B", 0)]
-
-
 def test_the_same_question_later_is_another():
     turns = fold([prompt(0, "a", ""), stop(1, "A", ""), prompt(100, "a", ""), stop(101, "B", "")])
     assert [turn.answer for turn in turns] == ["A", "B"]
@@ -408,11 +390,6 @@ def test_an_id_is_of_what_it_is_and_not_of_when_it_was_captured():
     ids = {turn.entry_id(), turn.entry_id("a"), turn.entry_id("a", "b"), turn.entry_id("ab")}
     ids |= {turn._replace(session="r").entry_id(), turn._replace(key="u").entry_id()}
     assert len({one[TIME_LENGTH:] for one in ids}) == 6
-
-
-def test_times_of_the_edge_of_history_have_ids():
-    for at in (datetime.min.replace(tzinfo=UTC), datetime(1969, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
-        assert is_id(derived_id(at, "x"))
 
 
 # What kind of task a request sets

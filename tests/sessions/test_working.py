@@ -166,18 +166,6 @@ def test_buffers_hold_ten_results_five_errors_and_ten_discoveries() -> None:
     assert (memory.statistics.tools, memory.statistics.errors) == (40, 20)
 
 
-def test_an_error_is_mended_by_the_same_command() -> None:
-    memory = told(
-        event(HookKind.TOOL_FAILED, tool="Bash", command="pytest -x", text="E   KeyError: 'a'"),
-        event(HookKind.TOOL, 1, tool="Edit", files=("a.py",)),
-        event(HookKind.TOOL, 2, tool="Bash", command="pytest -x"),
-    )
-    (error,) = memory.errors
-    assert (error.type, error.mended_by) == ("KeyError", "pytest -x")
-    (file,) = memory.files
-    assert (file.path, file.count, file.state) == ("a.py", 1, "changed")
-
-
 @pytest.mark.parametrize(
     "worked, mends",
     [
