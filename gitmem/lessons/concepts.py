@@ -8,6 +8,7 @@ their links to exchanges; none is lost.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from gitmem.document.document import Document, as_texts, flow
@@ -80,8 +81,10 @@ def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = ""
     `before` is the concept of the exchange before it in its session, and most often the right one: an exchange
     without files and with little in common with any concept ("commit it", "give me the list again") joins it.
     """
-    last = concepts.get(before)
-    soon = last is not None and _seconds(last.updated, _when(exchange)) < _SOON
+    last, soon = concepts.get(before), False
+    with contextlib.suppress(ValueError, TypeError):  # a person wrote another date into the header
+        since = datetime.fromisoformat(last.updated) if last else None
+        soon = since is not None and (datetime.fromisoformat(_when(exchange)) - since).total_seconds() < _SOON
     best, score = None, 0.0
     for concept in concepts.values():
         common = affinity(exchange, concept)
@@ -114,13 +117,8 @@ def begun(exchange: Exchange) -> Concept:
     name = name_of(exchange.keywords, exchange.files, exchange.summary)
     when = _when(exchange)
     words, files = tuple(exchange.keywords[:MAX_KEYWORDS]), tuple(exchange.files[:MAX_FILES])
-    made = Concept("", identifier, name, when, when, words, files, (exchange.id,), (), scopes_in(exchange.tags))
-    return _filed(made)
-
-
-def _filed(concept: Concept) -> Concept:
-    """Return a new concept with its path."""
-    return concept._replace(path=f"{FOLDER}/{file_name_of(concept.id, concept.name)}")
+    path = f"{FOLDER}/{file_name_of(identifier, name)}"
+    return Concept(path, identifier, name, when, when, words, files, (exchange.id,), (), scopes_in(exchange.tags))
 
 
 def joined(concept: Concept, exchange: Exchange) -> Concept:
@@ -196,13 +194,8 @@ def render_changed(data: bytes, concept: Concept, lines: Sequence[str], without:
 
 def lines_of(body: str) -> list[tuple[str, str]]:
     """Return the lines of a concept's exchanges, each with its id."""
-    found = []
-    for line in body.split("\n"):
-        bare = line.rstrip()
-        identifier = bare.rpartition(" ")[2]
-        if bare.startswith("- ") and is_id(identifier):
-            found.append((identifier, bare))
-    return found
+    lines = [line.rstrip() for line in body.split("\n") if line.startswith("- ")]
+    return [(identifier, line) for line in lines if is_id(identifier := line.rpartition(" ")[2])]
 
 
 def link_of(line: str) -> str:
@@ -224,7 +217,7 @@ def _stems(words: Iterable[str]) -> frozenset[str]:
 
 
 def _folded(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(name.casefold() for name in names)
+    return frozenset(map(str.casefold, names))
 
 
 def _when(exchange: Exchange) -> str:
@@ -233,27 +226,18 @@ def _when(exchange: Exchange) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
 
 
-def _seconds(before: str, after: str) -> float:
-    try:
-        return (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds()
-    except (ValueError, TypeError):  # a person wrote another date into the header
-        return float("inf")
-
-
 def _moment(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return str(value) if value else ""
+    return value.isoformat() if isinstance(value, datetime) else str(value or "")
 
 
 def known_concepts(store: Store) -> list[Concept]:
     """Return the concepts of the work tree, sorted by path."""
-    return [Concept(*header.load()) for header in read_headers(store, FOLDER, _header)]
 
+    def read(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
+        concept = parse_concept(data, path)
+        return None if concept is None else (((concept.exchanges or ("",))[-1],), [*concept._asdict().values()])
 
-def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
-    concept = parse_concept(data, path)
-    return None if concept is None else (((concept.exchanges or ("",))[-1],), [*concept._asdict().values()])
+    return [Concept(*header.load()) for header in read_headers(store, FOLDER, read)]
 
 
 def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
@@ -393,7 +377,8 @@ def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -
             raise NotFoundError("The concept is gone.")
         lines = [line for identifier, line in lines_of(Document.parse(data).body) if identifier in chosen]
         identifier = concept_id(f"{concept.id}\0{chosen[0]}")
-        part = _filed(concept._replace(id=identifier, name=name, exchanges=tuple(chosen), merged=()))
+        path = f"{FOLDER}/{file_name_of(identifier, name)}"
+        part = concept._replace(path=path, id=identifier, name=name, exchanges=tuple(chosen), merged=())
         rest = concept._replace(exchanges=tuple(one for one in concept.exchanges if one not in chosen))
         changes: dict[str, bytes | None] = {
             concept.path: render_changed(data, rest, (), chosen),

@@ -92,12 +92,12 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     """Return advice for a task, a question, or the error in an output, and record that it was given."""
     began = store.context.clock()
     error = error or quoted(task)
-    work = _running(store, session)
+    active = (one for one in running(store) if one.task and one.task.status is TaskStatus.ACTIVE)
+    work = next((one for one in active if session in {"", one.session}), None)
     found = [*_of_work(work, task, error), *(_of_error(store, error) if error else ())]
     if task.strip():
-        past = [*_of_review(store, task), *_of_memories(store, task)]
-        found += [*_by_authors(store, past), *_of_person(store, task), *_of_errors_in(store, _files_in(task))]
-        found += _of_project(store, task)
+        found += [*_by_authors(store, _of_memories(store, task)), *_of_person(store, task)]
+        found += [*_of_errors_in(store, _files_in(task)), *_of_project(store, task)]
     lines = _kept(store, found)
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
     session = session or (work.session if work else "")
@@ -135,18 +135,6 @@ def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
             yield line._replace(text=f"{without_risk(line.text, handle)} (by {author})")
         else:
             yield line
-
-
-def _running(store: Store, session: str) -> WorkingMemory | None:
-    """Return the working memory of the session, or of the newest with an active task."""
-    return next(
-        (
-            memory
-            for memory in running(store)
-            if session in {"", memory.session} and memory.task and memory.task.status is TaskStatus.ACTIVE
-        ),
-        None,
-    )
 
 
 def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Advice]:
@@ -214,27 +202,32 @@ def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
 
 def _is_of(pattern: BugPattern, named: Sequence[str]) -> bool:
     """Return whether a pattern is of one of these files: where it has a file of that name, of that very one."""
-    same = [(file, one) for file in pattern.files for one in named if _base(file) == _base(one)]
-    return not same or any(f"/{file}".endswith(f"/{one}") for file, one in same)
+    same = [file for file in pattern.files if _base(file) in set(map(_base, named))]
+    return not same or any(_is_same(file, named) for file in same)
+
+
+def _is_same(file: str, named: Iterable[str]) -> bool:
+    """Return whether one of the names means a file: a whole path, or the end of one."""
+    return any(f"/{file}".endswith(f"/{one}") for one in named)
 
 
 def _base(file: str) -> str:
     return file.rpartition("/")[2]
 
 
-def _of_review(store: Store, task: str) -> Iterator[Advice]:
-    """Yield, for a review, the project's rules that were stated most often."""
+def _of_memories(store: Store, task: str) -> Iterator[Advice]:
+    """Yield the advice of the episodes that clearly match a task, then what facts and bug patterns say.
+
+    Before them come, for a review, the project's rules that were stated most often.
+    """
     if classify(task) is TaskType.REVIEW:
         rules = [fact for fact in in_force(known_facts(store)) if fact.kind is FactKind.RULE]
         rules.sort(key=lambda fact: (len(fact.sources), fact.when, fact.id), reverse=True)
         for fact in rules[:_RULES]:
             yield Advice(AdviceKind.APPROACH, f"Check: {fact.description}", (fact.id,), fact.confidence or 0.0)
-
-
-def _of_memories(store: Store, task: str) -> Iterator[Advice]:
-    """Yield the advice of the episodes that clearly match a task, then what facts and bug patterns say."""
     found = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
-    hits = [hit for hit in found if _fits(hit)]
+    hits = [hit for hit in found if hit.worth.share >= _LEAST_SHARE and hit.worth.words >= _LEAST_WORDS]
+    hits = [hit for hit in hits if not hit.weak and not hit.is_beside]
     needles = needles_of(parse_query(plain_query(task)).terms)
     shares = {hit.path: hit.worth.share for hit in reversed(hits)}
     for one in ranked_episodes(store, hits, alike=classify(task))[:_EPISODES]:
@@ -252,11 +245,6 @@ def _plain(hit: Hit) -> str:
     return one_line(bare_text(hit.text), _LONGEST)
 
 
-def _fits(hit: Hit) -> bool:
-    worth = hit.worth
-    return worth.share >= _LEAST_SHARE and worth.words >= _LEAST_WORDS and not hit.weak and not hit.is_beside
-
-
 def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> Iterator[Advice]:
     """Yield the advice of an episode that shares so much of the task, whose words are `needles`.
 
@@ -269,9 +257,8 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
     if episode.solution or plan:
         text = f"{one_line(episode.task, _TASK)} ({ending(episode)}): {episode.solution}"
-        part = (
-            AdviceKind.CHALLENGE if failed else AdviceKind.APPROACH
-        )  # why it failed is not known, so it may still be right
+        # Why it failed is not known, so it may still be right.
+        part = AdviceKind.CHALLENGE if failed else AdviceKind.APPROACH
         yield Advice(part, one_line(f"{text} Steps: {plan}" if plan else text, _LONGEST), source, sure)
     tried = [one for one in episode.gotchas if any(words in one for words in _DID_NOT_HELP)]
     others = [one for one in episode.gotchas if one not in tried]
@@ -318,17 +305,12 @@ def _of_project(store: Store, task: str) -> Iterator[Advice]:
                 part = AdviceKind.CHALLENGE if command.fails_now else AdviceKind.TRY
                 yield from (Advice(part, line, source, len(command.worked) / command.tried) for line in lines)
             continue
-        is_hot = known.kind is KnowledgeKind.HOTSPOTS
-        near = [
-            line
-            for line in known.lines
-            if (
-                any(f"/{file}".endswith(f"/{one}") for file in _files_in(line) for one in named)
-                if is_hot
-                else len(words & stems_of(line)) >= _FEW
-            )
-        ]
-        part = AdviceKind.CHALLENGE if is_hot else AdviceKind.APPROACH
+        if known.kind is KnowledgeKind.HOTSPOTS:
+            part = AdviceKind.CHALLENGE
+            near = [line for line in known.lines if any(_is_same(file, named) for file in _files_in(line))]
+        else:
+            part = AdviceKind.APPROACH
+            near = [line for line in known.lines if len(words & stems_of(line)) >= _FEW]
         yield from (Advice(part, line, source, known.confidence) for line in near[:_OF_PROJECT])
 
 

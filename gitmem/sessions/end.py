@@ -29,7 +29,6 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import BinaryIO
 
     from gitmem.sessions.read import PendingSession
     from gitmem.store.transaction import Transaction
@@ -93,9 +92,8 @@ def filed_turns(data: bytes, session: str, host: str) -> list[Turn]:
     for exchange in exchanges_in(data):
         entry = Entry(exchange.id, exchange.time, EXCHANGE, "\n".join(("", *exchange.failed)), exchange.tags)
         answer = "\n".join(filter(None, (exchange.summary, exchange.details)))
-        turns.append(
-            _turn(entry, given, session, host)._replace(prompt=exchange.asked, answer=answer, files=exchange.files)
-        )
+        turn = _turn(entry, given, session, host)
+        turns.append(turn._replace(prompt=exchange.asked, answer=answer, files=exchange.files))
     return turns
 
 
@@ -140,19 +138,13 @@ def read_lines(path: str) -> Iterator[str]:
         return
     with file:
         left = MAX_TRANSCRIPT
-        while left > 0 and (line := _read_line(file, path, min(left, MAX_LINE))):
-            left -= len(line)
-            yield line.decode("utf-8", "replace")
-
-
-def _read_line(file: BinaryIO, path: str, most: int) -> bytes:
-    try:
-        return file.readline(most)
-    except OSError as error:
-        raise UnreadableError(
-            f"The transcript {path} cannot be read: {error.strerror or error}.",
-            f"'gitmem replay {path}' saves it once it can be.",
-        ) from error
+        try:
+            while left > 0 and (line := file.readline(min(left, MAX_LINE))):
+                left -= len(line)
+                yield line.decode("utf-8", "replace")
+        except OSError as error:
+            message = f"The transcript {path} cannot be read: {error.strerror or error}."
+            raise UnreadableError(message, f"'gitmem replay {path}' saves it once it can be.") from error
 
 
 def read_records(path: str, unread: Unread | None = None, host: str = "") -> Iterator[Record]:
@@ -276,27 +268,13 @@ def replay(store: Store, path: str, name: str = "", since: datetime | None = Non
     return replayed._replace(transcript=any(kept))
 
 
-def _turns(path: str, name: str) -> tuple[list[Turn], int]:
-    """Return the turns of a transcript, and the number of lines that could not be parsed."""
-    stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
-    turns = fold(hook_events(read_records(path, unread, name), None, find_host(name).label))
-    return [turn._replace(closed=True, session=turn.session or stem) for turn in turns], unread.lines
-
-
-def _notices(path: str, turns: int, unread: int) -> list[str]:
-    """Return a notice about a file without turns or with unreadable lines; none about an empty file."""
-    name = plain(path)
-    lost = f"{count(unread, 'line')} could not be read" if unread else ""
-    if turns:
-        return [f"{name}: {lost}; everything else is saved."] if lost else []
-    return [f"{name}: it has no turns of a session{lost and f'; {lost}'}."] if os.path.getsize(file_of(path)) else []
-
-
 def _replay_turns(store: Store, path: str, name: str, since: datetime | None) -> Replayed:
     """Save the turns of a transcript, and learn from them."""
     from gitmem.lessons.outcome_counts import note_mends  # a save of lessons does without
 
-    turns, unread = _turns(path, name)
+    stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
+    turns = fold(hook_events(read_records(path, unread, name), None, find_host(name).label))
+    turns = [turn._replace(closed=True, session=turn.session or stem) for turn in turns]
     begun = bool(turns)
     if store.has_layers:
         from gitmem.store.layers import is_private, was_paused
@@ -306,14 +284,19 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
         turns = [turn for turn in turns if turn.session not in left]
     turns = [turn for turn in turns if since is None or turn.started >= since]
     if not turns and (begun or since is not None):
-        return Replayed(path, unread=unread)
+        return Replayed(path, unread=unread.lines)
     recorded = capture_recorded(store, turns, "replay")
-    notices = (*_notices(path, len(turns), unread), *recorded.notices)
+    lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
+    told = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
+    is_told = lost if turns else os.path.getsize(file_of(path))
+    notice = f"{plain(path)}: {'; '.join(filter(None, told))}."
     sessions = tuple(dict.fromkeys(turn.session for turn in turns))
     for session in sessions:
         own = [turn for turn in turns if turn.session == session]
         records = (record for record in read_records(path, None, name) if record.session in {session, ""})
         keep_session(store, session, own[0].host, own, records)
         note_mends(store, session, own)
-    done = Replayed(path, sessions, len(turns), unread, recorded.saved, archives=recorded.archives)
-    return done._replace(notices=tuple(dict.fromkeys(notices)))
+    notices = tuple(dict.fromkeys((*([notice] if is_told else []), *recorded.notices)))
+    return Replayed(
+        path, sessions, len(turns), unread.lines, recorded.saved, archives=recorded.archives, notices=notices
+    )

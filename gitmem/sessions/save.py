@@ -105,23 +105,16 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
             raise
         drained = Drained({name: commit} if commit else {}, (), (), {}, {})
     archive = drained.archives[-1] if drained.archives else None
-    if added := drained.added.get(name):
-        identifier, redacted = added.id, added.redacted
-    else:  # another process committed it
-        from gitmem.redact.redact import kinds_of, redact
-
-        clean = redact(event.text, allow=store.config.redaction.allow)
-        identifier, redacted = _id_of(event, clean.text), kinds_of(clean.findings)
-    notices = (*drained.notices, _notice(redacted)) if redacted else drained.notices
-    return Saved(identifier, drained.commits.get(name), archive, notices, redacted)
+    added = drained.added.get(name) or _added(store, event)
+    notices = (*drained.notices, _notice(added.redacted)) if added.redacted else drained.notices
+    return Saved(added.id, drained.commits.get(name), archive, notices, added.redacted)
 
 
 def _committed_since(store: Store, held: str | None, event: Save) -> str | None:
     """Return the commit of an event that another process committed since the tip was `held`, None if there is none."""
     from gitmem.git.log import log
-    from gitmem.redact.redact import redact
 
-    identifier = _id_of(event, redact(event.text, allow=store.config.redaction.allow).text)
+    identifier = _added(store, event).id
     try:
         commits = log(store.repository.git, f"{held}..HEAD" if held else "HEAD", trailers={Trailer.ENTRY: identifier})
     except GitmemError:  # a purge rewrote history
@@ -130,14 +123,17 @@ def _committed_since(store: Store, held: str | None, event: Save) -> str | None:
     return next((commit.oid for commit in commits if commit.authored == at), None)
 
 
-def _id_of(event: Save, text: str) -> str:
-    """Return the id of the entry that a save with this redacted text becomes."""
-    if not event.type.lasts:
-        return event.id
-    from gitmem.facts.book import fact_of
+def _added(store: Store, event: Save) -> Added:
+    """Return what another process added for a save."""
+    from gitmem.redact.redact import kinds_of, redact
 
-    fact = fact_of(event, clean_text(text))
-    return event.id if fact is None else fact.id
+    clean, identifier = redact(event.text, allow=store.config.redaction.allow), event.id
+    if event.type.lasts:
+        from gitmem.facts.book import fact_of
+
+        fact = fact_of(event, clean_text(clean.text))
+        identifier = fact.id if fact else event.id
+    return Added(identifier, kinds_of(clean.findings))
 
 
 def _notice(kinds: dict[str, int]) -> str:
