@@ -130,7 +130,7 @@ def extension() -> dict[str, bytes]:
     }
     return {
         "gemini-extension.json": _json(manifest),
-        "hooks/hooks.json": _json({"hooks": _hooks(gemini.HOST, '"${extensionPath}"/hooks', 1_000)}),
+        "hooks/hooks.json": _json({"hooks": _hooks(gemini.GEMINI, '"${extensionPath}"/hooks', 1_000)}),
         **_scripts(),
         **_sources("skills"),
         **{

@@ -59,12 +59,14 @@ def agreed(
 
 
 class Progress:
-    """Tells a person at a terminal which step runs, once the work has taken a second."""
+    """Tells a person at a terminal, once the work has taken a second, which step runs; of what is counted a bar."""
 
     def __init__(self, err: TextIO, step: str = "") -> None:
         self._err = err
         self._current = step
         self._talks = False
+        self._drawn = False
+        self._begun = time.monotonic()
         self._timer = threading.Timer(_PATIENCE, self._talk)
         self._timer.daemon = True
 
@@ -75,6 +77,8 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
+        if self._drawn:
+            self._draw("")
 
     def step(self, name: str) -> None:
         """Note the step that runs from now on."""
@@ -84,21 +88,8 @@ class Progress:
 
     def _talk(self) -> None:
         self._talks = True
-        print(f"gitmem: {self._current} …", file=self._err, flush=True)
-
-
-class Bar:
-    """Shows a progress bar on a terminal while it is entered, and nothing elsewhere."""
-
-    def __init__(self, err: TextIO) -> None:
-        self._err = err
-        self._begun = time.monotonic()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._draw("")
+        if self._current:
+            print(f"gitmem: {self._current} …", file=self._err, flush=True)
 
     def show(self, done: int, total: int, note: str = "") -> None:
         """Draw the bar; without a note it says how long the rest will take."""
@@ -110,6 +101,7 @@ class Bar:
 
     def _draw(self, text: str) -> None:
         if self._err.isatty():
+            self._drawn = True
             text = clipped(text, _WIDTH)
             print(f"\r{padded(text, _WIDTH)}\r{text}", end="", file=self._err, flush=True)
 

@@ -46,19 +46,16 @@ _OF_MODULES = {  # more than the one of its name
     "completion": "help",
     "facts": "resolve",
     "find": "search recall keywords get",
-    "forget": "clear cleanup purge",
     "history": "log sessions blame index diff undo",
-    "hook": "statusline merge-driver",
+    "hook": "start statusline merge-driver",
     "imports": "import replay migrate adopt",
-    "learned": "concepts episodes patterns knowledge",
+    "learned": "concepts episodes patterns knowledge guide task",
     "serve": "mcp web",
     "show": "at",
     "status": "stats path",
-    "stores": "init clone join trust remote private pause resume promote demote",
+    "stores": "init clone join trust remote private pause resume promote demote sync propose export backup restore",
     "summaries": "summary summarize judge",
-    "sync": "propose export backup restore",
-    "task": "guide",
-    "upkeep": "check consolidate reindex maintain",
+    "upkeep": "check consolidate reindex maintain forget clear cleanup purge",
 }
 MODULES = {name: module for module, names in _OF_MODULES.items() for name in names.split()}
 COMMANDS = tuple(name for group in (*GROUPS.values(), *PARTS.values(), PLUMBING) for name in group)

@@ -6,12 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import OWN, App
-from gitmem.cli.commands.show import (
-    as_it_stands,
-    fact_state,
-    fact_value,
-    show_fact,
-)
+from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError
 from gitmem.facts.edit import act_on, find_fact, retire

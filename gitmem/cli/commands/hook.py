@@ -99,6 +99,22 @@ def run_statusline(args: argparse.Namespace, app: App) -> None:
     tell_sign(app.folder(args))
 
 
+def run_start(args: argparse.Namespace, app: App) -> None:
+    from gitmem.cli.app import OWN
+    from gitmem.project.state import ProjectQuestions
+    from gitmem.sessions.start import start_parts, start_text
+    from gitmem.text.stems import estimate_tokens
+
+    store = app.settled(args)
+    store.acceptance.check()
+    with ProjectQuestions(app.folder(args), app.environ) as questions:
+        shown = start_parts(store, (), questions.answer(), ())
+    text = start_text(store, shown)
+    value = {"text": text, "tokens": estimate_tokens(text), "budget": store.config.session.budget_tokens}
+    value["parts"] = [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown]
+    app.answer(args, value, text or "Nothing is remembered yet: a session would start without a word.", OWN)
+
+
 def run_merge_driver(args: argparse.Namespace, app: App) -> int:
     from gitmem.store.init import drive
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from gitmem.cli.app import OWN, App, read_date
 from gitmem.cli.commands.agents import place_of
-from gitmem.cli.output import Bar, table
+from gitmem.cli.output import Progress, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.facts.learn import adopt
 from gitmem.hosts.agents.claude_code import memory_folder
@@ -75,7 +75,7 @@ def run_replay(args: argparse.Namespace, app: App) -> int:
     span = read_date(store, args.since, "--since")
     found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
     done: list[Replayed] = []
-    with Bar(app.err) as bar:
+    with Progress(app.err) as bar:
         for path in found:
             bar.show(len(done), len(found), os.path.basename(path))
             done.append(replay(store, path, args.host or "", span.first if span else None))
@@ -128,7 +128,7 @@ def run_migrate(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     done: list[Migrated] = []
     for source in named or _found(args, app, store):
-        with Bar(app.err) as bar:
+        with Progress(app.err) as bar:
             done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
         app.notices(done[-1].notices)
     value = {"dry_run": args.dry_run, "sources": [*map(_value, done)]}

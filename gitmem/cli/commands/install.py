@@ -23,18 +23,7 @@ from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts.host import Host, InstallPlace, Scope
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
 from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, project_top, put_script
-from gitmem.hosts.settings import (
-    ALLOW,
-    COMMANDS,
-    HOOKS,
-    MCP,
-    PARTS,
-    SKILL,
-    SUMMARIES,
-    TRUST,
-    Edit,
-    TrustEdit,
-)
+from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TrustEdit
 from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver

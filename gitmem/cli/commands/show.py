@@ -47,40 +47,29 @@ _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
 def run_show(args: argparse.Namespace, app: App) -> None:
-    store = app.settled(args)
-    name = _day_path(store, args.what) or args.what
-    if is_fact_id(name.removeprefix("^")) and (fact := _fact(store, name)) is not None:
+    store, what = app.settled(args), args.what
+    name = _day_path(store, what) or what
+    if is_fact_id(what.removeprefix("^")) and (fact := _fact(store, what)) is not None:
         show_fact(store, fact, args, app)
-    elif name.startswith("^"):
-        if not is_id(name[1:]):
+    elif what.startswith("^"):
+        if not is_id(what[1:]):
             raise NotFoundError(
-                f"{name} is not the id of an entry, which has 20 or 11 letters and digits.",
+                f"{what} is not the id of an entry, which has 20 or 11 letters and digits.",
                 "'gitmem log --long' shows the ids.",
             )
-        _show_id(args, app, store, name[1:])
-    elif (file := _document(store, args, app, name)) is not None:
+        _show_id(args, app, store, what[1:])
+    elif (file := _readable(store, args, app, name) or _past_file(store, app, name, is_day=name != what)) is not None:
         path, data = file
-        if ":" in args.what:
-            value = {"path": path, "text": data.decode("utf-8", "replace")}
-            output.answer_bytes(args, app, value, data, f"show {args.what}")
+        text = data.decode("utf-8", "replace")
+        if ":" in what:
+            output.answer_bytes(args, app, {"path": path, "text": text}, data, f"show {what}")
         else:
-            now = named(store, data.decode("utf-8", "replace"), path)
+            now = named(store, text, path)
             app.answer(args, {"path": path, "text": now}, plain(now).rstrip("\n"), path)
-    elif name != args.what:
+    elif name != what:
         raise NotFoundError(f"Nothing was saved on {name[-len('2026-11-21.md') : -len('.md')]}.", "See 'gitmem log'.")
     else:
-        _show_named(args, app, store, name)
-
-
-def _document(store: Store, args: argparse.Namespace, app: App, what: str) -> tuple[str, bytes] | None:
-    """Return path and content of a file, of a day's log that was removed, or of `REV:PATH`; None for other names."""
-    file = _readable(store, args, app, what)
-    if file is not None:
-        return file
-    if what != args.what and (gone := last_version(store.repository, what)) is not None:
-        app.notices((f"{what} was removed ('gitmem log' says why); this is its last version.",))
-        return what, gone
-    return _past_file(store, what)
+        _show_named(args, app, store, what)
 
 
 def _show_named(args: argparse.Namespace, app: App, store: Store, what: str) -> None:
@@ -96,27 +85,20 @@ def _show_named(args: argparse.Namespace, app: App, store: Store, what: str) -> 
             raise NotFoundError(
                 f"{what!r} is neither a file of the store nor a commit.", f"{FILES} 'gitmem log' lists the commits."
             ) from None
-    else:
-        _show_commit(args, app, store, commit)
-
-
-def _fact(store: Store, text: str) -> Fact | None:
-    """Return the fact with this id or an unambiguous beginning of it, None if no fact has it."""
-    if not _FACT.fullmatch(text):
-        return None
-    try:
-        return find_fact(store, text)
-    except NotFoundError:
-        return None
-
-
-def _show_commit(args: argparse.Namespace, app: App, store: Store, commit: str) -> None:
+        return
     value: dict[str, object] = {}
     if args.json:
         value = output.commit_value(read_records(store, [commit])[commit])
         value |= output.difference_value(difference(store, None, commit))
-    patch = show(store.repository.git, commit)
-    output.answer_bytes(args, app, value, patch, f"show {commit[: output.SHORT]}")
+    output.answer_bytes(args, app, value, show(store.repository.git, commit), f"show {commit[: output.SHORT]}")
+
+
+def _fact(store: Store, text: str) -> Fact | None:
+    """Return the fact with this id or an unambiguous beginning of it, None if no fact has it."""
+    try:
+        return find_fact(store, text) if _FACT.fullmatch(text) else None
+    except NotFoundError:
+        return None
 
 
 def _day_path(store: Store, text: str) -> str:
@@ -129,13 +111,14 @@ def _day_path(store: Store, text: str) -> str:
     return ""
 
 
-def _past_file(store: Store, text: str) -> tuple[str, bytes] | None:
-    """Return path and content of the file that `REV:PATH` names, None if the text names none."""
-    revision, colon, path = text.partition(":")
-    if not (revision and colon and path):
-        return None
+def _past_file(store: Store, app: App, text: str, *, is_day: bool) -> tuple[str, bytes] | None:
+    """Return path and content of what `REV:PATH` names, or of a day's log that was removed; None for other names."""
+    if is_day and (gone := last_version(store.repository, text)) is not None:
+        app.notices((f"{text} was removed ('gitmem log' says why); this is its last version.",))
+        return text, gone
+    revision, _, path = text.partition(":")
     try:
-        data = store.repository.read(resolve(store, revision), path)
+        data = store.repository.read(resolve(store, revision), path) if revision and path else None
     except NotFoundError:
         return None
     return None if data is None else (path, data)
@@ -171,15 +154,13 @@ def _readable(store: Store, args: argparse.Namespace, app: App, text: str) -> tu
 def run_at(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     commit = resolve(store, args.when)
-    record = read_records(store, [commit])[commit]
-    about: dict[str, object] = {"commit": commit, "date": record.committed.isoformat()}
+    about: dict[str, object] = {"commit": commit, "date": read_records(store, [commit])[commit].committed.isoformat()}
     path = named_path(store, args, app, args.path) if args.path else None
-    if args.list:
-        files = store.repository.files(commit, *([path] if path else []))
+    files = store.repository.files(commit, *([path] if path else [])) if args.list else ()
+    if files:
         listed = [{"path": file.path, "bytes": file.size} for file in files]
-        if listed:
-            app.answer(args, about | {"files": listed}, plain("\n".join(file.path for file in files)))
-            return
+        app.answer(args, about | {"files": listed}, plain("\n".join(file.path for file in files)))
+        return
     path = path or MEMORY
     data = None if args.list else store.repository.read(commit, path)
     if data is None:

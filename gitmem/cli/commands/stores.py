@@ -1,38 +1,45 @@
-"""Stores: make, clone and accept them, name their remotes; what is kept in which, and whether anything is."""
+"""Stores: make, clone and accept them, sync them with other machines, write and read backups; what is kept in which."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import re
+from dataclasses import asdict
 
-from gitmem.cli.app import OWN, App, chosen_place
+from gitmem.cli.app import OWN, App, chosen_place, now
 from gitmem.cli.commands.hook import REMOTE
 from gitmem.cli.output import Progress, agreed
-from gitmem.errors import NotFoundError, UsageError
+from gitmem.errors import NotFoundError, StoreNotFoundError, UnreachableError, UsageError
 from gitmem.facts.edit import find_fact, move
 from gitmem.git.packing import is_bundle
-from gitmem.git.remote import check_url
+from gitmem.git.remote import Connection, check_url
+from gitmem.history.export import export
 from gitmem.platform.safe_open import read_small
 from gitmem.store import layers
+from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.init import add_scope, init_store
 from gitmem.store.locate import find_project, find_store
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import READ_ONLY, Store
 from gitmem.sync import write_record
-from gitmem.sync.clone import check_opened, clone_store, restore_into
+from gitmem.sync.clone import back_up, check_opened, clone_store, merge_in, restore_into
+from gitmem.sync.guard import Accept
+from gitmem.sync.proposals import propose
 from gitmem.sync.remotes import (
     DEFAULT,
     absolute_address,
     add_remote,
     added_remotes,
+    find_remote,
     is_address,
     remotes,
     remove_remote,
     states,
 )
-from gitmem.sync.rounds import Options
-from gitmem.text.sentences import count
+from gitmem.sync.rounds import Options, Synced
+from gitmem.sync.sync import sync_in_background, sync_remote
+from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import mask_urls, plain
 
 _PUSHED = (
@@ -204,3 +211,94 @@ def _move(args: argparse.Namespace, app: App, source: Store, target: Store, wher
     fact = find_fact(source, args.fact)
     value = {"id": fact.id, "commits": list(move(source, fact, target))}
     app.answer(args, value, plain(f"{fact.id} is {where} now: {fact.description}"))
+
+
+_REVIEWED = 5  # documents that are named
+
+
+def run_sync(args: argparse.Namespace, app: App) -> None:
+    if args.background:
+        _background(args, app)
+        return
+    store = app.settled(args)
+    chosen = [find_remote(store, args.remote)] if args.remote else remotes(store) or [find_remote(store, None)]
+    with Progress(app.err) as progress:
+        options = Options(tuple(map(Accept, args.accept)), progress.step)
+        done = [sync_remote(store, remote, options, asks=app.can_ask()) for remote in chosen]
+    for one in done:
+        app.notices(one.notices)
+    value = [asdict(one) for one in done]
+    source = None if any(one.review for one in done) else OWN  # names of documents
+    app.answer(args, value[0] if len(value) == 1 else value, "\n".join(map(_words, done)), source)
+    app.maintain_later(store)
+
+
+def _background(args: argparse.Namespace, app: App) -> None:
+    """Sync behind a hook: log failures, except being offline."""
+    store = app.settled(args)
+    for error in sync_in_background(store, Options()):
+        if not isinstance(error, UnreachableError):
+            FailureLog(store.private).record(LoggedFailure(now(), "sync", error.sentences))
+
+
+def _words(done: Synced) -> str:
+    came, went = (count(number, "commit") if number else "nothing" for number in (done.came, done.went))
+    text = f"Synced with {done.remote}: received {came}, sent {went}"
+    if done.review:
+        names = ", ".join(done.review[:_REVIEWED]) + (", ..." if len(done.review) > _REVIEWED else "")
+        return plain(f"{text}; {count(len(done.review), 'document')} to review: {names}.")
+    return plain(f"{text}.")
+
+
+def run_propose(args: argparse.Namespace, app: App) -> None:
+    store = app.settled(args)
+    store.check_writes()
+    remote = find_remote(store, args.remote)
+    environ = store.context.environ
+    connection = Connection(store.repository.layout, environ, own=store.own_repository, asks=app.can_ask())
+    with Progress(app.err) as progress:
+        options = Options(progress=progress.step)
+        done = propose(store, remote, connection, options, ids=args.ids, name=args.name)
+    text = f"Proposed {count(len(done.paths), 'fact')} on the branch {done.branch} of {done.remote}."
+    app.answer(args, done._asdict(), plain("\n".join((text, *(f"  {path}" for path in done.paths)))))
+
+
+def run_export(args: argparse.Namespace, app: App) -> None:
+    for line in export(app.settled(args), args.since):
+        print(line, file=app.out)
+
+
+_NOUNS = {"sessions": "session", "facts": "fact", "episodes": "task", "patterns": "known error"}
+
+
+def run_backup(args: argparse.Namespace, app: App) -> None:
+    store = app.settled(args)
+    file = app.path(args, args.file)
+    with Progress(app.err) as progress:
+        progress.step("writing the memory to one file, and reading it back")
+        done = back_up(store, file, transcripts=args.transcripts)
+    held = (count(done.records[name], noun) for name, noun in _NOUNS.items())
+    text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(held)}."
+    app.answer(args, asdict(done), plain(text), OWN)
+
+
+def run_restore(args: argparse.Namespace, app: App) -> None:
+    commit: str | None
+    came: int | None
+    review: tuple[str, ...]
+    file = app.path(args, args.file)
+    with Progress(app.err) as progress:
+        options = Options(tuple(map(Accept, args.accept)), progress.step)
+        try:
+            store = app.settled(args)
+        except StoreNotFoundError:
+            store = restore_into(app.folder(args), app.context(), chosen_place(args), file, options)
+            commit, came, review = store.tip, None, ()
+            text = f"Restored the memory to {store.root}."
+        else:
+            done = merge_in(store, file, options)
+            app.notices(done.notices)
+            commit, came, review = done.commit, done.came, done.review
+            text = f"Merged {count(done.came, 'commit')} of the backup." if done.came else "The backup has nothing new."
+    value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
+    app.answer(args, value, plain(text), OWN)

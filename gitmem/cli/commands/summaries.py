@@ -11,7 +11,7 @@ from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summar
 from gitmem.archives.summary import SCHEMA, Summary
 from gitmem.cli.app import OWN, SESSIONS, App, read_date
 from gitmem.cli.commands.agents import place_of
-from gitmem.cli.output import Bar, table
+from gitmem.cli.output import Progress, table
 from gitmem.document.ids import ARCHIVE, summary_path
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.history.authors import People
@@ -164,7 +164,7 @@ def run_judge(args: argparse.Namespace, app: App) -> int:
     place = place_of(args, app, Scope.PROJECT)
     paths = [path for host in map(find_host, NAMES) if host.sessions for path in host.sessions(place)]
     tokens, empty, done = 0, 0, []
-    with Bar(app.err) as bar:
+    with Progress(app.err) as bar:
         for number, one in enumerate(waiting):
             bar.show(number, len(waiting), one.about)
             path = next((path for path in paths if one.id in os.path.basename(path)), "")

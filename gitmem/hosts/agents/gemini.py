@@ -1,7 +1,12 @@
-"""Gemini CLI: events with names of its own, an answer before the agent's turn, transcripts that repeat their messages.
+"""Gemini CLI, and Qwen Code, which is derived from it: events, answers and transcripts of each in a form of its own.
 
-Seen with Gemini CLI 0.61.0. What is told at `SessionStart` would be put before the first prompt, where slash commands
-break, so it is told at `BeforeAgent`. `PreCompress` comes before every question to the model, and is not asked for.
+Seen with Gemini CLI 0.61.0. Its events have names of their own, and its transcripts repeat their messages. What is told
+at `SessionStart` would be put before the first prompt, where slash commands break, so it is told at `BeforeAgent`.
+`PreCompress` comes before every question to the model, and is not asked for.
+
+Seen with Qwen Code 0.24.4. It has Claude Code's events with Gemini's tools, and marks a prompt that a person submitted:
+`UserPromptSubmit` comes again after each round of tools, without a prompt. Without a terminal a session has no end. The
+transcript does not have the ids that hooks give to prompts.
 """
 
 from __future__ import annotations
@@ -9,8 +14,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 
-from gitmem.hosts.host import LATE, Host, InstallPlace, Items, Payload, command_hooks, text_of
+from gitmem.hosts.host import (
+    LATE,
+    Host,
+    InstallPlace,
+    Items,
+    Payload,
+    command_hooks,
+    folder_name,
+    text_of,
+    transcripts_in,
+)
 from gitmem.platform.safe_open import read_json
 from gitmem.sessions.transcript import Record, Role, Unread, content_text, records
 
@@ -19,8 +35,8 @@ _INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL
 _WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?", re.MULTILINE)
 _EXIT = re.compile(r"^Exit Code: (?!0$)[0-9]+$", re.MULTILINE)
 _PRINTED = re.compile(r"\AOutput: (?P<output>.*?)\n?^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE)
-# Gemini's tools by the names under which files and commands are looked for.
-_TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
+# Tools of both by the names under which files and commands are looked for.
+_TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "replace": "Edit"}
 
 
 def _edits(place: InstallPlace) -> Items:
@@ -30,7 +46,7 @@ def _edits(place: InstallPlace) -> Items:
     folder = place.folder(".gemini")
     settings = os.path.join(folder, "settings.json")
     return (
-        HooksEdit(settings, command_hooks(HOST, _TIMEOUT)),
+        HooksEdit(settings, command_hooks(GEMINI, _TIMEOUT)),
         ServerEdit(settings, ("mcpServers", "gitmem"), place.server),
         *skills(os.path.join(folder, "skills")),
         *commands(os.path.join(folder, "commands"), as_toml),
@@ -40,7 +56,7 @@ def _edits(place: InstallPlace) -> Items:
 def _read(payload: Payload) -> Payload | None:
     """Return a payload with Claude Code's keys."""
     given = text_of(payload, "hook_event_name")
-    event = EVENTS.get(given, given).removesuffix(LATE)
+    event = _EVENTS.get(given, given).removesuffix(LATE)
     common = payload | {"hook_event_name": event}
     if event == "UserPromptSubmit":
         common["prompt"] = _INJECTED.sub("", text_of(payload, "prompt")).strip()
@@ -110,20 +126,105 @@ def _sessions(place: InstallPlace) -> list[str]:
     return [os.path.join(chats, name) for name in os.listdir(chats)] if os.path.isdir(chats) else []
 
 
-EVENTS = {
+_EVENTS = {
     "SessionStart": f"SessionStart{LATE}",
     "BeforeAgent": "UserPromptSubmit",
     "AfterTool": "PostToolUse",
     "AfterAgent": "Stop",
     "SessionEnd": "SessionEnd",
 }
-HOST = Host(
+GEMINI = Host(
     name="gemini",
     title="Gemini CLI",
     folder=".gemini",
-    events=EVENTS,
+    events=_EVENTS,
     edits=_edits,
     read=_read,
     records=_records,
     sessions=_sessions,
+)
+
+
+_QWEN_INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>.*?</\1>\s*", re.DOTALL)
+# The report on a command that failed, which names the command and the folder first.
+_QWEN_PRINTED = re.compile(
+    r"^Output: (?P<output>.*?)\n?^Error: (?P<error>.*?)\n^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE
+)
+_QWEN_NOTHING = {"(none)", "(empty)"}
+_QWEN_DEFERRED = "tool_call"  # a tool that calls another one by its name and arguments
+_QWEN_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
+
+
+def _qwen_edits(place: InstallPlace) -> Items:
+    from gitmem.hosts.install import commands, skills
+    from gitmem.hosts.settings import HooksEdit, ServerEdit
+
+    folder = place.folder(".qwen")
+    settings = os.path.join(folder, "settings.json")
+    return (
+        HooksEdit(settings, command_hooks(QWEN)),
+        ServerEdit(settings, ("mcpServers", "gitmem"), place.server),
+        *skills(os.path.join(folder, "skills")),
+        *commands(os.path.join(folder, "commands")),
+    )
+
+
+def _qwen_read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's names of tools; None for a prompt that nobody submitted."""
+    if payload.get("hook_event_name") == "UserPromptSubmit" and not text_of(payload, "submitted_prompt"):
+        return None
+    tool = text_of(payload, "tool_name")
+    known = payload | {"tool_name": _TOOLS.get(tool, tool), "prompt_id": ""}
+    if submitted := text_of(payload, "submitted_prompt"):
+        known["prompt"] = submitted.strip()
+    if error := text_of(payload, "error"):
+        known["error"] = _qwen_printed(error)
+    return known
+
+
+def _qwen_printed(said: str) -> str:
+    """Return what a command printed, of the report on a command that failed; its exit code if it printed nothing."""
+    match = _QWEN_PRINTED.search(said)
+    if not match:
+        return said
+    printed = "\n".join(part for part in match.group("output", "error") if part not in _QWEN_NOTHING)
+    return printed or f"Exit code {match['code']}"
+
+
+def _qwen_item(item: Payload, base: Record) -> Iterator[Record]:
+    kind, message = text_of(item, "type"), item.get("message")
+    listed = message.get("parts") if isinstance(message, dict) else None
+    parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+    base = base._replace(cwd=text_of(item, "cwd"), model=text_of(item, "model"))
+    texts = (text_of(part, "text") for part in parts if part.get("thought") is not True)
+    text = _QWEN_INJECTED.sub("", "\n".join(filter(None, texts))).strip()
+    if text and kind == "user":
+        yield base._replace(role=Role.USER, text=text, injected=item.get("provenance") != "real_user")
+    elif text and kind == "assistant":
+        yield base._replace(role=Role.ASSISTANT, text=text)
+    for part in parts:
+        yield from _qwen_tool(part, base, failed=text_of(item, "toolCallResult", "status") == "error")
+
+
+def _qwen_tool(part: Payload, base: Record, *, failed: bool) -> Iterator[Record]:
+    call, result = part.get("functionCall"), part.get("functionResponse")
+    if isinstance(call, dict):
+        name, given = text_of(call, "name"), call.get("args")
+        if name == _QWEN_DEFERRED and isinstance(given, dict):
+            name, given = text_of(given, "name"), given.get("arguments")
+        yield base.call(_TOOLS.get(name, name), text_of(call, "id"), given)
+    if isinstance(result, dict):
+        text = text_of(result, "response", "error") or text_of(result, "response", "output")
+        yield base.result(_qwen_printed(text), text_of(result, "id"), failed=failed)
+
+
+QWEN = Host(
+    name="qwen",
+    title="Qwen Code",
+    folder=".qwen",
+    events={event: event for event in _QWEN_EVENTS.split()},
+    edits=_qwen_edits,
+    read=_qwen_read,
+    records=partial(records, read=_qwen_item),
+    sessions=lambda place: transcripts_in(place.own(".qwen"), "projects", folder_name(place.project), "chats"),
 )

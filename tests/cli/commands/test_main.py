@@ -12,7 +12,7 @@ from gitmem import __version__
 from gitmem.cli.app import machine_name
 from gitmem.cli.commands import COMMANDS, GROUPS, PLUMBING, command_word
 from gitmem.cli.commands import status as command
-from gitmem.cli.output import Bar
+from gitmem.cli.output import Progress
 from gitmem.cli.parser import sections
 from gitmem.errors import BusyError, ExitCode, GitFailedError, GitmemError, NotFoundError, NotSavedError
 from gitmem.store.findings import FailureLog
@@ -189,7 +189,7 @@ def test_no_line_is_wider_than_the_terminal(tmp_path, gitmem, columns):
 
 def test_a_bar_takes_one_line_whatever_is_written_in_it(tmp_path):
     err = Terminal()
-    Bar(err).show(1, 2, "환불 목록도 커서를 쓸 수 있어? 앞으로는 코드보다 테스트를 먼저 작성해줘. " * 3)
+    Progress(err).show(1, 2, "환불 목록도 커서를 쓸 수 있어? 앞으로는 코드보다 테스트를 먼저 작성해줘. " * 3)
     assert isinstance(err.buffer, io.BytesIO)
     drawn = err.buffer.getvalue().decode().split("\r")
     assert "환불" in drawn[1]

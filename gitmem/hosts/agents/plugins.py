@@ -1,7 +1,9 @@
-"""OpenCode and Kilo, which is derived from it: one plugin in JavaScript, and sessions in a database.
+"""OpenCode, Kilo, which is derived from it, and pi: one plugin in JavaScript each, which sends Claude Code's keys.
 
-The plugin, `templates/hosts/opencode.js`, sends Claude Code's keys with OpenCode's tools. A transcript's path is the
-database's, which is only read, and the session's id: `…/opencode.db#ses_…`. Seen with OpenCode 1.18.33, Kilo 7.7.7.
+The plugins are `templates/hosts/opencode.js` and `pi.js`; they send the tools of their hosts. OpenCode and Kilo have
+their sessions in a database: a transcript's path is the database's, which is only read, and the session's id:
+`…/opencode.db#ses_…`. What pi is told becomes a message of its own, which a transcript marks as `custom_message`. Seen
+with OpenCode 1.18.33, Kilo 7.7.7, pi 1.5.2.
 """
 
 from __future__ import annotations
@@ -9,18 +11,29 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
-from typing import cast
 
-from gitmem.hosts.host import Host, InstallPlace, Items, Payload, Scope, is_below, text_of, without_help
-from gitmem.sessions.transcript import Record, Role, records
+from gitmem.hosts.host import (
+    Host,
+    InstallPlace,
+    Items,
+    Payload,
+    Scope,
+    begun_below,
+    is_below,
+    named_as_claude,
+    text_of,
+    without_help,
+)
+from gitmem.sessions.transcript import Record, Role, content_text, records
 
 _NAME = 'const HOST = "opencode"'
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "apply_patch"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
-_PARTS = """
+_QUESTION = """
     SELECT part.data, message.id, message.data, part.time_created, session.directory
     FROM part JOIN message ON message.id = part.message_id JOIN session ON session.id = part.session_id
     WHERE part.session_id = ? ORDER BY message.time_created, message.id, part.id
@@ -38,7 +51,8 @@ def _edits(name: str, place: InstallPlace) -> Items:
         folder = os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), name)
         settings = os.path.join(folder, f"{name}.json")
     plugin = read_resource("templates", "hosts", "opencode.js").decode().replace(_NAME, f'const HOST = "{name}"')
-    started = [place.server["command"], *cast("list[str]", place.server["args"])]
+    words = place.server["args"]
+    started = [place.server["command"], *(words if isinstance(words, list) else ())]
     server = {"type": "local", "command": started, "enabled": True}
     return (
         FileEdit(os.path.join(folder, "plugins", "gitmem.js"), HOOKS, plugin.encode()),
@@ -68,7 +82,7 @@ def _unquoted(text: str) -> str:
 def _lines(path: str) -> Iterator[str]:
     """Yield the parts of a session's messages as lines of JSON, in order."""
     file, _, session = path.rpartition("#")
-    for part, message, told, at, folder in _rows(file, _PARTS, session):
+    for part, message, told, at, folder in _rows(file, _QUESTION, session):
         stamp = datetime.fromtimestamp(at / 1000, UTC).isoformat() if isinstance(at, int) else ""
         line = json.dumps({"timestamp": stamp, "sessionId": session, "cwd": folder, "id": message})
         yield f'{line[:-1]}, "message": {told}, "part": {part}}}\n'
@@ -142,3 +156,66 @@ def _make_host(name: str, title: str) -> Host:
 
 OPENCODE = _make_host("opencode", "OpenCode")
 KILO = _make_host("kilo", "Kilo")
+
+
+_PI_TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit"}
+_PI_EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after what a command printed
+
+
+def _pi_edits(place: InstallPlace) -> Items:
+    from gitmem.hosts.install import FileEdit, skills
+    from gitmem.hosts.settings import HOOKS, ServerEdit
+    from gitmem.platform.machine import read_resource
+
+    folder = place.folder(".pi" if place.scope is not Scope.USER else os.path.join(".pi", "agent"))
+    server = place.server | {"exposure": "direct"}
+    return (
+        FileEdit(os.path.join(folder, "extensions", "gitmem.js"), HOOKS, read_resource("templates", "hosts", "pi.js")),
+        ServerEdit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
+        *skills(os.path.join(folder, "skills")),
+    )
+
+
+def _pi_read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's name of the tool, and an error without its exit code."""
+    known = named_as_claude(payload, _PI_TOOLS)
+    error = _PI_EXIT.sub("", text_of(payload, "error"))
+    return known | {"error": error} if error else known
+
+
+def _pi_item(item: Payload, base: Record) -> Iterator[Record]:
+    """Yield the records of a line; the first one has the id and the folder."""
+    message = item.get("message")
+    if item.get("type") == "session":
+        yield base._replace(session=text_of(item, "id"), cwd=text_of(item, "cwd"))
+    elif item.get("type") == "message" and isinstance(message, dict):
+        yield from _pi_parts(message, base._replace(model=text_of(message, "model")))
+
+
+def _pi_parts(message: Payload, base: Record) -> Iterator[Record]:
+    role, content = text_of(message, "role"), message.get("content")
+    if role == "user":
+        yield base._replace(role=Role.USER, text=content_text(content).strip())
+    elif role == "toolResult":
+        failed, text = message.get("isError") is True, without_help(content_text(content))
+        yield base.result(_PI_EXIT.sub("", text) if failed else text, text_of(message, "toolCallId"), failed=failed)
+    elif role == "assistant":
+        if text := content_text(content):
+            yield base._replace(role=Role.ASSISTANT, text=text)
+        for part in content if isinstance(content, list) else ():
+            if isinstance(part, dict) and part.get("type") == "toolCall":
+                tool = text_of(part, "name")
+                yield base.call(_PI_TOOLS.get(tool, tool), text_of(part, "id"), part.get("arguments"))
+
+
+PI = Host(
+    name="pi",
+    title="pi",
+    folder=os.path.join(".pi", "agent"),
+    events={event: event for event in _EVENTS.split()},
+    edits=_pi_edits,
+    read=_pi_read,
+    records=partial(records, read=_pi_item),
+    sessions=lambda place: begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd"),
+    note="pi loads a project's extensions only once you trust the project.",
+)
