@@ -44,7 +44,7 @@ def find_project(start: str, home: str) -> Project:
 
     """
     start, home = os.path.realpath(start), os.path.realpath(home)
-    home_names = _home_store_names(home)
+    at_home = has_home_stores(home)
     folder = start
     while True:
         is_cut_off = os.path.basename(folder) == STORE_FOLDER and is_disconnected(folder)
@@ -54,7 +54,7 @@ def find_project(start: str, home: str) -> Project:
             return project
         if folder != home and is_store(os.path.join(folder, STORE_FOLDER)):
             return Project(folder, None)
-        if home_names and _has_home_store(folder, home, home_names):
+        if at_home and is_store(home_store(Project(folder, None), home)):
             return Project(folder, None)
         parent = os.path.dirname(folder)
         if parent == folder:
@@ -98,23 +98,9 @@ def _store_around(start: str, home: str) -> str | None:
     return folder if named and is_store(folder) else None
 
 
-def _home_store_names(home: str) -> list[str]:
-    try:
-        return os.listdir(os.path.join(user_store(home), HOME_PROJECTS))
-    except OSError:
-        return []
-
-
 def has_home_stores(home: str) -> bool:
     """Return whether stores of projects may be below the home: a quick look."""
     return os.path.isdir(os.path.join(user_store(home), HOME_PROJECTS))
-
-
-def _has_home_store(folder: str, home: str, names: list[str]) -> bool:
-    from gitmem.document.ids import slug
-
-    prefix = f"{slug(os.path.basename(folder)) or _NAMELESS}-"
-    return any(name.startswith(prefix) for name in names) and is_store(home_store(Project(folder, None), home))
 
 
 def home_store(project: Project, home: str) -> str:
