@@ -83,7 +83,9 @@ def check_spool(store: Store) -> Iterator[Finding]:
     hooks = HookSpool(store.private)
     waiting, aside = store.spool.names(), [*store.spool.aside(), *hooks.aside()]
     if waiting:
-        since = store.context.clock().timestamp() - _arrival(waiting[0])
+        digits = waiting[0].partition("-")[0]  # of its name: nanoseconds since 1970
+        arrived = int(digits) / 1e9 if digits.isascii() and digits.isdecimal() else 0.0
+        since = store.context.clock().timestamp() - arrived
         level = Level.WARNING if since > _PATIENCE else Level.NOTE
         message = f"{count(len(waiting), 'event')} not committed yet, the oldest for {age(since)}."
         yield Finding("waiting", level, message, "Any gitmem command commits them, or says why it cannot.")
@@ -94,12 +96,6 @@ def check_spool(store: Store) -> Iterator[Finding]:
         message = f"{count(len(aside), 'event')} that could not be parsed, kept in {folder}."
         remedy = "Save what you need from there, then delete the rest."
         yield Finding("aside", Level.WARNING, message, remedy, tuple(aside[:_SHOWN]))
-
-
-def _arrival(name: str) -> float:
-    """Return when an event arrived, in seconds since 1970, by its name."""
-    digits = name.partition("-")[0]
-    return int(digits) / 1e9 if digits.isascii() and digits.isdecimal() else 0.0
 
 
 def check_log(store: Store) -> Iterator[Finding]:

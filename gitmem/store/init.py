@@ -54,7 +54,6 @@ from gitmem.sync.guard import NOTHING, SIGNED, refuse_unsigned
 from gitmem.sync.remotes import DEFAULT, check_arrivals, check_extent
 from gitmem.values import Value
 
-ATTRIBUTE = b"*.md merge=gitmem"  # the line of .gitattributes for the driver
 _SECTION = "merge.gitmem"
 _NAME = "gitmem: entries by id, fields, sections, lines"
 # Git starts it at the top of the work tree, whose files must not be taken for a program or module
@@ -80,13 +79,6 @@ def uninstall_driver(store: Store) -> bool:
     if values:
         run_past_lock(store.repository.git, "config", "--remove-section", _SECTION)
     return bool(values)
-
-
-def with_attribute(data: bytes) -> bytes:
-    """Return a `.gitattributes` with the line for the driver."""
-    if b"merge=gitmem" in data:
-        return data
-    return data + (b"" if not data or data.endswith(b"\n") else b"\n") + ATTRIBUTE + b"\n"
 
 
 def drive(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -354,7 +346,9 @@ def _add_files(store: Store) -> None:
             if transaction.read(path) is None
         }
         attributes = missing.get(_ATTRIBUTES) or transaction.read(_ATTRIBUTES) or b""
-        missing[_ATTRIBUTES] = with_attribute(attributes)
+        if b"merge=gitmem" not in attributes:
+            end = b"\n" * bool(attributes and not attributes.endswith(b"\n"))
+            missing[_ATTRIBUTES] = attributes + end + b"*.md merge=gitmem\n"
         if transaction.read(MEMORY) is None:
             missing[MEMORY] = new_memory(transaction.now)
         trailers = [(Trailer.OP.value, Op.INIT.value)]

@@ -238,9 +238,13 @@ class Transaction:
     def commits(self, identity: Identity = GITMEM) -> Iterator[NewCommit]:
         """Yield the planned commits, edits by hand first."""
         committer = Signature(identity.name, identity.email, self.now)
-        edit = self._clean(_edit_message(self._edits, self._store.context.machine)) if self._edits else None
-        drafts = [Draft(edit, self._edits, self.now)] if edit else []
-        for draft in drafts + self.drafts:
+        drafts = list(self.drafts)
+        if names := sorted(self._edits):
+            edited = ", ".join(names) if len(names) < 4 else f"{len(names)} files"  # noqa: PLR2004
+            trailers = ((Trailer.OP.value, Op.EDIT.value), (Trailer.MACHINE.value, self._store.context.machine))
+            message = self._clean(Message(f"Edit by hand: {edited}", trailers))
+            drafts.insert(0, Draft(message, self._edits, self.now))
+        for draft in drafts:
             name = GITMEM.name if draft.message.model else identity.name  # what a model decided, no person did
             author = Signature(name, identity.email, draft.when)
             yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
@@ -347,9 +351,3 @@ class Transaction:
                 raise RefusedError(f"{path} is refused: on some file systems it is the same as {twin!r}, which exists.")
             if part not in siblings:
                 return
-
-
-def _edit_message(edits: Mapping[str, bytes | None], machine: str) -> Message:
-    names = sorted(edits)
-    edited = ", ".join(names) if len(names) < 4 else f"{len(names)} files"  # noqa: PLR2004
-    return Message(f"Edit by hand: {edited}", ((Trailer.OP.value, Op.EDIT.value), (Trailer.MACHINE.value, machine)))
