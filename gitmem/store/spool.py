@@ -215,7 +215,6 @@ _SESSION_START = ("SessionStart-", "SessionStart.")
 _TELL = "tell-"  # begins the name of a mark: the host of this process is told its memory with the next prompt
 _OFF = "off-"  # begins the name of a mark: this event is not answered
 _FIRST_HOST = "claude"  # whose name the files leave out
-_MAX_TRIES = 1_000
 _MAX_RETRIES = 20  # of a listing that another process changes
 _REMOVED = "removed-"
 
@@ -255,12 +254,13 @@ class HookSpool(Spool):
         self.make()
         kind = _NOT_LETTERS.sub("", event)[:40] or "Unknown"
         kind += f".{host}" * (host != _FIRST_HOST)
-        for number in range(_MAX_TRIES):
+        number = 0
+        while True:
             name = f"{kind}-{owner}-{os.getpid()}-{number}{_SUFFIX}"
             with contextlib.suppress(FileExistsError):
                 _create(os.path.join(self.folder, name), data)
                 return name
-        raise OSError(f"no name is free in {self.folder}")
+            number += 1
 
     def set_untold(self, owner: int, *, untold: bool) -> None:
         """Note whether the host of this process is to be told its memory with the next prompt."""
@@ -310,10 +310,6 @@ class HookSpool(Spool):
                 break
         removed = self._finish_removals(name for name in listed if name.startswith(_REMOVED))
         return [name for name in listed if name.endswith(_SUFFIX) and name not in removed]
-
-    def delivered(self) -> list[Delivered]:
-        """Return the complete payloads, in no order; see `read`."""
-        return self.read(lambda payload: payload)
 
     def read(self, use: Callable[[Delivered], T]) -> list[T]:
         """Return `use(payload)` for each complete payload, in no order, with one payload in memory at a time.

@@ -102,7 +102,7 @@ def attempt(
         scanned = [*_read_edited(transaction, edited), *look.unchanged] if scan else []
         _follow_edited_facts(transaction, store.private)
         lock.heartbeat()
-        paths = {*transaction.files(), *transaction.touched(), *scanned}
+        paths = {*(path for path, _, _ in transaction.files()), *transaction.touched(), *scanned}
         if not paths:
             return TransactResult(value, (), tuple(transaction.notices))
         for commit in transaction.commits(identity.result()):
@@ -184,8 +184,16 @@ def _land(
     store: Store, writer: Writer, transaction: Transaction, lock: Lock, *, tip: str, paths: set[str]
 ) -> tuple[tuple[str, ...], list[str]]:
     """Move the branch, bring files and index entries of `paths` up to it, and return commits and notices."""
+    staged: list[Staged] = []
     with store.files.open_index() as index:
-        commits, staged = _commit(store, writer, transaction, lock)
+        try:  # git syncs its pack while the files are staged
+            for path, content, executable in transaction.files():
+                staged.append(store.files.stage(path, content, executable=executable))
+            lock.check()
+            commits = writer.finish()
+        except BaseException:
+            store.files.discard(staged)
+            raise
         notices = list(transaction.notices)
         new = commits[-1] if commits else tip
         try:
@@ -196,20 +204,6 @@ def _land(
                 "The next gitmem command repairs that."
             )
     return commits, notices
-
-
-def _commit(store: Store, writer: Writer, transaction: Transaction, lock: Lock) -> tuple[tuple[str, ...], list[Staged]]:
-    """Stage all files, then move the branch; on an error discard the files."""
-    staged: list[Staged] = []
-    try:  # git syncs its pack while the files are staged
-        for path, content in transaction.files().items():
-            staged.append(store.files.stage(path, content, executable=transaction.is_executable(path)))
-        lock.check()
-        commits = writer.finish()
-    except BaseException:
-        store.files.discard(staged)
-        raise
-    return commits, staged
 
 
 ATTEMPTS = 50  # under the lock, only a user's git command can move the branch

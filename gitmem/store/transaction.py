@@ -249,20 +249,14 @@ class Transaction:
             author = Signature(name, identity.email, draft.when)
             yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
 
-    def files(self) -> dict[str, bytes | None]:
-        """Return the files that differ from the disk, to write or remove (None) in the work tree."""
-        return {path: content for path, content in self._state.items() if content != self._on_disk[path]}
+    def files(self) -> list[tuple[str, bytes | None, bool]]:
+        """Return the files that differ from the disk: path, content, None for one to remove, whether executable."""
+        changed = ((path, content) for path, content in self._state.items() if content != self._on_disk[path])
+        return [(path, content, self._modes.get(path) == EXECUTABLE) for path, content in changed]
 
-    def is_executable(self, path: str) -> bool:
-        """Return whether a file that was read is executable."""
-        return self._modes.get(path) == EXECUTABLE
-
-    def touched(self) -> list[str]:
+    def touched(self) -> set[str]:
         """Return the paths whose index entries change."""
-        paths = set(self._edits)
-        for draft in self.drafts:
-            paths.update(draft.changes)
-        return sorted(paths)
+        return {*self._edits, *(path for draft in self.drafts for path in draft.changes)}
 
     def _first_read(self, path: str) -> bytes | None:
         if any(map(is_git_folder, path.split("/"))):

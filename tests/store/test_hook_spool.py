@@ -26,7 +26,7 @@ def put(spool: HookSpool, name: str, data: bytes, age: float = 0.0) -> None:
 
 
 def names(spool: HookSpool) -> list[str]:
-    return sorted(one.name for one in spool.delivered())
+    return sorted(one.name for one in spool.read(lambda one: one))
 
 
 def test_what_was_accepted_comes_out_as_it_came(spool):
@@ -34,16 +34,16 @@ def test_what_was_accepted_comes_out_as_it_came(spool):
     assert name == f"Stop-4711-{os.getpid()}-0.json"
     assert Path(spool.folder, name).read_bytes() == DATA
     for _ in range(2):
-        (one,) = spool.delivered()
+        (one,) = spool.read(lambda one: one)
         assert (one.name, one.owner, one.payload) == (name, 4711, PAYLOAD)
     spool.remove([name])
-    assert list(spool.delivered()) == []
+    assert list(spool.read(lambda one: one)) == []
 
 
 def test_the_time_of_a_file_is_that_of_the_event(spool):
     name = spool.accept("Stop", 0, DATA)
     os.utime(Path(spool.folder, name), (1_700_000_000, 1_700_000_000.25))
-    (one,) = spool.delivered()
+    (one,) = spool.read(lambda one: one)
     assert one.at.timestamp() == 1_700_000_000.25
     assert one.at.tzinfo is not None
 
@@ -62,7 +62,7 @@ def test_the_time_of_a_file_is_that_of_the_event(spool):
 )
 def test_the_owner_is_in_the_name(spool, name, owner):
     put(spool, name, DATA)
-    assert [(one.name, one.owner) for one in spool.delivered()] == [(name, owner)]
+    assert [(one.name, one.owner) for one in spool.read(lambda one: one)] == [(name, owner)]
 
 
 @pytest.mark.parametrize("event", ["", "../../x", ".git", "a/b", "x" * 5_000, "한글", "\0", "Stop\n", "C:\\x"])
@@ -76,7 +76,7 @@ def test_an_event_of_any_name_stays_in_the_folder(spool, event, tmp_path):
 def test_a_name_that_is_taken_is_not_overwritten(spool):
     found = [spool.accept("Stop", 1, b'{"n": %d}' % number) for number in range(30)]
     assert len(set(found)) == 30
-    assert sorted(one.payload["n"] for one in spool.delivered()) == list(range(30))
+    assert sorted(one.payload["n"] for one in spool.read(lambda one: one)) == list(range(30))
 
 
 def test_what_is_too_large_is_refused(spool, monkeypatch):
@@ -144,7 +144,7 @@ def test_a_removal_that_is_cut_off_is_seen_as_done_and_finished_by_the_next_look
         patch.setattr(Spool, "remove", killed)
         with pytest.raises(KeyboardInterrupt):
             spool.remove(names)
-    assert [one.name for one in spool.delivered()] == [kept]
+    assert [one.name for one in spool.read(lambda one: one)] == [kept]
     assert os.listdir(spool.folder) == [kept]
 
 
@@ -159,7 +159,7 @@ def test_a_turn_that_is_removed_while_it_is_read_is_not_read_in_part(spool, monk
         return event
 
     monkeypatch.setattr(spool, "event", interrupted)
-    assert list(spool.delivered()) == []
+    assert list(spool.read(lambda one: one)) == []
 
 
 def test_an_earlier_event_that_a_listing_missed_is_not_missed(spool, monkeypatch):
@@ -167,4 +167,4 @@ def test_an_earlier_event_that_a_listing_missed_is_not_missed(spool, monkeypatch
     answers = [[names[0]], names, names]
     listed = os.listdir
     monkeypatch.setattr(os, "listdir", lambda folder: answers.pop(0) if answers else listed(folder))
-    assert sorted(one.name for one in spool.delivered()) == names
+    assert sorted(one.name for one in spool.read(lambda one: one)) == names
