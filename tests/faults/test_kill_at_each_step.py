@@ -109,25 +109,14 @@ def test_a_save(project: Project, victims: Victims, how: str, every: int):
         repair(project, victims, victim, step)
 
 
+@pytest.mark.parametrize("where", ["after an edit by hand", "on a branch of the project", "under a lock that is a ref"])
 @sampled(alone=59, slow=2)
-def test_a_save_that_finds_an_edit_by_hand(project: Project, victims: Victims, how: str, every: int):
-    for step, victim in each_step(victims, project, saving(project, project.edit), how, every):
-        repair(project, victims, victim, step)
-
-
-@sampled(alone=59, slow=2)
-def test_a_save_on_a_branch_of_the_project(projects: Callable[..., Project], victims: Victims, how: str, every: int):
-    project = projects("project", "--branch")
+def test_a_save_elsewhere(projects: Callable[..., Project], victims: Victims, how: str, every: int, where: str):
+    project = projects("project", *(("--branch",) if "branch" in where else ()))
     project.settings = NO_PACKING
-    project.configure("")
-    for step, victim in each_step(victims, project, saving(project), how, every):
-        repair(project, victims, victim, step)
-
-
-@sampled(alone=59, slow=3)
-def test_a_save_under_a_lock_that_is_a_ref(project: Project, victims: Victims, how: str, every: int):
-    project.configure("lock:\n  kind: ref\n")
-    for step, victim in each_step(victims, project, saving(project), how, every):
+    project.configure("lock:\n  kind: ref\n" if "ref" in where else "")
+    prepare = saving(project, project.edit if "edit" in where else lambda: None)
+    for step, victim in each_step(victims, project, prepare, how, every):
         repair(project, victims, victim, step)
 
 

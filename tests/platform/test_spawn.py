@@ -197,20 +197,6 @@ def test_a_signal_that_python_ignores_is_as_it_was(maker, name):
 
 
 @needs_posix
-def test_signals_that_interrupt_a_wait_do_not_end_it(start):
-    got = []
-    before = signal.signal(signal.SIGALRM, lambda *_: got.append(1))
-    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
-    try:
-        out, err = start(f"import time; time.sleep(0.3)\n{ECHO}").communicate(BIG)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert (out, err) == (BIG, BIG[::-1])
-    assert len(got) > 3
-
-
-@needs_posix
 def test_an_interrupt_gets_through(start):
     def interrupt(*_):
         raise KeyboardInterrupt

@@ -15,7 +15,7 @@ from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.store.findings import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, FailureLog, LoggedFailure
 from gitmem.store.init import Place, init_store
-from gitmem.store.store import MAX_PACKS, Store
+from gitmem.store.store import MAX_PACKS
 from tests.own_settings import own_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,8 +40,6 @@ def until(condition, seconds: float = 60) -> bool:
 
 
 def open_store(folder: Path, environ: dict[str, str]):
-    from datetime import UTC, datetime
-
     context = Context(environ, environ["HOME"], "box", lambda: datetime.now(UTC))
     return init_store(str(folder), context, Place.PROJECT).store
 
@@ -55,36 +53,24 @@ def test_a_command_is_started_and_let_go(project):
 
 def test_what_cannot_be_started_is_nobodys_failure(project, monkeypatch):
     folder, environ = project
+    store = open_store(folder, environ)
     monkeypatch.setattr(sys, "executable", str(folder / "no python here"))
-    open_store(folder, environ).start("status")
-    assert (folder / ".gitmem" / "memory.md").exists()
+    store.start("status")
 
 
-def save_often(store: Store, folder: Path, environ: dict[str, str]) -> None:
-    """Save until packing is due, the last ten times with a command, which looks whether it is."""
+@pytest.mark.slow
+@pytest.mark.parametrize("automatic", [True, False])
+def test_saves_have_the_repository_packed_without_being_asked_unless_that_is_off(project, automatic):
+    folder, environ = project
+    own_file(environ, environ["HOME"]).write_text(f"maintenance:\n  automatic: {str(automatic).lower()}\n")
+    store = open_store(folder, environ)
     for number in range(MAX_PACKS + 1):
         at = datetime(2026, 11, 21, 9, 0, number, tzinfo=UTC)
         save(store, Save(make_id(int(at.timestamp() * 1000), os.urandom(7)), at, f"number {number}"))
-    for number in range(10):
+    for number in range(10):  # a command looks whether packing is due
         command = [sys.executable, "-m", "gitmem", "save", f"command {number}"]
         run(command, cwd=folder, env=environ, check=True, capture_output=True)
-
-
-@pytest.mark.slow
-def test_saves_have_the_repository_packed_without_being_asked(project):
-    folder, environ = project
-    store = open_store(folder, environ)
-    save_often(store, folder, environ)
-    assert until(lambda: store.spare_packs() <= 0)
-
-
-@pytest.mark.slow
-def test_packing_in_the_background_can_be_switched_off(project):
-    folder, environ = project
-    own_file(environ, environ["HOME"]).write_text("maintenance:\n  automatic: false\n")
-    store = open_store(folder, environ)
-    save_often(store, folder, environ)
-    assert store.spare_packs() > 0
+    assert until(lambda: store.spare_packs() <= 0) if automatic else store.spare_packs() > 0
 
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=timezone(timedelta(hours=9)))

@@ -1,7 +1,6 @@
 """A merge that nothing points to yet is kept from git's clean-up, and by nothing once the branch has moved."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -416,18 +415,6 @@ def test_a_reset_behind_what_was_cut_off(box, crashed, point):
     box.sound()
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_a_commit_of_one_file_after_a_crash(box, crashed, point):
-    crashed(point)
-    box.write("mine.md", b"mine\n")
-    box.git("add", "mine.md")
-    box.git("commit", "-qm", "mine", "--only", "mine.md")
-    box.settle()
-    assert box.tree()["mine.md"] == b"mine\n"
-    saved(box)
-    box.sound()
-
-
 # What else a killed process leaves
 
 
@@ -499,12 +486,3 @@ def test_a_submodule_that_came_with_a_commit_is_nothing_to_repair(box, bare_git,
     box.append("memory.md", b"saved\n")
     assert box.files()["memory.md"].endswith(b"saved\n")
     assert box.status() == ""
-
-
-def test_a_copy_of_a_store_that_was_cut_off(box, crashed, tmp_path, boxes):
-    crashed(UNWRITTEN)
-    shutil.copytree(box.root, tmp_path / "copy")
-    copy = boxes(Path(tmp_path / "copy"))
-    copy.settle()
-    saved(copy)
-    copy.sound()

@@ -9,15 +9,13 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from gitmem.document.entry import Save
-from gitmem.document.ids import check_path, make_id
+from gitmem.document.ids import check_path
 from gitmem.errors import BusyError, RefusedError, UnfinishedError
 from gitmem.git.packing import every_object
 from gitmem.git.trust import GITMEM
 from gitmem.platform.machine import Context
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.sessions.exchange import file_name
-from gitmem.sessions.save import save
 from gitmem.store import transcripts
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import REF
@@ -194,13 +192,6 @@ def test_a_session_without_an_id_is_refused(store, name):
         put(store, name, STARTED, LINES)
 
 
-def test_the_name_of_a_session_is_its_id_wherever_that_is_possible():
-    assert file_name(SESSION) == SESSION
-    assert file_name("A B").startswith("a-b-")
-    assert file_name("***").startswith("session-")
-    assert len(file_name("x" * 10_240)) < 40
-
-
 def test_a_session_that_is_named_by_a_secret_is_filed_without_it():
     secret = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
     name = file_name(secret)
@@ -271,17 +262,6 @@ def test_a_lock_on_the_branch_is_named_and_one_that_a_killed_git_left_is_cleared
     os.utime(lock, (0, 0))
     put(store, "other", STARTED, LINES)
     assert not os.path.exists(lock)
-
-
-def test_it_does_not_disturb_a_save_nor_an_edit_by_hand(store, git):
-    with open(os.path.join(store.root, "memory.md"), "a", encoding="utf-8") as file:
-        file.write("\nmine\n")
-    tip, status = git("rev-parse", "HEAD"), git("status", "--porcelain")
-    put(store, SESSION, STARTED, LINES)
-    assert (git("rev-parse", "HEAD"), git("status", "--porcelain")) == (tip, status)
-    save(store, Save(make_id(1, os.urandom(7)), STARTED, "text"))
-    assert read(store, SESSION) == LINES
-    assert git("status", "--porcelain") == ""
 
 
 RUN = """
