@@ -3,7 +3,7 @@
 Recorded sessions are replayed in the order in which they began, each into the store that those before it left. Before a
 session is replayed it is looked at with the eyes of its first request:
 
-- Its *cues* are the terms of its first own request (keywords, `gitmem.text.stems`) and the names of the files it
+- Its *cues* are the terms of its first own request (keywords, `gitmem.text.words`) and the names of the files it
   changed: what a person, or an agent that begins, would look for; those under four characters are
   left out.
 - A cue is *known* if an earlier session of the same project holds it: its stem in what was asked or answered there, or
@@ -40,7 +40,7 @@ from gitmem.sessions.transcript import hook_events
 from gitmem.sessions.turns import Turn, fold, human_text
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
-from gitmem.text.stems import keywords
+from gitmem.text.words import keywords
 
 BEST = 6
 SHORTEST = 4

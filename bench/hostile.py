@@ -29,7 +29,7 @@ from gitmem.redact.redact import redact  # noqa: E402
 from gitmem.sessions.outcome import find_cues, is_resolved  # noqa: E402
 from gitmem.sessions.turns import Turn  # noqa: E402
 from gitmem.text.sentences import shorten, split  # noqa: E402
-from gitmem.text.stems import keywords  # noqa: E402
+from gitmem.text.words import keywords  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -53,7 +53,7 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS, REPLIES = ROOT / "tests" / "data" / "sessions", ROOT / "tests" / "replies"

@@ -50,7 +50,7 @@ from gitmem.cli.main import main as gitmem_main
 from gitmem.sessions.end import read_records
 from gitmem.sessions.transcript import hook_events
 from gitmem.sessions.turns import fold, human_text
-from gitmem.text.stems import stop_words
+from gitmem.text.words import stop_words
 from gitmem.vectors import near
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from gitmem.text.data import table
+from gitmem.text.words import table
 from gitmem.values import Value
 
 DEFAULT, USER, HERE, STORE = "default", "user", "here", "store"

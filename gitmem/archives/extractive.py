@@ -32,9 +32,8 @@ from gitmem.document.document import Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, Entry, MemoryType, find_entries, sections
 from gitmem.sessions.exchange import ANSWER, ERROR, FILES, OUTCOME, SAID, without_labels
 from gitmem.sessions.outcome import Cue, find_cues, is_prose, is_resolved, reports, without_label
-from gitmem.text.data import matcher
 from gitmem.text.sentences import Kind, blocks, sentences_of, shorten, split
-from gitmem.text.stems import keywords, utf8_size
+from gitmem.text.words import keywords, matcher, utf8_size
 from gitmem.values import Value
 
 # Share of the words of the shorter of two sentences that make one a repetition of the other.

@@ -29,7 +29,7 @@ from gitmem.document.entry import (
 )
 from gitmem.document.ids import archive_path, is_fact_id, monthly_path, weekly_path
 from gitmem.platform.machine import date, datetime, timedelta
-from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens, tokens_of_size, utf8_size
+from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens, tokens_of_size, utf8_size
 from gitmem.values import Value
 
 MARGIN_PERCENT = 95

@@ -31,7 +31,7 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
-from gitmem.text.stems import tokens_of_size
+from gitmem.text.words import tokens_of_size
 from gitmem.values import Value
 
 _STAMP = "%Y%m%d_%H%M%S"

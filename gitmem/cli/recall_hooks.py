@@ -94,7 +94,7 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool
     from gitmem.document.ids import is_fact_id
     from gitmem.sessions.start import LEARNED
     from gitmem.text.sentences import count
-    from gitmem.text.stems import estimate_tokens
+    from gitmem.text.words import estimate_tokens
 
     kinds = [one[0] for one in {*ids} if is_fact_id(one)]
     found = {"decision": kinds.count("d"), "open issue": kinds.count("i")}

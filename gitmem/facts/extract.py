@@ -19,8 +19,8 @@ from gitmem.platform.machine import datetime, timedelta
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.outcome import is_resolved
 from gitmem.sessions.turns import Turn, human_text, is_restated, tells
-from gitmem.text.data import languages, phrases, rows
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of, shorten, split
+from gitmem.text.words import languages, phrases, rows
 from gitmem.values import Value
 
 WHY = "**Why:**"

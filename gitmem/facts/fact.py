@@ -16,7 +16,7 @@ from functools import partial
 from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts, flow, plain_value
 from gitmem.document.ids import ALPHABET, FACTS, digest, file_name_of, slug
 from gitmem.platform.machine import UTC, datetime
-from gitmem.text.stems import keywords
+from gitmem.text.words import keywords
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -28,7 +28,7 @@ from gitmem.git.log import (
 from gitmem.git.objects import PathChange, empty_tree
 from gitmem.git.repository import Repository
 from gitmem.store.store import Store
-from gitmem.text.stems import tokens_of_size
+from gitmem.text.words import tokens_of_size
 from gitmem.values import Value
 
 FORMS = "2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'"

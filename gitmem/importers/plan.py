@@ -21,7 +21,7 @@ from enum import StrEnum
 from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.archives.summary import Summary
 from gitmem.document.entry import Entry
-from gitmem.text.stems import BYTES_PER_TOKEN
+from gitmem.text.words import BYTES_PER_TOKEN
 from gitmem.values import Value
 
 MAX_ITEMS = 20_000  # of one source; a project's memory has fewer

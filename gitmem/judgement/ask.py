@@ -39,7 +39,7 @@ from gitmem.llm.protocol import (
 from gitmem.platform.machine import read_resource
 from gitmem.redact.redact import redact
 from gitmem.store.findings import FailureLog, LoggedFailure
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 if TYPE_CHECKING:

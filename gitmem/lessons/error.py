@@ -13,8 +13,7 @@ from functools import cache
 from itertools import islice
 
 from gitmem.document.document import as_line, as_texts
-from gitmem.text.data import table
-from gitmem.text.stems import stop_words
+from gitmem.text.words import stop_words, table
 from gitmem.values import Value
 
 MATCH = 0.5  # the least score of the same error (docs/spec.md, M3)

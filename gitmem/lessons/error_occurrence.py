@@ -26,8 +26,8 @@ from gitmem.sessions.outcome import (
     works_now,
 )
 from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, program
-from gitmem.text.data import matcher
 from gitmem.text.sentences import split
+from gitmem.text.words import matcher
 from gitmem.values import Value
 
 _LONGEST = 400  # characters of a mend

@@ -52,8 +52,8 @@ from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.text.data import matcher
 from gitmem.text.sentences import count
+from gitmem.text.words import matcher
 from gitmem.values import Value
 
 _OF_PERSONS = (FactKind.PREFERENCE, FactKind.RULE)

@@ -21,8 +21,8 @@ from gitmem.search.units import bare_text, fields_in
 from gitmem.sessions.exchange import OUTCOME
 from gitmem.sessions.turns import TaskType, asks_back, classify, follows_up, human_text, is_trivial
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import FENCE, opening, plain
+from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 _BEFORE, _AFTER = 0.5, 0.3  # of a line's words count for the lines after and before it

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitmem.platform.machine import datetime, timedelta
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -36,8 +36,7 @@ from gitmem.llm.protocol import (
     field,
 )
 from gitmem.platform.machine import install_command
-from gitmem.text.data import table
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens, table
 
 MODELS = {
     ANTHROPIC: {Size.SMALL: "claude-haiku-5-5", Size.LARGE: "claude-sonnet-5-5"},

@@ -13,7 +13,7 @@ import sys
 from enum import StrEnum
 
 from gitmem.errors import GitmemError
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -27,8 +27,8 @@ from gitmem.search.hits import Hit, Passage, read_passage
 from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
 from gitmem.search.stores import find_stores, search_stores
 from gitmem.store.store import Store
-from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.text.terminal import FENCE_TOKENS, fenced, fields, json_text
+from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens
 
 At = Annotated[str, Field(description="a commit, or a date like 2026-11-21 or '3 days ago': as of then")]
 Path = Annotated[str, Field(description="as memory_search names it, in the store: memory.md, daily/...")]

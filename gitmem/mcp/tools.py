@@ -35,8 +35,8 @@ from gitmem.sessions.save import save_text
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import fenced, plain
+from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 _BEAT = 1.0  # seconds between two progress reports

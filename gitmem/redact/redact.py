@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from gitmem.redact.names import Span, compiled, find_in_context
-from gitmem.text.data import table
+from gitmem.text.words import table
 from gitmem.values import Value
 
 # Invisible characters: Unicode category Cf, fillers, joiners, variation selectors, tags.

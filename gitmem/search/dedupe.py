@@ -15,7 +15,7 @@ from gitmem.search.hits import facts_of
 from gitmem.search.query import fold
 from gitmem.search.rank import Ranked
 from gitmem.search.units import FRAME, bare_text
-from gitmem.text.stems import stop_words
+from gitmem.text.words import stop_words
 from gitmem.values import Value
 
 

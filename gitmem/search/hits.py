@@ -16,7 +16,7 @@ from gitmem.search.files import is_searched
 from gitmem.search.rank import Ranked, Worth
 from gitmem.search.units import ENTRY, Unit, Units, first_line
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 LENGTH = 200  # characters of a snippet (docs/spec.md J4), with ellipses

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from gitmem.text.stems import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words, synonyms
+from gitmem.text.words import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words, synonyms
 from gitmem.values import Value
 
 WORD, HANGUL, HAN, UNSPACED, MARKED = "word", "hangul", "han", "unspaced", "marked"

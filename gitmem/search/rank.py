@@ -16,7 +16,7 @@ from math import log
 
 from gitmem.search.query import INSIDE, WHOLE, Needle, Query, Term
 from gitmem.search.units import Units
-from gitmem.text.stems import stem
+from gitmem.text.words import stem
 from gitmem.values import Value
 
 K1 = 0.9

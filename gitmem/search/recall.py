@@ -22,9 +22,9 @@ from gitmem.sessions.exchange import without_labels
 from gitmem.store.known_facts import known_facts
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import Store, own_store
-from gitmem.text.stems import BYTES_PER_TOKEN, estimate_tokens
-from gitmem.text.stems import keywords as words_of
 from gitmem.text.terminal import FENCE, opening, plain
+from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens
+from gitmem.text.words import keywords as words_of
 from gitmem.values import Value
 
 OWN_FOLDER = "~/.gitmem/"  # before the paths of these hits

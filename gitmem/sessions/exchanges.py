@@ -41,9 +41,8 @@ from gitmem.sessions.turns import Run, Turn, fold, human_text, program
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.text.data import matcher
 from gitmem.text.sentences import Kind, blocks, is_korean, sentences_of, shorten
-from gitmem.text.stems import keywords
+from gitmem.text.words import keywords, matcher
 from gitmem.values import Value
 
 _READ = 8_000  # characters of an answer
@@ -62,7 +61,7 @@ _MARKUP = re.compile(r"^[ \t]*</?[\w-]{1,30}>", re.MULTILINE)
 _ROLES = {MemoryType.ERROR_FIX: 1.5, MemoryType.DECISION: 1.0, MemoryType.LEARNING: 1.0}
 
 
-# Endings of Korean requests and reasons: "고쳐줘" and "없어서" are keywords of `gitmem.text.stems`, and no topics.
+# Endings of Korean requests and reasons: "고쳐줘" and "없어서" are keywords of `gitmem.text.words`, and no topics.
 _NO_TOPIC = re.compile(r"(?:줘|줘요|주세요|하자|해라|해봐|[어꿔와워려켜져]서)$")
 _PROGRAM = re.compile(r"[\w.-]{1,20}(?: [\w-]{1,20})?")
 

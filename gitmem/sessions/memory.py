@@ -24,7 +24,7 @@ from gitmem.sessions.exchange import file_name
 from gitmem.sessions.read import clean_fields, cleaner
 from gitmem.sessions.working import WorkingMemory, apply, begin, look_at_context
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -16,8 +16,8 @@ from gitmem.history.authors import People
 from gitmem.sessions.told import PRIVATE_TITLE, SHARE, TITLE, choose_facts, own_lines, private_lines
 from gitmem.store.known_facts import never
 from gitmem.sync import failures
-from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import FENCE, opening, plain
+from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -27,7 +27,7 @@ from gitmem.store.findings import Finding, Level, bytes_below, examine
 from gitmem.store.known_facts import facts_for
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.text.stems import tokens_of_size
+from gitmem.text.words import tokens_of_size
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gitmem.llm.protocol import Embedder
 
 KEY_BYTES = 16
-BYTES = 1_600  # 400 tokens (gitmem.text.stems), which is less than the 512 most models read
+BYTES = 1_600  # 400 tokens (gitmem.text.words), which is less than the 512 most models read
 _LEAST = 0.5  # of a full chunk, before the first cut
 
 

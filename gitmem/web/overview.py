@@ -31,8 +31,8 @@ from gitmem.store.spool import HookSpool
 from gitmem.sync import failures
 from gitmem.sync.remotes import states
 from gitmem.text.sentences import count
-from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import fields
+from gitmem.text.words import estimate_tokens
 from gitmem.web.facts import blob_of
 from gitmem.web.view import View, columns, moment, over_time
 

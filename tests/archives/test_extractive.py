@@ -7,7 +7,7 @@ from gitmem.archives.summary import Issue, KeyDecision, parse_document, render_d
 from gitmem.document.entry import Entry, render_entry
 from gitmem.document.ids import ALPHABET
 from gitmem.text.sentences import split
-from gitmem.text.stems import keywords
+from gitmem.text.words import keywords
 
 ARCHIVE = "archive/memory_20260113_112700.md"
 HEAD = "---\nid: memory\nkind: memory\ncreated: 2026-01-01T00:00:00Z\n---\n# Memory\n"

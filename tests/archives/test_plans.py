@@ -19,7 +19,7 @@ from gitmem.document.entry import (
     render_entry,
     sections,
 )
-from gitmem.text.stems import estimate_tokens, utf8_size
+from gitmem.text.words import estimate_tokens, utf8_size
 
 STAMP = "20261121_140322"
 HEADER = "---\nid: memory\nkind: memory\ncreated: 2026-11-21T14:03:22+00:00\n---\n"

@@ -18,7 +18,7 @@ from gitmem.facts.extract import (
 )
 from gitmem.facts.fact import fact_keywords
 from gitmem.sessions.turns import Turn
-from gitmem.text.data import languages, phrases, rows
+from gitmem.text.words import languages, phrases, rows
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=UTC)
 

@@ -24,7 +24,7 @@ from gitmem.sessions.turns import Failure, Run, TaskType, Turn
 from gitmem.sessions.working import PlanStep, TaskStatus, WorkingMemory, decide, end_task, note, set_plan, start_task
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from tests.desk import BEGAN, Recorder
 
 

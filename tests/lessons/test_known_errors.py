@@ -14,7 +14,7 @@ from gitmem.lessons.pattern import BugPattern, Solution, pattern_id, render_patt
 from gitmem.lessons.prompt import TOKENS, tell_prompt
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from tests.desk import given_texts
 
 FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"

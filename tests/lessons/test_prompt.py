@@ -10,7 +10,7 @@ from gitmem.lessons.usage_log import START, GivenText, known_to, record
 from gitmem.sessions.save import save
 from gitmem.sessions.start import start_parts
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from tests.desk import given_texts
 
 ASKED = "How did we stop the Redis timeouts of the checkout service?"

@@ -12,7 +12,7 @@ from gitmem.sessions.memory import running
 from gitmem.store.init import add_scope
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 
 
 def test_a_task_is_begun_planned_and_ended(memory):

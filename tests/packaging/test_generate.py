@@ -15,7 +15,7 @@ from gitmem import __version__
 from gitmem.cli.commands import COMMANDS, PLUMBING
 from gitmem.cli.parser import build_parser
 from gitmem.hosts.agents import claude_code
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[2]
 SKILLS = {"project-memory", "memory-review", "memory-rotate"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gitmem
 from gitmem.redact.redact import Redacted, redact
-from gitmem.text.data import table
+from gitmem.text.words import table
 from tests.redact.planted import ALNUM, planted
 
 PLANTED = planted()

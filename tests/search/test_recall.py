@@ -8,7 +8,7 @@ from gitmem.errors import NotFoundError
 from gitmem.lessons.prompt import remembered
 from gitmem.mcp.reads import memory_search
 from gitmem.search.recall import is_handle, read_memory, recall
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from tests.mcp.conftest import call_on, unfenced
 
 FILLER = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))

@@ -15,7 +15,7 @@ from gitmem.sessions.save import save
 from gitmem.sessions.start import Part, fit, with_frame
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from tests.own_settings import own_settings
 from tests.started import session_start
 

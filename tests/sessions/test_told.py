@@ -18,7 +18,7 @@ from gitmem.sessions.told import TITLE, choose_facts
 from gitmem.store.init import Place, init_store
 from gitmem.store.known_facts import KNOWN_FOLDER, known_facts
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from tests.sessions.test_start import titles
 from tests.started import session_start
 

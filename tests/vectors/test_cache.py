@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gitmem.search.files import FileVersion
 from gitmem.search.units import Units
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from gitmem.vectors.cache import BYTES, Cache, ChunkedFile, chunks, is_comparable, is_news, key_of
 
 ENTRY = "- [2026-11-20 09:00:00] **Note** #tag: {} ^01m7v7spn00wqb23tam1\n"

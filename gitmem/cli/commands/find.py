@@ -18,8 +18,8 @@ from gitmem.search.recall import LIMIT as MOST
 from gitmem.search.recall import is_handle, keywords, layer_of, read_memory, recall, with_own
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
-from gitmem.text.stems import estimate_tokens
 from gitmem.text.terminal import cells, fields, plain
+from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
 LAYERS = {

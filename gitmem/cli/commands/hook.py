@@ -103,7 +103,7 @@ def run_start(args: argparse.Namespace, app: App) -> None:
     from gitmem.cli.app import OWN
     from gitmem.project.state import ProjectQuestions
     from gitmem.sessions.start import start_parts, start_text
-    from gitmem.text.stems import estimate_tokens
+    from gitmem.text.words import estimate_tokens
 
     store = app.settled(args)
     store.acceptance.check()

@@ -22,8 +22,8 @@ from gitmem.judgement.question import windows_of
 from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
-from gitmem.text.stems import estimate_tokens, tokens_of_size
 from gitmem.text.terminal import fields, plain
+from gitmem.text.words import estimate_tokens, tokens_of_size
 
 
 def find_archive(store: Store, name: str | None) -> str:

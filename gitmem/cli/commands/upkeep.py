@@ -30,8 +30,8 @@ from gitmem.store.store import Store
 from gitmem.store.transcripts import Forgotten, forget_transcripts
 from gitmem.sync import proposals
 from gitmem.text.sentences import bytes_of, count
-from gitmem.text.stems import tokens_of_size
 from gitmem.text.terminal import fields, plain
+from gitmem.text.words import tokens_of_size
 from gitmem.vectors.cache import fill, is_news
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from gitmem.sessions.exchange import split_fields
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.text.stems import estimate_tokens
+from gitmem.text.words import estimate_tokens
 from tests.cli.commands.project import Runner
 from tests.copies import accept
 from tests.recorded import EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, payloads_of, transcript_of
