@@ -14,6 +14,7 @@ from gitmem.document.ids import (
     check_path,
     daily_path,
     do_meet,
+    find_named,
     fold,
     is_git_folder,
     is_id,
@@ -29,7 +30,7 @@ from gitmem.document.ids import (
     slug,
     summary_path,
 )
-from gitmem.errors import RefusedError
+from gitmem.errors import NotFoundError, RefusedError
 
 _LATEST = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1000
 TIMES = st.integers(0, _LATEST)
@@ -266,3 +267,25 @@ def test_a_part_is_named_by_its_path_and_an_entry_names_it_by_a_tag():
     assert scopes_of_line("- [2026-11-21 14:03:22] **Note**: text #in/packages/b") == ()
     assert scopes_of_line("#in/packages/b") == ()
     assert (is_within("a/b", "a"), is_within("a", "a/b"), is_within("a", "")) == (True, False, True)
+
+
+NAMES = [("abc-1", "abc-1"), ("ab", "ab"), ("abd", "abd"), ("tool", "k1"), ("k1", "k1"), ("k2", "k2"), ("tools", "k2")]
+
+
+@pytest.mark.parametrize(
+    "prefix, found",
+    [("ab", "ab"), ("abd", "abd"), ("abc", "abc-1"), ("tool", "k1"), ("to", ""), ("a", "")],
+)
+def test_a_name_or_the_only_one_that_begins_so(prefix, found):
+    if found:
+        assert find_named(prefix, NAMES, "thing", "List them.") == found
+        return
+    with pytest.raises(NotFoundError, match=f"More than one thing begins with '{prefix}': "):
+        find_named(prefix, NAMES, "thing", "List them.")
+
+
+@pytest.mark.parametrize("unknown", ["", "z", "a\nb", "x" * 10_000, "\0"])
+def test_a_name_that_nothing_has(unknown):
+    with pytest.raises(NotFoundError, match="There is no thing") as raised:
+        find_named(unknown, NAMES, "thing", "List them.")
+    assert len(raised.value.message) < 120

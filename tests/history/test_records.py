@@ -11,7 +11,6 @@ from gitmem.archives.rotate import check
 from gitmem.document.entry import Entry, MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import NotFoundError
-from gitmem.git.log import show
 from gitmem.history.origin import blame, entry_origin, find_entry
 from gitmem.history.records import difference, parse_date, records, resolve, rotations
 from gitmem.platform.machine import Context
@@ -190,16 +189,6 @@ def small(memory: Memory) -> Memory:
 # resolve
 
 
-def test_revisions(memory: Memory):
-    first, second = memory.save("one"), memory.save("two")
-
-    assert resolve(memory.store, "HEAD") == second
-    assert resolve(memory.store, "HEAD~1") == first
-    assert resolve(memory.store, first[:10]) == first
-    assert resolve(memory.store, "gitmem") == second
-    assert resolve(memory.store, "gitmem@{1}") == first
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -257,41 +246,6 @@ def test_commits_that_are_not_memorys_are_none(tmp_path: Path, home: Path, envir
             resolve(memory.store, text)
 
 
-# records
-
-
-def test_what_happened(memory: Memory):
-    commit = memory.save("Use uv, not pnpm", "1b4e51f0-77aa", MemoryType.DECISION, "claude-code")
-
-    newest = records(memory.store, limit=1)[0]
-
-    assert newest.commit == commit
-    assert newest.date == memory.clock.now
-    assert (newest.op, newest.type, newest.host, newest.machine) == ("save", "decision", "claude-code", "box")
-    assert newest.session == "1b4e51f0-77aa"
-    assert newest.entries == (memory.ids[-1],)
-    assert newest.archive is None
-    assert [record.op for record in records(memory.store)] == ["save", "init", "init"]
-
-
-# differences
-
-
-def test_difference_to_the_commit_before(memory: Memory):
-    first = memory.save("one")
-    second = memory.save("two")
-
-    changed = difference(memory.store, None, second)
-
-    assert (changed.old, changed.new) == (first, second)
-    assert "memory.md" in [change.path for change in changed.changes]
-    assert b"two" in changed.text
-    assert difference(memory.store, first, second, MEMORY).changes == tuple(
-        change for change in changed.changes if change.path == MEMORY
-    )
-    assert show(memory.store.repository.git, second).startswith(b"commit ")
-
-
 # rotations
 
 
@@ -305,25 +259,6 @@ def archived(memory: Memory, path: str, text: str) -> str:
     memory.write(path, text)
     check(memory.store)
     return memory.tip()
-
-
-def test_rotation(small: Memory):
-    small.save("kept for ever", kind=MemoryType.DECISION)
-    path = small.rotate()
-    data = small.store.read(path)
-    assert data
-
-    found = rotations(small.store)
-
-    assert len(found) == 1
-    item = found[0]
-    assert (item.path, item.present, item.summarized) == (path, True, True)
-    assert item.summary == path.replace("archive", "summaries").replace(".md", ".summary.md")
-    assert (item.size, item.tokens, item.lines) == (len(data), -(-len(data) // 4), data.count(b"\n"))
-    assert item.days == ("2026-11-18", "2026-11-18")
-    rotation = records(small.store, op="rotate")[0]
-    assert (item.rotated_at, item.commit) == (rotation.date, rotation.commit)
-    assert rotations(small.store, records(small.store)[-1].commit) == []
 
 
 def test_days_are_those_of_new_entries(memory: Memory):

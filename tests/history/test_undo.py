@@ -198,18 +198,6 @@ def test_a_session_among_others(memory):
     assert memory.undo(session="aaaa-1").undone == ()
 
 
-def test_a_session_must_be_one(memory):
-    memory.save("one", session="abc")
-    memory.save("two", session="abd")
-    memory.save("three", session="ab")
-    with pytest.raises(NotFoundError, match=r"abc.*abd"):
-        memory.undo(session="a")
-    for unknown in ("", "z", "a\nb", "x" * 10_000, "\0"):
-        with pytest.raises(NotFoundError):
-            memory.undo(session=unknown)
-    assert len(memory.undo(session="ab").undone) == 1
-
-
 def test_an_edit_by_hand_is_taken_back_by_line(memory):
     saved = memory.save("one")
     memory.write("memory.md", memory.read("memory.md").replace("## Current State\n", "## Current State\n\nCalm.\n"))

@@ -229,24 +229,6 @@ def test_many_records_of_an_author_cost_few_digests_and_processes(
     assert len(digests) < 25
 
 
-def test_a_purge_that_waits_is_shown_and_accepted(rich: tuple[Machine, Machine]):
-    eve, victim = rich
-    path = plant(eve, "of the build")
-    victim.sync()
-    preview = preview_purge(victim.store, path)
-    assert preview.shown == ("of the build",)
-    assert preview.files == (BUILD,)
-    assert "of the build" in victim.read(BUILD)
-    answer_purge(victim.store, path, yes=True)
-    assert "of the build" not in victim.read(BUILD)
-    assert files_with(victim.root, "of the build") == []
-    assert waiting_purges(victim.store) == []
-    victim.sync()
-    victim.sound()
-    with pytest.raises(NotFoundError):
-        preview_purge(victim.store, path)
-
-
 def test_a_purge_that_was_refused_is_not_asked_about_again(rich: tuple[Machine, Machine]):
     eve, victim = rich
     path = plant(eve, "of the build")
