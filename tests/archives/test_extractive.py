@@ -140,16 +140,17 @@ def test_a_text_that_says_nothing_has_a_summary(text):
 
 
 pieces = [
-    "## Core Decisions\n",
-    "## Known Issues\n",
-    "Word other thing. ",
-    "결정: 가나 다라. ",
-    "`",
-    "```\n",
-    "\r\n",
-    "- ",
-    "🎉",
-    "Done: ",
+    *(
+        "## Core Decisions\n",
+        "## Known Issues\n",
+        "Word other thing. ",
+        "결정: 가나 다라. ",
+        "`",
+        "```\n",
+        "\r\n",
+        "- ",
+    ),
+    *("🎉", "Done: "),
 ]
 pieces += [
     entry(1, "Issue", "It fails here."),

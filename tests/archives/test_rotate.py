@@ -376,23 +376,11 @@ def test_what_is_made_of_a_part_is_told_there_and_above_and_not_beside(desk):
 
 DAY = date(2026, 11, 21)
 LAYOUT = [
-    "FORMAT.md",
-    "archive/memory_20261001_101010.md",
-    "archive/memory_20261001_101010_02.md",
-    "archive/memory_20261120_101010.md",
-    "archive/notes.md",
-    "concepts/c1.md",
-    "daily/2026/10/2026-10-21.md",
-    "daily/2026/10/2026-10-22.md",
-    "daily/2026/13/2026-13-01.md",
-    "facts/decision/d4f7k2m9q0x.md",
-    "memory.md",
-    "monthly/2026/2026-09.md",
-    "monthly/2026/2026-10.md",
-    "sessions/2026/10/20261001_101010-x.md",
-    "summaries/memory_20261001_101010.summary.md",
-    "weekly/2026/2026-W42.md",
-    "weekly/2026/2026-W43.md",
+    *("FORMAT.md", "archive/memory_20261001_101010.md", "archive/memory_20261001_101010_02.md"),
+    *("archive/memory_20261120_101010.md", "archive/notes.md", "concepts/c1.md", "daily/2026/10/2026-10-21.md"),
+    *("daily/2026/10/2026-10-22.md", "daily/2026/13/2026-13-01.md", "facts/decision/d4f7k2m9q0x.md", "memory.md"),
+    *("monthly/2026/2026-09.md", "monthly/2026/2026-10.md", "sessions/2026/10/20261001_101010-x.md"),
+    *("summaries/memory_20261001_101010.summary.md", "weekly/2026/2026-W42.md", "weekly/2026/2026-W43.md"),
 ]
 
 
