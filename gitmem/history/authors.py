@@ -14,7 +14,7 @@ import time
 from enum import StrEnum
 
 from gitmem.document.entry import find_entries
-from gitmem.document.ids import ID_FORM, MEMORY
+from gitmem.document.ids import BUGS, ID_FORM, MEMORY, digest
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
 from gitmem.platform.safe_open import read_regular, read_text, replace_file
@@ -25,16 +25,24 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from gitmem.git.objects import Objects
     from gitmem.store.store import Store
 
 
 _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
-_VERSION = "origins 9"
+_VERSION = "origins 10"
 _CHANGED = "\x02"  # before an id: by whom else its file or entry was changed; no path that is listed has it
 _AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
 _MADE = "\x04"  # before a path: whose words its sentences were made of, each author a line
+_CLAIM = "\x05"  # before a digest of what a bug pattern says of an exchange
+_COUNTS = "\x06"  # before the path of a file of counts: each author a line
+_DIGITS = 20  # of the digest of a claim
 _COMPOSES = (Op.CONSOLIDATE, Op.ROTATE, Op.SUMMARIZE)
+# What gitmem does without a change of bug patterns and counts.
+_TEACHES_NOTHING = {
+    *(Op.SAVE, Op.TURN, Op.EXTRACT, Op.EXCHANGES, Op.FACT, Op.CONCEPT, Op.ROTATE, Op.SUMMARIZE, Op.CONSOLIDATE)
+}
 _OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
 _ARE_MADE = ("weekly/", "monthly/", "archive/", "summaries/")
 _HEAD = "\n- ["  # begins an entry, and stands in none
@@ -98,6 +106,10 @@ class People:
         number = next(iter(self._numbers(identifier)), None)
         return None if number is None else self._origins[number]
 
+    def makers(self, identifier: str) -> list[Origin]:
+        """Return the origins of a claim (`claim_id`), or of all changes of a file of counts (`counts_id`)."""
+        return [self._origins[number] for number in self._numbers(identifier)]
+
     def _numbers(self, identifier: str) -> Iterable[int]:
         if self._listed is None:
             self._listed = _Listed(self.read())
@@ -123,7 +135,7 @@ class People:
         name = self.other(_CHANGED + identifier)
         if name not in {"", UNKNOWN}:
             return f"you, changed by {name}"
-        made = [] if entry else [self._origins[number] for number in self._numbers(_MADE + path)]
+        made = [] if entry else self.makers(_MADE + path)
         names = dict.fromkeys(
             plain(origin.author).strip() or origin.email for origin in made if not self.is_own(origin)
         )
@@ -141,10 +153,10 @@ class People:
             self._alone = self._complete and all(map(self.is_own, self._origins))
         return self._alone
 
-    def is_own(self, origin: Origin) -> bool:
+    def is_own(self, origin: Origin, *, gitmem: bool = True) -> bool:
         """Return whether an author is the person, as git named it when the index was written, or gitmem itself."""
         self.read()
-        return self._store.is_person(origin.author, origin.email, address=self._address)
+        return self._store.is_person(origin.author, origin.email, gitmem=gitmem, address=self._address)
 
     def read(self) -> bytes:
         """Return the index of origins, brought up to the store's tip, or as it was where that would take long."""
@@ -158,6 +170,16 @@ class People:
             parts = (line.split("\t") for line in lines)
             self._origins = [Origin(who, email, where, host, How(how)) for who, email, where, host, how in parts]
         return self._data
+
+
+def claim_id(pattern: str, *claim: str) -> str:
+    """Return what the index has for a claim of the bug pattern with an id (`gitmem.lessons.pattern.claims`)."""
+    return _CLAIM + digest(pattern, *claim).hex()[:_DIGITS]
+
+
+def counts_id(path: str) -> str:
+    """Return the same for a file of counts."""
+    return _COUNTS + path
 
 
 def _index(store: Store, seconds: float) -> tuple[bytes, bool]:
@@ -259,11 +281,14 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float
 
     for brought, origin, sources in _brought(store, revisions, seconds, has_others=has_others) if tip else ():
         identifier = brought.replace(_AGAIN, _CHANGED)
+        number = origins.setdefault("\t".join(origin._asdict().values()), len(origins))
         if sources:
             words = {number for source in sources for number in known(source)}
             added.setdefault(identifier, []).extend(sorted(words.difference(known(identifier))))
+        elif brought.startswith(_COUNTS):
+            added.setdefault(identifier, []).extend({number}.difference(known(identifier)))
         elif not known(identifier) and (identifier == brought or known(identifier[1:])):
-            added[identifier] = [origins.setdefault("\t".join(origin._asdict().values()), len(origins))]
+            added[identifier] = [number]
     lines = "".join(f"{identifier}\t{number}\n" for identifier, numbers in added.items() for number in numbers)
     identity = store.identity().result()
     name = one_line(identity.name, _LENGTH).casefold()
@@ -285,7 +310,7 @@ def _brought(
     fields = output.decode("utf-8", "replace").split("\0")
     composing: dict[str, str] = {}  # commits, each with the archive it is about
     cut = read_text(os.path.join(store.repository.layout.common_dir, "shallow")).split()
-    looked, foreign = set[str](), set[str]()  # commits whose files are looked at; those of other authors
+    looked, foreign, teaching = set[str](), set[str](), set[str]()  # whose files, patterns are looked at; of others
     found: list[tuple[str, Sequence[str], Origin]] = []
     for place in range(0, len(fields) - 1, len(_FIELDS)):
         oid, name, email, text = fields[place : place + len(_FIELDS)]
@@ -301,12 +326,16 @@ def _brought(
             foreign.add(oid)
         if by_git or is_foreign:  # another author's trailers may hide what a commit adds
             looked.add(oid)
-        if not is_foreign and dict(trailers).get(Trailer.OP) in _COMPOSES:
+        op = dict(trailers).get(Trailer.OP)
+        if not is_foreign and op in _COMPOSES:
             composing[oid] = dict(trailers).get(Trailer.ARCHIVE, "")
+        if op not in _TEACHES_NOTHING or not store.is_person(name, email, gitmem=False):
+            teaching.add(oid)
     changed = _changed(store, looked, foreign, end) if looked else {}
+    claimed = _claimed(store, teaching, end) if teaching else {}
     composed = _composed(store, composing, end) if composing and (has_others or foreign) else {}
     for oid, named, origin in found:
-        every = dict.fromkeys((*changed.get(oid, ()), *named))
+        every = dict.fromkeys((*changed.get(oid, ()), *named, *claimed.get(oid, ())))
         yield from ((identifier, origin, ()) for identifier in every)
         yield from ((_MADE + path, origin, composed[oid][1]) for path in composed.get(oid, ((), ()))[0])
 
@@ -337,10 +366,7 @@ def _changed(store: Store, commits: Collection[str], foreign: Collection[str], e
     with store.repository.reading() as objects:
 
         def parts(oids: Iterable[str]) -> set[str]:
-            named = [oid for oid in oids if oid.strip("0")]
-            if sum(objects.sizes(named)) > (end - time.monotonic()) * _A_SECOND:
-                raise GitmemError(_LATE)
-            texts = (data.decode("utf-8", "replace") for data in objects.existing(named))
+            texts = (data.decode("utf-8", "replace") for data in _read(objects, oids, end))
             return {part for text in texts for part in f"\n{text}".split(_HEAD)}
 
         def entries(of: Iterable[str]) -> set[tuple[str, str, str]]:
@@ -386,13 +412,39 @@ def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str,
             ]
             gone = {path: meta.split()[2] for meta, path in files if meta[-1] == "D"}
             read = [f"{oid}:{archive}"] if any(path != archive for path in made) and archive else [*gone.values()]
-            if sum(objects.sizes(read)) > (end - time.monotonic()) * _A_SECOND:
-                raise GitmemError(_LATE)
-            texts = (data.decode("utf-8", "replace") for data in objects.existing(read))
+            texts = [data.decode("utf-8", "replace") for data in _read(objects, read, end)]
             ids = [entry.entry.id for text in texts for entry in find_entries(text)]
             paths = [MEMORY] if archive in made else [archive] if archive else [*gone]
             found[oid] = made, [*ids, *(mark + path for path in paths for mark in ("", _CHANGED, _MADE))]
     return found
+
+
+def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, list[str]]:
+    """Return by commit the claims that it brought into bug patterns, and the files of counts that it changed."""
+    from gitmem.lessons.pattern import claims, parse_pattern
+
+    found: dict[str, list[str]] = {}
+    with store.repository.reading() as objects:
+
+        def claims_in(oids: Iterable[str]) -> set[str]:
+            patterns = filter(None, map(parse_pattern, _read(objects, oids, end)))
+            return {claim_id(pattern.id, *claim) for pattern in patterns for claim in claims(pattern)}
+
+        for oid, files in _raw(store, commits, "combined", "ADM", end, BUGS, "counts").items():
+            fields = [meta.lstrip(":").split() for meta, path in files if path.startswith(BUGS)]
+            before = [blob for one in fields for blob in one[len(one) // 2 : -2]]
+            new = claims_in(one[-2] for one in fields) - claims_in(before)
+            counts = (path for _, path in files if not path.startswith(BUGS) and path.isprintable())
+            found[oid] = [*sorted(new), *map(counts_id, counts)]
+    return found
+
+
+def _read(objects: Objects, oids: Iterable[str], end: float) -> Iterator[bytes]:
+    """Yield the objects that are there; raise GitmemError if that takes too long."""
+    named = [oid for oid in oids if oid.strip("0")]
+    if sum(objects.sizes(named)) > (end - time.monotonic()) * _A_SECOND:
+        raise GitmemError(_LATE)
+    yield from objects.existing(named)
 
 
 def _other_lines(parts: Iterable[str]) -> set[str]:
@@ -404,12 +456,12 @@ def _other_lines(parts: Iterable[str]) -> set[str]:
 
 
 def _raw(
-    store: Store, commits: Collection[str], merges: str, change: str, end: float
+    store: Store, commits: Collection[str], merges: str, change: str, end: float, *paths: str
 ) -> dict[str, list[tuple[str, str]]]:
     """Return the changed files of commits: git's line of modes, objects and letters, and the path."""
     output = store.repository.git.run(
         *("log", "-z", f"--diff-merges={merges}", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--raw"),
-        *("--no-abbrev", "--no-renames", f"--diff-filter={change}", "--"),
+        *("--no-abbrev", "--no-renames", f"--diff-filter={change}", "--", *paths),
         stdin="".join(f"{oid}\n" for oid in commits).encode(),
         timeout=max(end - time.monotonic(), 0),
     )

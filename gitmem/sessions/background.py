@@ -104,7 +104,6 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     from gitmem.facts.edit import compare_new_facts
     from gitmem.history.authors import look_up_all
     from gitmem.history.changes_by_others import others_changes
-    from gitmem.history.experience import brought
     from gitmem.history.past_days import keep_days
     from gitmem.lessons.concepts import known_concepts
     from gitmem.store.document_checks import look as check_documents
@@ -117,7 +116,6 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     steps.run("changes of others", lambda: others_changes(store))
     steps.run("days", lambda: keep_days(store))
     steps.run("authors", lambda: look_up_all(store))
-    steps.run("experience", lambda: brought(store))
     steps.run("contradictions", lambda: compare_new_facts(store))
     # All that no `gitmem status` looked at yet, so that it need not.
     steps.run("documents", lambda: check_documents(store, store.files.edited(), most=None))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.history.experience import UNKNOWN, brought, experience, own_counts
+from gitmem.history.experience import UNKNOWN, experience, own_counts
 from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.outcome_counts import judge
@@ -70,19 +70,6 @@ def test_what_nobody_committed_is_of_nobody_known(team: Team):
     [pattern] = known_patterns(ada)
     forged = pattern._replace(solutions=(Solution("`./fix`", worked=pattern.seen),))
     assert [one.author for one in experience(ada, forged)] == ["", UNKNOWN]
-
-
-def test_the_index_goes_on_and_is_made_anew(team: Team):
-    ada = team.of("Ada")
-    learned(ada, "s-1", "uv sync")
-    before = brought(ada)
-    learned(team.of("Ben"), "s-2", "make")
-    after = brought(ada)
-    assert after.makers.items() > before.makers.items()
-    file = Path(ada.private, "known", "experience.json")
-    for damage in (b"", b"{", b"[]", b'{"version": 1}', b'{"version": 1, "tip": "no", "authors": [], "makers": {}}'):
-        file.write_bytes(damage)
-        assert brought(ada) == after
 
 
 def test_what_others_count_rates_no_memory_down(team: Team, bare_git):
