@@ -1,4 +1,4 @@
-"""Merge three versions of a document: header field by field, body by section or entry (docs/format.md, "Merging").
+"""Merge three trees, names first, then each file; of a document header and body (docs/format.md, "Merging").
 
 Pure and commutative: all machines get the same bytes, whichever side is `ours`. Nothing that a side added or changed is
 lost, and no file holds conflict markers: where both changed the same words, both versions stand in the file and the
@@ -8,140 +8,19 @@ tests/merge/test_documents.py has a test for each scenario.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
-from datetime import UTC, date, datetime
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
-from gitmem.document.document import Document, YamlTextError, flow, plain_value
+from gitmem.document.document import Document
 from gitmem.document.entry import FoundEntry, fences, find_entries, sections
-from gitmem.document.ids import SUMMARIES
-from gitmem.document.yaml import load_mapping, remove_value, set_value
-from gitmem.merge.bodies import TOP, MergedBody, merge_bodies, survivors
-from gitmem.text.difference import ended, lines, merge_lines, merge_tokens
+from gitmem.document.ids import ARCHIVE, SUMMARIES, fold, id_in, is_id
+from gitmem.merge.parts import TOP, MergedBody, merge_bodies, merge_headers, moment_of, survivors
+from gitmem.text.difference import merge_lines
 from gitmem.values import Value
-
-_MISSING = object()
-# Counters, which add up over both sides; the numbers of a summary do not.
-_COUNTERS = frozenset({"uses", "retrievals", "hits", "successes", "failures", "count"})
-_OLDEST, _NEWEST = "created", "updated"
-
-
-def merge_headers(base: str | None, older: str | None, newer: str | None, newline: str) -> str | None:
-    """Merge three headers, of which any may be None; `newer` decides remaining conflicts.
-
-    Raises:
-        YamlTextError: one of them cannot be read, or the result cannot be written.
-
-    """
-    if newer in (older, base):
-        return older
-    if older == base:
-        return newer
-    values = [{} if text is None else load_mapping(text) for text in (base, older, newer)]
-    merged = merge_mappings(*values)
-    texts = [text for text in (newer, older, _by_line(base, older, newer)) if text is not None]
-    for text in reversed(texts):  # prefer the text with the comments of both sides
-        if _says(text, merged):
-            return text
-    return _written(texts[0], merged, newline)
-
-
-def merge_mappings(
-    base: Mapping[str, object], older: Mapping[str, object], newer: Mapping[str, object]
-) -> dict[str, object]:
-    """Return three mappings merged, key by key, in the order of `newer`, then of `older`."""
-    merged = {}
-    for key in dict.fromkeys([*newer, *older]):
-        value = _merged(key, *(mapping.get(key, _MISSING) for mapping in (base, older, newer)))
-        if value is not _MISSING:
-            merged[key] = value
-    return merged
-
-
-def _merged(key: str, base: object, older: object, newer: object) -> object:
-    if _same(older, newer) or _same(newer, base):
-        return older
-    if _same(older, base):
-        return newer
-    if older is _MISSING or newer is _MISSING:  # the change wins over the removal
-        return newer if older is _MISSING else older
-    return _both_changed(key, base, older, newer)
-
-
-def _both_changed(key: str, base: object, older: object, newer: object) -> object:
-    if key in (_OLDEST, _NEWEST):
-        return sorted((older, newer), key=moment_of)[0 if key == _OLDEST else 1]
-    if isinstance(older, dict) and isinstance(newer, dict):
-        return merge_mappings(base if isinstance(base, dict) else {}, older, newer)
-    if isinstance(older, list) and isinstance(newer, list):
-        return _sets(base if isinstance(base, list) else [], older, newer)
-    counts = key in _COUNTERS or (key.endswith("_count") and key != "section_count")
-    if counts and isinstance(older, int) and isinstance(newer, int):
-        return older + newer - (base if isinstance(base, int) else 0)
-    return newer
-
-
-def _sets(base: list[object], older: list[object], newer: list[object]) -> list[object]:
-    """Return the items of the base that neither side removed, then the added ones, sorted."""
-    texts = [{_text(item): item for item in items} for items in (base, older, newer)]
-    kept = [item for text, item in texts[0].items() if text in texts[1] and text in texts[2]]
-    added = {text: item for side in texts[1:] for text, item in side.items() if text not in texts[0]}
-    return kept + [added[text] for text in sorted(added)]
-
-
-def moment_of(value: object) -> tuple[float, str]:
-    """Return the sort key of a time value; values that are no time come first."""
-    if isinstance(value, str):
-        with contextlib.suppress(ValueError):
-            value = datetime.fromisoformat(value.strip())
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
-    if not isinstance(value, datetime):
-        return float("-inf"), repr(value)
-    when = value if value.tzinfo else value.replace(tzinfo=UTC)
-    return (when - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds(), value.isoformat()
-
-
-def _same(one: object, other: object) -> bool:
-    return one is other or (one is not _MISSING and other is not _MISSING and repr(one) == repr(other))
-
-
-def _text(item: object) -> str:
-    try:
-        return flow(plain_value(item))
-    except YamlTextError:
-        return repr(item)
-
-
-def _says(text: str, wanted: Mapping[str, object]) -> bool:
-    try:
-        loaded = load_mapping(text)
-    except YamlTextError:
-        return False
-    return {key: repr(value) for key, value in loaded.items()} == {key: repr(value) for key, value in wanted.items()}
-
-
-def _by_line(base: str | None, older: str | None, newer: str | None) -> str | None:
-    joined = merge_tokens(*(lines(text or "") for text in (base, older, newer)))
-    return None if joined.conflicts else "".join(ended(joined.tokens))
-
-
-def _written(text: str, wanted: Mapping[str, object], newline: str) -> str:
-    """Return a header with the wanted values; lines of other fields stay."""
-    present = load_mapping(text)
-    for key in present:
-        if key not in wanted:
-            text = remove_value(text, (key,))
-    for key, value in wanted.items():
-        if key not in present or repr(present[key]) != repr(value):
-            text = set_value(text, (key,), value, newline=newline)
-    return text
-
 
 REVIEW = "review"  # the field of the front matter
 _BESIDE = ".other-"  # in the name of a version kept beside a file
@@ -180,7 +59,7 @@ def merge(
 ) -> Merged:
     """Return three versions of the file at `path` merged; None stands for a version without it. Never raises.
 
-    For `with_facts` see `gitmem.merge.bodies.merge_bodies`.
+    For `with_facts` see `gitmem.merge.parts.merge_bodies`.
     """
     if ours == theirs:
         return Merged(ours, MergeStatus.SAME)
@@ -381,3 +260,165 @@ def _without_lines(text: str, mine: str, theirs: str) -> str:
         else:
             pieces.append(line)
     return "".join(pieces)
+
+
+class MergedTrees(Value):
+    """The merged files: content by path (None: removed), and the documents with two versions of something."""
+
+    files: dict[str, bytes | None]
+    review: set[str]
+
+
+def merge_trees(
+    base: Mapping[str, bytes], ours: Mapping[str, bytes], theirs: Mapping[str, bytes], *, around: Collection[str] = ()
+) -> MergedTrees:
+    """Return the files of three trees merged, as content by path; None for a file that goes.
+
+    Each mapping holds at least every file that differs between two of the trees, as far as it has it; `around` are the
+    paths of all others, which names that are new must not collide with.
+    """
+    merged = MergedTrees({}, set())
+    sides = (ours, theirs)
+    names = _renamed(base, sides)
+    for path, targets in sorted(names.items()):  # not by side: two may have renamed two files to one name
+        _merge_renamed(merged, path, targets, base, sides)
+    followed = set(names) | {target for targets in names.values() for target in targets if target}
+    for name, other in _twins(base, sides, followed):
+        _put(merged, other, None)
+        _add(merged, name, None, ours.get(name, ours.get(other)), theirs.get(name, theirs.get(other)))
+        followed |= {name, other}
+    for path in sorted({*base, *ours, *theirs} - followed):
+        _add(merged, path, base.get(path), ours.get(path), theirs.get(path))
+    _part_names(merged, base, around)
+    return merged
+
+
+def _add(merged: MergedTrees, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
+    result = merge(path, base, ours, theirs)
+    _put(merged, path, result.data, review=result.status is MergeStatus.REVIEW)
+    if result.beside is not None:
+        _put(merged, beside_path(path, result.beside), result.beside, review=True)
+
+
+def _put(merged: MergedTrees, path: str, data: bytes | None, *, review: bool = False) -> None:
+    """Record a merged file; two of the same name become one."""
+    there = merged.files.get(path)
+    if there is not None and data is not None and there != data:
+        merged.files[path] = None
+        _add(merged, path, None, there, data)
+        return
+    if data is not None or there is None:
+        _drop(merged, path)
+        merged.files[path] = data
+        merged.review.update((path,) * review)
+
+
+def _drop(merged: MergedTrees, path: str) -> bool:
+    """Let a file be gone, and return whether it was to be reviewed."""
+    review = path in merged.review
+    merged.review.discard(path)
+    merged.files[path] = None
+    return review
+
+
+def _renamed(
+    base: Mapping[str, bytes], sides: tuple[Mapping[str, bytes], ...]
+) -> dict[str, tuple[str | None, str | None]]:
+    """Return the renamed files of both sides: for the old path the new one on each side, None if not renamed.
+
+    A document is identified by its `id`, others by their bytes. An archive has the id of `memory.md` and is no rename.
+    """
+    found: dict[str, list[str | None]] = {}
+    for number, side in enumerate(sides):
+        gone = [path for path in base if path not in side and not path.startswith(f"{ARCHIVE}/")]
+        come = [path for path in side if path not in base and not path.startswith(f"{ARCHIVE}/")]
+        if not gone or not come:
+            continue
+        # A file unchanged on the other side needs no merge, also if renamed.
+        wanted = [path for path in gone if sides[1 - number].get(path) != base[path]]
+        for old, new in _pairs(base, side, wanted, come):
+            found.setdefault(old, [None, None])[number] = new
+    return {path: (targets[0], targets[1]) for path, targets in found.items()}
+
+
+def _twins(
+    base: Mapping[str, bytes], sides: tuple[Mapping[str, bytes], ...], followed: Collection[str]
+) -> Iterable[tuple[str, str]]:
+    """Return the names of each document that both sides made in one folder under two names, the lesser one first."""
+    made = [
+        {(path.rpartition("/")[0], name): path for path in side if path not in followed and is_id(name := id_in(path))}
+        for side in ({path: side[path] for path in sorted(set(side) - set(base))} for side in sides)
+    ]
+    for key in sorted(made[0].keys() & made[1].keys()):
+        one, other = made[0][key], made[1][key]
+        if one not in sides[1] and other not in sides[0] and _keys(sides[0][one])[0] == _keys(sides[1][other])[0]:
+            yield min(one, other), max(one, other)
+
+
+def _pairs(
+    base: Mapping[str, bytes], side: Mapping[str, bytes], gone: Iterable[str], come: Iterable[str]
+) -> Iterable[tuple[str, str]]:
+    keys: dict[object, str | None] = {}
+    for path in sorted(come):
+        for key in _keys(side[path]):
+            keys[key] = None if key in keys else path  # ambiguous
+    for old in sorted(gone):
+        new = next((keys[key] for key in _keys(base[old]) if keys.get(key)), None)
+        if new is not None:
+            yield old, new
+
+
+def _keys(data: bytes) -> list[object]:
+    document = Document.parse(data)
+    identifier = document.get("id") if document.header else None
+    return [("id", str(identifier), str(document.get("kind"))), data] if identifier else [data]
+
+
+def _merge_renamed(
+    merged: MergedTrees,
+    path: str,
+    targets: tuple[str | None, str | None],
+    base: Mapping[str, bytes],
+    sides: tuple[Mapping[str, bytes], ...],
+) -> None:
+    target = min(name for name in targets if name)
+    versions = [side.get(name or path) for side, name in zip(sides, targets, strict=True)]
+    for number, name in enumerate(targets):
+        # The other side may have added a file of the new name.
+        if name is None and (made := sides[number].get(target)) is not None:
+            _put(merged, target, made)
+    _put(merged, path, None)
+    if None in versions:  # renamed here, removed there: the change wins
+        kept = next(version for version in versions if version is not None)
+        _put(merged, target, kept)
+    else:
+        _add(merged, target, base[path], *versions)
+
+
+def _part_names(merged: MergedTrees, base: Mapping[str, bytes], around: Collection[str]) -> None:
+    """Rename files so that no two names are equal to some file system, and no file is also a folder."""
+    spelled: dict[str, str] = {}
+    folders: set[str] = set()
+    old = {path for path in base if merged.files.get(path) is not None} | set(around)
+    present = [path for path, data in merged.files.items() if data is not None]
+    for path in sorted(old) + sorted(path for path in present if path not in old):
+        name = _spelled(path, spelled)
+        if name != path and path in merged.files:
+            data = merged.files[path]
+            _put(merged, name, data, review=_drop(merged, path))
+        parts = fold(name).split("/")
+        folders.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
+    for path in [path for path, data in merged.files.items() if data is not None]:
+        if fold(path) in folders:
+            data = merged.files[path] or b""
+            _drop(merged, path)
+            _put(merged, beside_path(path, data), data, review=True)
+
+
+def _spelled(path: str, spelled: dict[str, str]) -> str:
+    """Return a path with each part as it was first spelled."""
+    known = ""
+    for part in path.split("/"):
+        wanted = f"{known}/{part}" if known else part
+        known = spelled.setdefault(fold(wanted), wanted)
+    return known

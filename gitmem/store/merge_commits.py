@@ -6,7 +6,6 @@ through `tests/sync/test_rounds.py`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 
 from gitmem.document.document import Document
@@ -17,11 +16,11 @@ from gitmem.facts.fact import is_fact_path, parse_fact
 from gitmem.facts.lines import fact_entries
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
 from gitmem.git.log import Commit, Fork, commits, fork
-from gitmem.git.objects import Tree, empty_tree, is_folder, parse_tree, read_tree
+from gitmem.git.objects import Tree, empty_tree, read_tree
 from gitmem.git.process import Git
 from gitmem.git.repository import Repository
 from gitmem.git.trust import GITMEM
-from gitmem.merge.trees import merge_trees
+from gitmem.merge.documents import merge_trees
 from gitmem.store.fact_lines import Shelf, follow_merge
 from gitmem.store.recovery import new_pending_ref
 from gitmem.store.store import Store
@@ -131,11 +130,9 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
     git = repository.git
     trees = _differing(repository, base, first, second)
     before, ours, theirs = trees
-    new, unsettled = (trees[1].keys() | trees[2].keys()) - trees[0].keys(), _to_be_merged(*trees)
-    names = _beside(repository, first, new) | trees[2].keys()
-    if unsettled & new or _colliding(new, names):  # else nothing is asked of all paths of both sides
-        names = read_tree(git, first).keys() | trees[2].keys()
-        unsettled |= _colliding(new, names)
+    new = (ours.keys() | theirs.keys()) - before.keys()
+    names = {*read_tree(git, first), *theirs} if new else set()
+    unsettled = _to_be_merged(*trees) | _colliding(new, names)
     entries = []
     contents: dict[str, bytes | None] = {}
     for path in sorted(set().union(*trees) - unsettled):
@@ -158,7 +155,7 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
         if data != sides[1].get(path) or modes[path] != ours.get(path, (REGULAR, ""))[0]
     }
     _follow(repository, (base, first, second), {path: oid for path, _, oid in entries}, contents)
-    return _Planned(tuple(entries), contents, {MEMORY: REGULAR, **modes}, merged.review)
+    return _Planned(tuple(entries), contents, {MEMORY: REGULAR, **modes}, tuple(sorted(merged.review)))
 
 
 def _lift_base(
@@ -236,20 +233,6 @@ def _differing(repository: Repository, base: str, first: str, second: str) -> tu
     return trees
 
 
-def _beside(repository: Repository, commit: str, new: Collection[str]) -> set[str]:
-    """Return what a commit has in the folders of new paths: files, and for a folder a path in it."""
-    folders = sorted({"", *(parent for path in new for parent in with_parents(path)[:-1])}) if new else []
-    if not all(map(str.isprintable, folders)):  # git is asked for a line of UTF-8
-        return {*read_tree(repository.git, commit)}
-    found = set()
-    with repository.reading() as objects:
-        for folder, data in zip(folders, objects.contents([f"{commit}:{folder}" for folder in folders]), strict=True):
-            for name, entry in (parse_tree(data or b"", commit) or {}).items():
-                path = f"{folder}/{os.fsdecode(name)}".lstrip("/")
-                found.add(f"{path}/\0" if is_folder(entry) else path)
-    return found
-
-
 def _to_be_merged(base: Tree, ours: Tree, theirs: Tree) -> set[str]:
     """Return the paths whose content has to be merged: changed on both sides, or a possible new name of such a file."""
     differing = base.keys() | ours.keys() | theirs.keys()
@@ -266,24 +249,14 @@ def _to_be_merged(base: Tree, ours: Tree, theirs: Tree) -> set[str]:
 
 
 def _colliding(new: Collection[str], names: Collection[str]) -> set[str]:
-    """Return paths that are the same to some file system, or of which one is a folder of the other."""
-    wanted: dict[str, set[str]] = {}
-    for path in new:
+    """Return paths that are the same to some file system, or of which one is a folder of the other; one is `new`."""
+    kinds: dict[str, set[tuple[str, bool]]] = {_folded(name): set() for path in new for name in with_parents(path)}
+    for path in {*names, *new}:
         for name in with_parents(path):
-            wanted.setdefault(_folded(name), set()).add(name)
-    files = set(new)
-    colliding: set[str] = set()
-    for path in names:
-        parents = with_parents(path)
-        for name in parents:
-            spellings = wanted.get(_folded(name))
-            if spellings is not None and (spellings - {name} or (name != path and name in files)):
-                colliding |= {*spellings, name}
-        if path not in files and path in wanted.get(_folded(path), ()):  # a file where a new path has a folder
-            colliding.add(path)
-    if not colliding:
-        return set()
-    return {path for path in {*names, *new} if not colliding.isdisjoint(with_parents(path))}
+            if (kind := kinds.get(_folded(name))) is not None:
+                kind.add((name, name == path))
+    shared = {folded for folded, kind in kinds.items() if len(kind) > 1}
+    return {path for path in {*names, *new} if shared and not shared.isdisjoint(map(_folded, with_parents(path)))}
 
 
 def with_parents(path: str) -> list[str]:

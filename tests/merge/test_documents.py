@@ -10,8 +10,16 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, entry_ids, find_entries, render_entry, section_of
 from gitmem.document.ids import make_id
 from gitmem.facts.fact import parse_fact
-from gitmem.merge.documents import Merged, MergeStatus, beside_path, has_markers, is_beside, merge, without_markers
-from gitmem.merge.trees import merge_trees
+from gitmem.merge.documents import (
+    Merged,
+    MergeStatus,
+    beside_path,
+    has_markers,
+    is_beside,
+    merge,
+    merge_trees,
+    without_markers,
+)
 from gitmem.sessions.exchange import Fields, render_fields
 
 HEADER = "---\nid: {0}\nkind: {0}\ncreated: 2026-11-21T00:00:00Z\n---\n"
@@ -251,7 +259,7 @@ def test_a_file_here_and_a_folder_of_that_name_there_stand_beside_each_other():
     trees = merge_trees({}, {"notes": b"one\n"}, {"notes/a.md": b"two\n"})
     beside = beside_path("notes", b"one\n")
     assert {path: data for path, data in trees.files.items() if data} == {beside: b"one\n", "notes/a.md": b"two\n"}
-    assert trees.review == (beside,)
+    assert trees.review == {beside}
 
 
 def test_fields_are_merged_each_for_itself():
@@ -293,7 +301,7 @@ def test_files_of_an_unknown_kind_that_cannot_be_merged_are_both_kept():
     beside = beside_path("config.yaml", b"a: 2\n")
     assert trees.files == {"config.yaml": b"a: 3\n", beside: b"a: 2\n"}
     assert is_beside(beside)
-    assert set(trees.review) == {"config.yaml", beside}
+    assert trees.review == {"config.yaml", beside}
     image, other = b"\x89PNG\0\1", b"\x89PNG\0\2"
     assert both(b"\x89PNG\0", image, other, "knowledge/a.png").beside == image
 
@@ -535,7 +543,7 @@ def test_trees_are_merged_the_same_from_either_side(base, ours, theirs):
     merged = merge_trees(base, ours, theirs)
     again = merge_trees(base, theirs, ours)
     assert merged.files == again.files
-    assert merged.statuses == again.statuses
+    assert merged.review == again.review
     paths = [path for path, data in merged.files.items() if data is not None]
     folders = {path.rpartition("/")[0] for path in paths}
     assert not folders & set(paths)
