@@ -36,7 +36,7 @@ from precision import Piece, Session
 from gitmem.lessons.error_occurrence import is_bug
 
 FOLDER = Path(__file__).with_suffix("")
-PROJECTS = ("tessera", "baram", "quern", "halyard", "nari", "osprey", "corvid", "mulgil")
+PROJECTS = ("tessera", "baram", "quern", "halyard", "nari", "osprey", "corvid", "mulgil", "lantern", "dasom")
 KINDS = ("errors", "prompts", "facts", "mends", "episodes")
 
 

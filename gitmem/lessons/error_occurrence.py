@@ -22,6 +22,7 @@ from gitmem.sessions.outcome import (
     environment,
     only_reads,
     reports,
+    runs_again,
     told_error,
     works_now,
 )
@@ -88,10 +89,15 @@ def with_errors(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Iterator[ErrorOccurrence]:
-    for error, failures in _grouped(explained(turn.failures, human_text(turn.answer))):
+    listed = explained(turn.failures, human_text(turn.answer))
+    for error, failures in _grouped(listed):
         last, later = failures[-1], None
-        if not last.fixed_by and not last.explained:
+        works = bool(last.fixed_by or last.explained)
+        if last.again:
+            last = _got_rid_of(last, [one for one in listed[listed.index(last) + 1 :] if _ran_again(last, one)])
+        elif not works:
             last, later = _mended_later(last, turn, following)
+            works = bool(last.fixed_by)
         mend = mend_of(last, turn.files, roots, _diagnosed(last, error))
         is_check = _is_check(error)
         if mend.startswith(PLACE) and (is_check or not _is_of(mend, error, last)):
@@ -112,7 +118,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             files=_files(relative_files(turn.files, roots), error),
             seconds=max(round((last.fixed_at - failures[0].at).total_seconds()), 0) if last.fixed_at else 0,
             cause=_in_words(turn, error, "cause", command),
-            works=bool(last.fixed_by or last.explained),
+            works=works,
             scope=(turn.scope,) if turn.scope else (),
         )
 
@@ -148,6 +154,25 @@ def _mended_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> tu
     return failure, None
 
 
+def _ran_again(failure: Failure, later: Failure) -> bool:
+    return failure.tool == later.tool and runs_again(failure.command, later.command)
+
+
+def _got_rid_of(failure: Failure, later: Sequence[Failure]) -> Failure:
+    """Return a failure with its mend, if another error of the same command followed it.
+
+    A single command with an effect got rid of it; an edit may only have put another error before it. Else all that
+    changed until the command worked counts.
+    """
+    only = "\n" not in failure.meanwhile and not failure.meanwhile.startswith(PLACE)
+    if later and failure.meanwhile and only:
+        return failure._replace(fixed_by=later[0].command, again=False)
+    if later and later[-1].fixed_by:
+        changes = "\n".join(filter(None, (one.meanwhile for one in (failure, *later))))
+        return later[-1]._replace(at=failure.at, command=failure.command, error=failure.error, meanwhile=changes)
+    return failure
+
+
 def is_bug(failure: Failure) -> bool:
     """Return whether a failed call is an error: not a command that only reads, not a call the host refused."""
     return bool(failure.command) and not only_reads(failure.command) and bool(told_error(failure.error))
@@ -162,7 +187,7 @@ def _diagnosed(failure: Failure, error: ErrorSignature) -> str:
 
 def _is_check(error: ErrorSignature) -> bool:
     """Return whether an error says that a value was not the one expected: it is wrong nowhere else."""
-    return only_compares(error) or error.type in GENERIC or error.type.startswith("Assertion")
+    return only_compares(error) or error.type in GENERIC or "assertion" in f"{error.type} {error.message}".casefold()
 
 
 def _is_of(edit: str, error: ErrorSignature, failure: Failure) -> bool:
