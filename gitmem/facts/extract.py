@@ -169,17 +169,35 @@ def _masked(text: str) -> str:
 
 def picks_of(prompt: str, answer: str) -> list[Statement]:
     """Return the options of the answer before that a prompt picks, each behind the question."""
-    said = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
-    if not answer or len(prompt) > _LONGEST_PROMPT or said.endswith(_ASKS):
-        return []
-    reason = phrases("why").search(said)
-    why = said[reason.end() :].strip(" ,.!") if reason else ""
-    left = _left_of(said[: reason.start()] if reason else said)
+    _, why = _pick_in(prompt)
+    chosen = chosen_options(prompt, answer)
+    question = _question(answer[-_LOOK_AT:]) if chosen else ""
+    return [Statement(FactKind.DECISION, f"{question} {option}", why) for option in chosen if question]
+
+
+def chosen_options(prompt: str, answer: str) -> list[str]:
+    """Return the options of an answer that the next prompt picks."""
+    said, _ = _pick_in(prompt)
     answer = answer[-_LOOK_AT:]
-    asked = [sentence for sentence in split(answer) if sentence.endswith(_ASKS)]
-    options, question = _options_of(answer), _question(answer, asked)
-    chosen = _chosen(left, options, asked[-1] if asked else "") if question else []
-    return [Statement(FactKind.DECISION, f"{question} {option}", why) for option in chosen]
+    return _chosen(_left_of(said), _options_of(answer), (_asked(answer) or [""])[-1]) if said and answer else []
+
+
+def without_options(answer: str) -> str:
+    """Return an answer without the lines of a list of options."""
+    return "\n".join(line for line in answer.splitlines() if not _LINE.match(line))
+
+
+def _pick_in(prompt: str) -> tuple[str, str]:
+    """Return the first line of a short prompt that asks nothing, and the reason it gives; "" for none."""
+    said = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
+    if len(prompt) > _LONGEST_PROMPT or said.endswith(_ASKS):
+        return "", ""
+    reason = phrases("why").search(said)
+    return (said[: reason.start()], said[reason.end() :].strip(" ,.!")) if reason else (said, "")
+
+
+def _asked(answer: str) -> list[str]:
+    return [sentence for sentence in split(answer) if sentence.endswith(_ASKS)]
 
 
 def _left_of(said: str) -> str:
@@ -225,13 +243,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word.casefold() for word in _PART.findall(text))
 
 
-def _question(answer: str, asked: Sequence[str]) -> str:
+def _question(answer: str) -> str:
     """Return the last question of an answer that names its subject, or the line before its options; "" if none does."""
     lines = [line.strip() for line in answer.splitlines()[-_MOST_LINES:] if line.strip()]
     first = next((place for place, line in enumerate(lines) if _LINE.match(line)), 0)
     before = split(_MARKS.sub("", lines[first - 1]).strip("# ")) if first and lines[first - 1].endswith(":") else []
     lead = before[-1] if before else ""  # what stands before it tells how things were
-    return next((text for text in (*reversed(asked), lead) if len(text) <= _LONGEST_OPTION and has_subject(text)), "")
+    return next(
+        (text for text in (*reversed(_asked(answer)), lead) if len(text) <= _LONGEST_OPTION and has_subject(text)), ""
+    )
 
 
 def has_subject(question: str) -> bool:

@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from gitmem.document.ids import id_in, tail_of
 from gitmem.document.message import Message, Op, Trailer, link, one_line, session_message
 from gitmem.facts.compare import stems_of
+from gitmem.facts.extract import chosen_options, without_options
 from gitmem.lessons.episode import (
     REJECTED,
     UNMENDED,
@@ -65,6 +66,8 @@ _READ = 8_000  # characters of what was said in a task
 _CHEER = re.compile(r"\A\s*(?:\w[\w', ]{0,30}!\s+){1,3}")  # "Perfect!" before what was done
 _HEADING = re.compile(r"(?m)^(?=#{1,6} )")
 _ASKS = ("?", "\uff1f")
+# A sentence that asks, or that leads over to a list at the end.
+_QUESTION = re.compile(r"(?:(?<=[.!)] )|(?m:^))[^.!?\n`]{1,200}(?:\?(?=\s|$)|:\s*\Z)")
 _NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
 _KEY = re.compile(r"(?m)^[\s|*_-]*#?([0-9]{1,2})(?:[*_]*[.):|]|\s*\|)")
 
@@ -255,24 +258,35 @@ def _outcome(
     if not said and len(own) > 1 and reaction_of(own[-2][0], own[-2][2]) is Outcome.SUCCESS:
         return Outcome.SUCCESS  # thanks stay if only a follow-up came after them
     if tests is Outcome.FAILED or judged is Outcome.FAILED:
-        return Outcome.FAILED
+        return (
+            Outcome.FAILED if any(turn.files for turn in turns) else None
+        )  # what failed where nothing changed was a look
     return Outcome.SUCCESS if tests or any(map(_committed, turns)) else None
 
 
 def _solution(own: Sequence[_Told]) -> str:
-    """Return what the first exchange and the last that changed something came to, without any what the last one said.
+    """Return what the first exchange and the last that changed something or passed tests came to, else the last answer.
 
     Results that the person rejected, answers that the person doubted or that offer a choice are none, nor are names
-    of changed files alone.
+    of changed files alone. What a result leaves to a question, the last exchange tells.
     """
+    answers = {turn.key: (before.answer, said) for (before, *_), (turn, _, said) in pairwise((own[0], *own))}
     met = [(turn, reaction_of(turn, said)) for turn, exchange, said in own if not _is_hollow(turn, exchange)]
     good = [(turn, met) for turn, met in met if turn.answer and not turn.interrupted and met is not Outcome.FAILED]
-    changed = [turn for turn, _ in good if turn.files]
+    changed = [turn for turn, _ in good if turn.files or verdict_of(turn.runs) is Outcome.SUCCESS]
     said = [turn for turn, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
+    last = said[-1:]
     said = [turn for turn in said if not _committed(turn)] or said
     results = changed[-_RESULTS:] or said[-1:]
     begun = [turn for turn in said[:1] if turn is own[0][0] and turn not in results]
-    return "; ".join(filter(None, (_result(turn, own[0][0]) for turn in (*begun, *results))))
+    ended = [turn for turn in last if results and turn not in results and _asks(results[-1])]
+    told = (_result(turn, own[0][0], *answers[turn.key]) for turn in (*begun, *results, *ended))
+    return "; ".join(filter(None, told))
+
+
+def _asks(turn: Turn) -> bool:
+    """Return whether an answer ends with a question, or offers a choice."""
+    return turn.answer.rstrip().endswith(_ASKS) or offers(turn.answer)
 
 
 def _is_hollow(turn: Turn, exchange: Exchange) -> bool:
@@ -281,14 +295,22 @@ def _is_hollow(turn: Turn, exchange: Exchange) -> bool:
     return is_short and not (verdict_of(turn.runs) or _committed(turn))
 
 
-def _result(turn: Turn, first: Turn) -> str:
-    """Return how an answer, or its section that is most about the request, begins; behind the request if not first."""
-    asked = human_text(turn.prompt)
+def _result(turn: Turn, first: Turn, before: str, said: str) -> str:
+    """Return how an answer, or its section that is most about the request, begins; behind the request if not first.
+
+    A request that picks an option of the answer `before` is told by the option. Options are left out if the request
+    that follows picks one or the answer asks, and so are questions.
+    """
+    asked, answer = human_text(turn.prompt), human_text(turn.answer)[:_READ]
     words = stems_of(asked[:_READ])
-    head = f"{headline(asked, _SUMMARY)} → " if turn is not first and not is_trivial(asked) else ""
-    sections = _HEADING.split(_CHEER.sub("", human_text(turn.answer)[:_READ]))
+    picked = chosen_options(asked, before) if turn is not first else []
+    head = headline(picked[0] if picked else asked, _SUMMARY)
+    head = f"{head} → " if turn is not first and (picked or not is_trivial(asked)) else ""
+    if offers(answer) or chosen_options(said, answer):
+        answer = without_options(answer)
+    sections = _HEADING.split(_CHEER.sub("", answer))
     shared = [len(words & stems_of(section[: 2 * _LINE])) for section in sections]
-    told = shorten("".join(sections[shared.index(max(shared)) :]), _LINE)
+    told = shorten(_QUESTION.sub("", "".join(sections[shared.index(max(shared)) :])), _LINE)
     return told and one_line(f"{head}{told}", _SUMMARY + _LINE).removesuffix(".")
 
 

@@ -18,6 +18,7 @@ from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import (
     bare,
     edits_files,
+    effect_in,
     effects_before,
     environment,
     only_reads,
@@ -95,7 +96,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         works = bool(last.fixed_by or last.explained)
         if last.again:
             last = _got_rid_of(last, [one for one in listed[listed.index(last) + 1 :] if _ran_again(last, one)])
-        elif not works:
+        if not last.fixed_by and not last.explained:
             last, later = _mended_later(last, turn, following)
             works = bool(last.fixed_by)
         mend = mend_of(last, turn.files, roots, _diagnosed(last, error))
@@ -159,18 +160,19 @@ def _ran_again(failure: Failure, later: Failure) -> bool:
 
 
 def _got_rid_of(failure: Failure, later: Sequence[Failure]) -> Failure:
-    """Return a failure with its mend, if another error of the same command followed it.
+    """Return a failure whose command failed again, by another error, with what got rid of the first.
 
-    A single command with an effect got rid of it; an edit may only have put another error before it. Else all that
-    changed until the command worked counts.
+    That is what was changed before the command ran again, or what it ran in; an edit only if the command worked in the
+    end. If nothing was, all that changed until it worked counts.
     """
-    only = "\n" not in failure.meanwhile and not failure.meanwhile.startswith(PLACE)
-    if later and failure.meanwhile and only:
-        return failure._replace(fixed_by=later[0].command, again=False)
-    if later and later[-1].fixed_by:
-        changes = "\n".join(filter(None, (one.meanwhile for one in (failure, *later))))
-        return later[-1]._replace(at=failure.at, command=failure.command, error=failure.error, meanwhile=changes)
-    return failure
+    if not later or failure.meanwhile:
+        is_effect = "\n" not in failure.meanwhile and not failure.meanwhile.startswith(PLACE)
+        return failure._replace(fixed_by=later[0].command) if later and is_effect else failure
+    done = later[-1].fixed_by
+    if not done or environment(done) != environment(failure.command):
+        return failure
+    changes = "\n".join(filter(None, (one.meanwhile for one in later)))
+    return failure._replace(fixed_by=done, fixed_at=later[-1].fixed_at, meanwhile=changes, again=False)
 
 
 def is_bug(failure: Failure) -> bool:
@@ -220,7 +222,8 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
     if len(changes) > 1 and (len(edits) < len(changes) or len({_file(one) for one in edits}) > 1):
         return ""
     if not edits:
-        return "" if edits_files(changes[0]) else f"`{one_line(bare(changes[0]) or changes[0], _LONGEST)}`"
+        command = effect_in(changes[0]) or bare(changes[0]) or changes[0]
+        return "" if edits_files(command) else f"`{one_line(command, _LONGEST)}`"
     told = "; ".join([edits[0], *(one.removeprefix(_file(one)).lstrip(": ") for one in edits[1:])])
     for root in roots:
         told = told.replace(f"`{root.rstrip('/')}/", "`")

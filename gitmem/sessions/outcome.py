@@ -82,7 +82,7 @@ def bare(command: str) -> str:
 
 def only_reads(command: str) -> bool:
     """Return whether a command line consists of programs that only read."""
-    return all(_form("looks").match(part) for part in _parts(command))
+    return all(map(_looks, _parts(command)))
 
 
 def has_effect(command: str) -> bool:
@@ -122,8 +122,15 @@ def runs_again(failed: str, later: str) -> bool:
 def effects_before(failed: str, later: str) -> str:
     """Return what a command line runs before what it repeats of a failed one; "" if none of it has an effect."""
     repeated = {_core(part) for part in _parts(failed)}
-    new = list(takewhile(lambda part: _core(part) not in repeated, _parts(later)))
-    return " && ".join(part for part in new if not _form("looks").match(part)) if any(map(_acts, new)) else ""
+    return effect_in(" && ".join(takewhile(lambda part: _core(part) not in repeated, _parts(later))))
+
+
+def effect_in(command: str) -> str:
+    """Return a command line without what only reads, and what tests or commits at its end; "" if nothing acts."""
+    parts = [part for part in _parts(command) if not _looks(part)]
+    while parts and not _acts(parts[-1]) and (_is_done_once(parts[-1]) or _form("tests").search(parts[-1])):
+        parts.pop()
+    return " && ".join(parts) if any(map(_acts, parts)) else ""
 
 
 def edits_files(command: str) -> bool:
@@ -133,6 +140,11 @@ def edits_files(command: str) -> bool:
 
 def _parts(command: str) -> list[str]:
     return [part for part in re.split(_PARTS, bare(command)) if part]
+
+
+def _looks(part: str) -> bool:
+    """Return whether a command and all that it is piped to only read."""
+    return all(_form("looks").match(stage.strip()) for stage in part.split("|"))
 
 
 def _known(worked: str) -> set[tuple[str, ...]]:
