@@ -4,7 +4,6 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
@@ -13,19 +12,12 @@ from gitmem.git import process as process_module
 from gitmem.git.log import additions, blame, commits, diff, fork, log, newest_until, show
 from gitmem.git.objects import empty_tree
 from gitmem.git.process import Git
-from tests.conftest import RunsGit
 
 KOREAN = "archive/메모 memory 하나.md"
 
 
-class Commits(Protocol):
-    def __call__(
-        self, message: str, files: Mapping[str, str | None] | None = None, *, at: int = 0, committed: int | None = None
-    ) -> str: ...
-
-
 @pytest.fixture
-def store(tmp_path: Path, bare_git: RunsGit) -> Path:
+def store(tmp_path, bare_git) -> Path:
     folder = tmp_path / "store"
     folder.mkdir()
     bare_git(folder, "init", "-q")
@@ -33,7 +25,7 @@ def store(tmp_path: Path, bare_git: RunsGit) -> Path:
 
 
 @pytest.fixture
-def commit(store: Path, bare_git: RunsGit) -> Commits:
+def commit(store, bare_git):
     def make(
         message: str, files: Mapping[str, str | None] | None = None, *, at: int = 0, committed: int | None = None
     ) -> str:
@@ -57,7 +49,7 @@ def commit(store: Path, bare_git: RunsGit) -> Commits:
 
 
 @pytest.fixture
-def git(store: Path, environ: dict[str, str]) -> Git:
+def git(store, environ):
     return Git(store / ".git", store, environ)
 
 
@@ -65,7 +57,7 @@ def when(seconds: int) -> datetime:
     return datetime.fromtimestamp(1_700_000_000 + seconds, UTC)
 
 
-def test_commit_is_read_whole(git: Git, commit: Commits):
+def test_commit_is_read_whole(git, commit):
     first = commit("Begin")
     second = commit(
         "Save note: 한국어\n\nGitmem-Op: save\nGitmem-Entry: a\nGitmem-Entry: b\n",
@@ -105,7 +97,7 @@ def test_commit_is_read_whole(git: Git, commit: Commits):
     ],
 )
 def test_message_cannot_pass_for_another_field(
-    git: Git, commit: Commits, message: str, subject: str, trailers: tuple[tuple[str, str], ...]
+    git, commit, message: str, subject: str, trailers: tuple[tuple[str, str], ...]
 ):
     commit("before")
     commit(message)
@@ -117,13 +109,13 @@ def test_message_cannot_pass_for_another_field(
     assert found[1].trailers == trailers
 
 
-def raw_commit(bare_git: RunsGit, store: Path, author: bytes, message: bytes) -> str:
+def raw_commit(bare_git, store, author: bytes, message: bytes) -> str:
     tree = bare_git(store, "rev-parse", "HEAD^{tree}").encode()
     content = b"tree %s\nauthor %s\ncommitter %s\n\n%s" % (tree, author, author, message)
     return bare_git(store, "hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=content)
 
 
-def test_commit_no_git_would_write(git: Git, store: Path, commit: Commits, bare_git: RunsGit):
+def test_commit_no_git_would_write(git, store, commit, bare_git):
     commit("sound")
     nul = raw_commit(bare_git, store, b"A <a> 5 +0000", b"sub\0ject\n\nGitmem-Op: save\n")
     old = raw_commit(bare_git, store, b"A <a> 99999999999999999 +9999", b"far away\n")
@@ -140,7 +132,7 @@ def test_commit_no_git_would_write(git: Git, store: Path, commit: Commits, bare_
     assert found[latin].authored.utcoffset() == timedelta(hours=-11, minutes=-30)
 
 
-def test_trailers_are_asked_for_and_seen_to(git: Git, commit: Commits):
+def test_trailers_are_asked_for_and_seen_to(git, commit):
     saved = commit("Save a\n\nGitmem-Op: save\nGitmem-Session: 1b4e-1\n")
     other = commit("Save b\n\nGitmem-Op: save\nGitmem-Session: 1b4e-2\n")
     commit("Rotate\n\nGitmem-Op: rotate\nGitmem-Session: 1b4e-1\n")
@@ -157,7 +149,7 @@ def test_trailers_are_asked_for_and_seen_to(git: Git, commit: Commits):
     assert log(git, "HEAD", trailers={"Gitmem-Op": "sa.e"}) == []
 
 
-def test_dates_are_those_of_what_happened_in_any_order(git: Git, commit: Commits):
+def test_dates_are_those_of_what_happened_in_any_order(git, commit):
     late = commit("clock ahead", at=1000, committed=1)
     early = commit("clock behind", at=10, committed=2)
     middle = commit("in between", at=500, committed=3)
@@ -169,7 +161,7 @@ def test_dates_are_those_of_what_happened_in_any_order(git: Git, commit: Commits
     assert [c.oid for c in log(git, "HEAD", until=when(10), limit=1)] == [early]
 
 
-def test_paths_are_names_and_no_patterns(git: Git, commit: Commits):
+def test_paths_are_names_and_no_patterns(git, commit):
     korean = commit("one", {KOREAN: "1\n"})
     star = commit("two", {"a*.md": "2\n", "ab.md": "2\n"})
     commit("three", {"ab.md": "3\n"})
@@ -180,7 +172,7 @@ def test_paths_are_names_and_no_patterns(git: Git, commit: Commits):
     assert log(git, "HEAD", paths=[":(glob)**"]) == []
 
 
-def test_revision_is_never_an_option(git: Git, commit: Commits, store: Path):
+def test_revision_is_never_an_option(git, commit, store):
     commit("one")
 
     with pytest.raises(GitFailedError):
@@ -188,7 +180,7 @@ def test_revision_is_never_an_option(git: Git, commit: Commits, store: Path):
     assert not (store / "written").exists()
 
 
-def test_additions_are_the_first_and_every_later_one(git: Git, commit: Commits, store: Path, bare_git: RunsGit):
+def test_additions_are_the_first_and_every_later_one(git, commit, store, bare_git):
     first = commit("add", {KOREAN: "1\n", "archive/b.md": "b\n", "elsewhere.md": "e\n"})
     commit(":odd subject", {"archive/b.md": None})
     again = commit("add again", {"archive/b.md": "b2\n"})
@@ -205,7 +197,7 @@ def test_additions_are_the_first_and_every_later_one(git: Git, commit: Commits, 
     assert bare_git(store, "cat-file", "-p", found[2].oid) == "1"
 
 
-def test_additions_on_a_branch_whose_files_a_merge_dropped(git: Git, commit: Commits, store: Path, bare_git: RunsGit):
+def test_additions_on_a_branch_whose_files_a_merge_dropped(git, commit, store, bare_git):
     commit("base", {"memory.md": "m\n"})
     bare_git(store, "switch", "-qc", "side")
     added = commit("add", {"archive/a.md": "a\n"})
@@ -217,7 +209,7 @@ def test_additions_on_a_branch_whose_files_a_merge_dropped(git: Git, commit: Com
     assert [(a.commit.oid, a.path) for a in additions(git, ["HEAD"], "archive")] == [(added, "archive/a.md")]
 
 
-def test_newest_until(git: Git, commit: Commits):
+def test_newest_until(git, commit):
     first = commit("one", at=10)
     ahead = commit("clock ahead", at=99)
     third = commit("three", at=30)
@@ -232,7 +224,7 @@ def test_newest_until(git: Git, commit: Commits):
     assert newest_until(git, "HEAD", datetime(9000, 1, 1, tzinfo=UTC)) == tip
 
 
-def test_diff_and_show_read_no_configuration(git: Git, commit: Commits, store: Path, bare_git: RunsGit):
+def test_diff_and_show_read_no_configuration(git, commit, store, bare_git):
     first = commit("one", {"memory.md": "a\n"})
     second = commit("two", {"memory.md": "b\n", KOREAN: "x\n"})
     for key, value in (
@@ -259,7 +251,7 @@ LONG = "- a line of memory that is long enough to be followed when it moves to a
 
 
 @pytest.fixture
-def rotated(commit: Commits) -> list[str]:
+def rotated(commit) -> list[str]:
     lines = [LONG.format(number) for number in range(4)]
     oids = [commit(f"save {n}", {"memory.md": "".join(lines[: n + 1]), "daily.md": f"{n}\n"}, at=n) for n in range(4)]
     oids.append(commit("rotate", {KOREAN: "".join(lines), "memory.md": lines[3]}, at=5))
@@ -267,14 +259,14 @@ def rotated(commit: Commits) -> list[str]:
     return oids
 
 
-def test_blame_goes_through_a_rotation(git: Git, rotated: list[str]):
+def test_blame_goes_through_a_rotation(git, rotated):
     assert blame(git, "HEAD", KOREAN) == dict(enumerate(rotated[:4], 1))
     assert blame(git, "HEAD", "memory.md") == {1: rotated[3], 2: rotated[5]}
     assert blame(git, rotated[1], "memory.md") == {1: rotated[0], 2: rotated[1]}
     assert blame(git, "HEAD", KOREAN, (2, 3)) == {2: rotated[1], 3: rotated[2]}
 
 
-def test_blame_of_the_work_tree_knows_what_is_not_committed(git: Git, store: Path, rotated: list[str]):
+def test_blame_of_the_work_tree_knows_what_is_not_committed(git, store, rotated):
     with (store / "memory.md").open("a") as file:
         file.write("by hand\n")
 
@@ -285,15 +277,13 @@ def test_blame_of_the_work_tree_knows_what_is_not_committed(git: Git, store: Pat
 
 
 @pytest.mark.parametrize("path, lines", [("nowhere.md", None), ("memory.md", (7, 8)), ("--output=written", None)])
-def test_blame_of_what_is_not_there(
-    git: Git, store: Path, rotated: list[str], path: str, lines: tuple[int, int] | None
-):
+def test_blame_of_what_is_not_there(git, store, rotated, path: str, lines: tuple[int, int] | None):
     with pytest.raises(GitFailedError):
         blame(git, "HEAD", path, lines)
     assert not (store / "written").exists()
 
 
-def test_blame_takes_no_line_for_a_header(git: Git, commit: Commits):
+def test_blame_takes_no_line_for_a_header(git, commit):
     texts = [
         "author Eve",
         "0" * 40 + " 1 1 1",
@@ -304,9 +294,7 @@ def test_blame_takes_no_line_for_a_header(git: Git, commit: Commits):
     assert blame(git, "HEAD", "memory.md") == dict(enumerate(oids, 1))
 
 
-def test_blame_in_a_linked_work_tree(
-    store: Path, rotated: list[str], tmp_path: Path, bare_git: RunsGit, environ: dict[str, str]
-):
+def test_blame_in_a_linked_work_tree(store, rotated, tmp_path, bare_git, environ):
     linked = tmp_path / "a linked 작업 tree"
     bare_git(store, "worktree", "add", "-q", "-b", "gitmem", str(linked), rotated[4])
     git_dir = bare_git(linked, "rev-parse", "--absolute-git-dir")
@@ -317,7 +305,7 @@ def test_blame_in_a_linked_work_tree(
     assert set(blame(git, None, "memory.md")[2]) == {"0"}
 
 
-def test_every_process_of_blame_is_ours_and_none_is_left(git: Git, rotated: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_every_process_of_blame_is_ours_and_none_is_left(git, rotated, monkeypatch):
     blame(git, "HEAD", KOREAN)  # GitPython itself asks for git's version when it is imported
     started = []
     child = process_module.Child
@@ -340,7 +328,7 @@ def test_every_process_of_blame_is_ours_and_none_is_left(git: Git, rotated: list
     assert started[-1].environment["GIT_OBJECT_DIRECTORY"] == os.path.join(git.git_dir or "", "objects")
 
 
-def test_repository_of_longer_ids(tmp_path: Path, bare_git: RunsGit, environ: dict[str, str]):
+def test_repository_of_longer_ids(tmp_path, bare_git, environ):
     bare_git(tmp_path, "init", "-q", "--object-format=sha256")
     (tmp_path / "memory.md").write_text("one\n")
     bare_git(tmp_path, "add", "-A")
@@ -353,7 +341,7 @@ def test_repository_of_longer_ids(tmp_path: Path, bare_git: RunsGit, environ: di
     assert b"+one" in diff(git, empty_tree(git), oid)
 
 
-def test_gitpython_that_cannot_start_is_an_error_with_a_remedy(git: Git, monkeypatch: pytest.MonkeyPatch):
+def test_gitpython_that_cannot_start_is_an_error_with_a_remedy(git, monkeypatch):
     for name in [name for name in sys.modules if name == "git" or name.startswith("git.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setenv("GIT_PYTHON_GIT_EXECUTABLE", "/nowhere/git")

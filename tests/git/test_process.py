@@ -261,15 +261,6 @@ def test_an_argument_wins_over_what_is_set_here(git):
     assert git.run("-c", "core.logAllRefUpdates=false", "config", "core.logAllRefUpdates") == b"false\n"
 
 
-def test_a_lock_ref_gets_no_reflog_and_a_branch_does(git, project):
-    git.run("config", "--local", "core.logAllRefUpdates", "always")
-    git.run("update-ref", "refs/gitmem/lock", "HEAD")
-    git.run("update-ref", "refs/heads/memory", "HEAD")
-    logs = project / ".git" / "logs" / "refs"
-    assert not (logs / "gitmem").exists()
-    assert b"gitmem <gitmem@localhost>" in (logs / "heads" / "memory").read_bytes()
-
-
 def test_an_init_is_the_same_everywhere(tmp_path, trap, home):
     (home / ".gitconfig").write_text(trap.as_config())
     git_without_repository(dict(os.environ)).run("init", str(tmp_path / "new"))

@@ -182,22 +182,16 @@ def test_a_link_is_replaced_and_not_written_through(store, tree, tmp_path):
 
 
 @posix
-def test_a_temporary_folder_that_is_a_link_is_neither_written_nor_cleaned(store, tree, tmp_path):
+@pytest.mark.parametrize("link", [True, False])
+def test_a_temporary_folder_that_is_a_link_or_a_file_is_neither_written_nor_cleaned(store, tree, tmp_path, link):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious").write_bytes(b"x")
-    (store / ".tmp").symlink_to(outside)
+    (store / ".tmp").symlink_to(outside) if link else (store / ".tmp").write_bytes(b"x")
     tree.clean_temporary()
     with pytest.raises(RefusedError, match=r"\.tmp"):
         tree.stage("memory.md", b"x")
     assert files(outside) == {"precious": b"x"}
-
-
-def test_a_temporary_folder_that_is_a_file_is_refused(store, tree):
-    (store / ".tmp").write_bytes(b"x")
-    tree.clean_temporary()
-    with pytest.raises(RefusedError, match=r"\.tmp"):
-        tree.stage("memory.md", b"x")
 
 
 def test_litter_of_a_killed_process_is_removed(store, tree):

@@ -265,18 +265,6 @@ def test_a_commit_that_is_gone_leaves_no_answers_behind(project):
     assert project.ground(fact) is Ground.UNKNOWN
 
 
-@pytest.mark.parametrize("many", [3, 40])
-def test_answers_go_over_to_a_later_commit_however_many_there_are_between(project, many):
-    fact = feature(project)[2]
-    end(project, "not at all")
-    cached = project.root.parent / "places.json"
-    places_of(project.code, [fact], str(cached), 60.0)
-    cached.write_text(cached.read_text().replace(Ground.LEARNED, Ground.WAITS))  # which shows whether it was asked
-    for _ in range(many):
-        project.git("commit", "-q", "--allow-empty", "-m", "Go on")
-    assert places_of(project.code, [fact], str(cached), 60.0)[fact.id].ground is Ground.WAITS
-
-
 def test_a_fact_of_lines_not_committed_yet_is_stale_once_another_commit_leaves_them_out(project):
     project.change("import os\n", "import os\nretry_limit = 5\n")
     fact = project.learn(TEXT)

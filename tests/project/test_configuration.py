@@ -67,6 +67,7 @@ def read_all(trap: Trap, environ: dict[str, str]) -> tuple[object, object]:
         state = questions.answer()
     code = project_code(str(trap.project), environ)
     commit, files = code.as_of(TOMORROW)
+    code.past()
     with_branch = FACT._replace(commit=commit or "abcdef0", branch="gone")
     places_of(code, [with_branch], str(trap.project.parent / "places.json"))
     return state, files

@@ -131,15 +131,6 @@ def test_the_nearest_work_tree_is_returned(tmp_path, bare_git, home):
     assert work_tree_of(str(inner / "src")) == (str(inner), str(inner / ".git"))
 
 
-def test_a_linked_work_tree_has_its_own_git_dir(tmp_path, bare_git, home):
-    main, linked = tmp_path / "main", tmp_path / "linked"
-    main.mkdir()
-    bare_git(main, "init", "-q")
-    bare_git(main, "commit", "-q", "--allow-empty", "-m", "first")
-    bare_git(main, "worktree", "add", "-q", "-b", "other", str(linked))
-    assert work_tree_of(str(linked)) == (str(linked), os.path.join(main, ".git", "worktrees", "linked"))
-
-
 @pytest.mark.parametrize("name", ["", "no/such", ".git"])
 def test_no_work_tree(tmp_path, name):
     assert work_tree_of(str(tmp_path / name)) == ("", "")
@@ -176,17 +167,6 @@ def test_files_as_of_a_time_are_those_without_changes(changed, environ):
     assert code.as_of(NOW)[1] == {"b.py", "src/한글 a.py"}
     (changed / "src" / "한글 a.py").write_text("three\n")
     assert code.as_of(NOW)[1] == {"b.py"}
-
-
-def test_what_a_project_configures_is_not_run(changed, environ, bare_git):
-    ran = changed.parent / "ran"
-    program = f"touch '{ran}'; false"
-    for key in ("gpg.program", "core.pager", "diff.external", "core.fsmonitor"):
-        bare_git(changed, "config", key, program)
-    bare_git(changed, "config", "log.showSignature", "true")
-    code = project_code(str(changed), environ)
-    assert code.past().files
-    assert not ran.exists()
 
 
 def test_files_are_read_within_bounds(changed):
