@@ -86,10 +86,6 @@ def test_what_the_store_has_is_offered(gitmem, tmp_path):
     assert "recall" not in offered(tmp_path, "gitmem search "), "it searches for this word"
 
 
-def test_without_a_store_nothing_but_options_is_offered(tmp_path):
-    assert "--json" in offered(tmp_path, "gitmem facts show --")
-
-
 @posix
 @pytest.mark.parametrize("shell, start", [("bash", "eval"), ("zsh", "autoload -U compinit; compinit -u; eval")])
 def test_a_person_who_presses_tab_sees_each_id_with_its_sentence(gitmem, home, tmp_path, shell, start):

@@ -76,20 +76,6 @@ def test_recall_gives_whole_entries_within_a_budget_and_cannot_be_broken_out_of(
     )
 
 
-def test_hits_come_layer_by_layer_and_say_where_they_stand(filled):
-    hits = filled.json("search", "zebra", "--by", "layer")
-
-    assert [hit["layer"] for hit in hits] == ["memory", "knowledge", "knowledge", "logs"]
-    assert hits[0]["path"] == "memory.md"
-    assert (hits[0]["type"], hits[0]["tags"]) == ("Decision", ["road"])
-    assert "themes" in {hit["field"] for hit in hits}
-    code, out, err = filled("search", "zebra", "--by", "layer")
-    assert (code, err) == (0, "")
-    titles = [line for line in out.splitlines() if line and line[0] != " " and ":" not in line]
-    assert titles == ["memory.md", "summaries and facts", "archives and logs"]
-    assert f"memory.md:{hits[0]['start_line']}" in out
-
-
 def test_a_hit_says_of_which_part_of_the_project_it_is(gitmem):
     head = "---\nid: summary-20261004-000000\nkind: summary\nscope: [packages/a]\n---\n"
     path = gitmem.root / "summaries" / "memory_20261004_000000.summary.md"
@@ -107,13 +93,6 @@ def test_on_a_narrow_terminal_what_is_said_of_a_hit_stands_below_its_place(gitme
     assert place.startswith("memory.md:")
     assert about.endswith(", Decision")
     assert (place.count(" "), about[:5].strip(), snippet) == (0, "2", "    The zebra crossing stays")
-
-
-def test_by_score_the_best_comes_first(filled):
-    scores = [hit["score"] for hit in filled.json("search", "the", "zebra")]
-
-    assert scores == sorted(scores, reverse=True)
-    assert len(filled.json("search", "zebra", "-n", "2")) == 2
 
 
 def test_colour_is_for_terminals_and_control_characters_for_nobody(filled):

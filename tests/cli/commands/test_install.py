@@ -62,16 +62,6 @@ def test_install_and_uninstall_leave_the_project_and_the_home_as_they_were(gitme
     assert bare_git(project / ".gitmem", "status", "--porcelain") == ""
 
 
-def test_install_makes_the_folder_that_hooks_deliver_to(gitmem, project):
-    folder = project / ".gitmem" / ".git" / "gitmem" / "spool" / "hooks"
-    if folder.exists():
-        folder.rmdir()
-    gitmem("install", "claude", "--dry-run")
-    assert not folder.exists()
-    gitmem("install", "claude")
-    assert folder.is_dir()
-
-
 def test_without_a_store_it_says_what_to_do_or_makes_one(run, project, settings):
     code, out, err = run("install", "claude")
     assert (code, out) == (3, "")
@@ -127,11 +117,6 @@ def test_on_a_terminal_it_asks_once_whether_a_model_may_judge(gitmem, settings, 
     gitmem("uninstall", "claude")
     asked = "judge each finished session" in gitmem("install", "claude", answer="p\ny\nn\n")[2]
     assert asked is (provider is None)
-
-
-def test_without_a_terminal_no_model_is_asked(gitmem, settings):
-    assert "judge" not in gitmem("install", "claude", "--project")[2]
-    assert json.loads(gitmem("config", "summary.provider", "--json")[1])["value"] == "offline"
 
 
 def test_on_a_terminal_an_answer_that_is_none_changes_nothing(gitmem, settings, home):

@@ -109,10 +109,6 @@ def test_exit_codes_are_one_table():
         assert isinstance(kind.exit_code, ExitCode), kind
 
 
-def test_the_help_of_a_command_of_a_command(gitmem):
-    assert gitmem("help", "facts", "add")[1].startswith("usage: gitmem facts add")
-
-
 def test_a_part_is_run_below_its_command_too(gitmem, tmp_path):
     gitmem("init")
     assert gitmem("upkeep", "check")[1] == gitmem("check")[1] != ""
@@ -265,19 +261,6 @@ def test_a_text_that_is_a_command_s_name_is_a_text(gitmem, tmp_path):
     assert "**Note**: log ^" in (tmp_path / ".gitmem" / "memory.md").read_text()
 
 
-@pytest.mark.parametrize(
-    "words, complaint",
-    [(["save", "--type", "poem", "x"], "invalid choice: 'poem'"), (["install", "emacs"], "invalid choice: 'emacs'")],
-)
-def test_a_wrong_command_line_is_a_usage_error_in_one_line_with_a_way_on(gitmem, words, complaint):
-    code, out, err = gitmem(*words)
-    assert (code, out) == (ExitCode.USAGE, "")
-    first, second = err.rstrip("\n").split("\n")
-    assert first.startswith("gitmem: ")
-    assert complaint in first
-    assert "--help' shows how" in second
-
-
 def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(gitmem, fails, journal):
     gitmem("init")
     fails(ZeroDivisionError("a mistake\nof two lines"))
@@ -291,15 +274,6 @@ def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(gitmem,
     assert (failure.command, failure.message) == ("path", "ZeroDivisionError: a mistake of two lines")
     assert "raise error" in failure.traceback
     assert failure.traceback.startswith("Traceback (most recent call last)")
-
-
-def test_an_unexpected_error_as_json(gitmem, fails, journal):
-    gitmem("init")
-    fails(AssertionError())
-    code, _, err = gitmem("path", "--json")
-    said = json.loads(err)
-    assert (code, said["exit_code"], said["error"]) == (1, 1, "An unexpected error: AssertionError")
-    assert journal.path in said["remedy"]
 
 
 def test_without_a_store_the_traceback_is_shown(gitmem, fails, tmp_path):

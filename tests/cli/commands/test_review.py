@@ -1,78 +1,14 @@
 import json
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from gitmem.cli.app import real_app
-from gitmem.document.entry import MemoryType, Save
-from gitmem.document.ids import make_id
-from gitmem.sessions.save import save
 from gitmem.store.store import Store
-from tests.cli.commands.turns import ended
-
-TABS, SPACES = "Always use tabs for indentation.", "Always use spaces for indentation."
 
 
 @pytest.fixture
 def store(gitmem) -> Store:
     return Store(str(gitmem.root), real_app().context())
-
-
-@pytest.fixture
-def disputed(gitmem, store):
-    """Give a store in which two sessions saved two values of one thing."""
-    for days, text, session in ((2, TABS, "first-session"), (1, SPACES, "second-session")):
-        at = datetime.now(UTC) - timedelta(days=days)
-        identifier = make_id(int(at.timestamp() * 1000), b"decided")
-        save(store, Save(identifier, at, text, MemoryType.DECISION, session=session, host="cli"))
-    ended(store, "My editor is vim.")
-    return gitmem
-
-
-def in_force(gitmem) -> set[str]:
-    return {fact["description"] for fact in json.loads(gitmem("facts", "list", "--json")[1])}
-
-
-def test_two_facts_are_shown_once_with_session_date_and_author(disputed):
-    shown = disputed("review")[1]
-    [value] = json.loads(disputed("review", "--json")[1])
-    newer, older = value["newer"], value["older"]
-    assert (value["number"], newer["text"], older["text"]) == (1, SPACES, TABS)
-    assert (newer["session"], older["session"]) == ("second-session", "first-session")
-    assert newer["author"]
-    assert newer["machine"]
-    assert newer["date"] > older["date"]
-    assert shown == (
-        "1. two facts that contradict each other\n"
-        f"   newer  {newer['date'][:10]}  {SPACES}\n"
-        f"          decision {newer['id']}, session second-s, by {newer['author']} on {newer['machine']}\n"
-        f"   older  {older['date'][:10]}  {TABS}\n"
-        f"          decision {older['id']}, session first-se, by {older['author']} on {older['machine']}\n"
-    )
-    assert disputed("review", "1")[1].endswith("To decide: gitmem review 1 --take newer|older|both\n")
-    assert "1 contradiction" in disputed("status")[1]
-    assert "two versions" not in disputed("status")[1]
-
-
-@pytest.mark.parametrize("take, held", [("newer", {SPACES}), ("older", {TABS}), ("both", {TABS, SPACES})])
-@pytest.mark.few(1)
-def test_a_pair_is_decided_by_its_number_and_again_after_an_undo(disputed, take, held):
-    code, text, _ = disputed("review", "1", "--take", take)
-    assert code == 0
-    assert disputed("review")[1] == "Nothing waits for your review.\n"
-    assert in_force(disputed) == {*held, "My editor is vim."}
-    assert disputed("undo", text.rpartition("gitmem undo ")[2].strip())[0] == 0
-    assert in_force(disputed) == {TABS, SPACES, "My editor is vim."}
-    assert disputed("review")[1].startswith("1. two facts")
-
-
-def test_a_pair_is_named_by_a_fact_too_and_takes_no_side_of_a_merge(disputed):
-    [value] = json.loads(disputed("review", "--json")[1])
-    assert disputed("review", value["older"]["id"][:6])[1].startswith("two facts that contradict")
-    for name in ("1", value["newer"]["path"]):
-        assert disputed("review", name, "--take", "ours")[0] == 2
-    assert disputed("review", value["newer"]["path"], "--take", "newer")[0] == 0
-    assert in_force(disputed) == {SPACES, "My editor is vim."}
 
 
 def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):

@@ -14,12 +14,6 @@ def test_a_save_that_left_secrets_out_says_how_many_of_which_kind(gitmem):
     assert gitmem("save", text)[2] == f"gitmem: Left out of what was saved: {told}.\n"
 
 
-def test_a_huge_line_is_saved_whole(gitmem):
-    text = ("0123456789abcdef " * 65_536).strip()
-    assert gitmem("save", stdin=text.encode())[0] == 0
-    assert any(text in path.read_text(encoding="utf-8") for path in gitmem.root.rglob("*.md"))
-
-
 def test_a_leaked_git_environment_never_touches_the_users_code(gitmem, bare_git):
     bare_git(gitmem.cwd, "init", "-q")
     bare_git(gitmem.cwd, "commit", "-q", "--allow-empty", "-m", "code")

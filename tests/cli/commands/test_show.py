@@ -50,14 +50,6 @@ def test_no_answer_holds_what_a_terminal_would_obey(desk):
     assert not {*OBEYED, "\x1b"} & set(ran.err) - set("31m")
 
 
-def test_show_takes_a_whole_path_into_a_store_on_a_branch(tmp_path, home, bare_git):
-    bare_git(tmp_path, "init", "-q")
-    desk = Desk(tmp_path, bare_git)
-    desk.run("init", "--branch")
-    desk.write("archive/memory_20260101_000000.md", b"archived\n")
-    assert desk.run("show", str(desk.store / "archive" / "memory_20260101_000000.md")).out == "archived\n"
-
-
 def test_show_takes_any_form_of_a_korean_name(desk):
     import unicodedata
 

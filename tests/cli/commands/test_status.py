@@ -24,17 +24,6 @@ def store(tmp_path):
     return tmp_path / ".gitmem"
 
 
-def test_status_says_first_what_is_recorded_and_known(gitmem):
-    gitmem("save", "Use uv, not pnpm", "--type", "decision")
-    gitmem("save", "Long paths cannot be saved", "--type", "issue")
-    gitmem("install", "claude", "--only", "hooks", "--yes")
-    out = gitmem("status")[1]
-    assert out.startswith(
-        "recording   Claude Code; no session yet\nknows       0 sessions, 2 facts, 1 open issue, 0 known errors\n"
-    )
-    assert json.loads(gitmem("status", "--json")[1])["agents"] == ["Claude Code"]
-
-
 def test_status_knows_the_facts_that_hold(gitmem):
     saved = [
         gitmem.json("save", text, "--type", "decision")["id"] for text in ("We pack with pnpm.", "Logos are green.")

@@ -26,20 +26,6 @@ def test_the_merge_driver_stays_for_the_other_agents_and_for_plain_git(gitmem):
         assert driver(gitmem)
 
 
-def test_without_hooks_there_is_nothing_to_take_out(gitmem):
-    assert driver(gitmem)
-    assert gitmem("uninstall", "claude")[1].startswith("Nothing to do: ")
-    assert not (gitmem.cwd / ".claude").exists()
-
-
-def test_two_installs_leave_no_folder_behind(desk):
-    before = sorted(path for path in desk.project.rglob("*") if ".git" not in str(path))
-    desk.run("install", "claude", "--yes")
-    desk.run("install", "claude", "--summaries", "--yes")
-    desk.run("uninstall", "claude")
-    assert sorted(path for path in desk.project.rglob("*") if ".git" not in str(path)) == before
-
-
 def files_in(*folders: Path) -> dict[str, bytes]:
     """Return the files of folders, without those of stores."""
     paths = (path for folder in folders for path in folder.rglob("*") if path.is_file())
