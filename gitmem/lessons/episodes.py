@@ -66,8 +66,9 @@ _READ = 8_000  # characters of what was said in a task
 _CHEER = re.compile(r"\A\s*(?:\w[\w', ]{0,30}!\s+){1,3}")  # "Perfect!" before what was done
 _HEADING = re.compile(r"(?m)^(?=#{1,6} )")
 _ASKS = ("?", "\uff1f")
-# A sentence that asks, or that leads over to a list at the end.
-_QUESTION = re.compile(r"(?:(?<=[.!)] )|(?m:^))[^.!?\n`]{1,200}(?:\?(?=\s|$)|:\s*\Z)")
+_SENTENCE = r"(?:(?<=[.!)] )|(?m:^))[^.!?\n`]{1,200}"
+_QUESTION = re.compile(rf"{_SENTENCE}\?(?=\s|$)")
+_LEAD_IN = re.compile(rf"{_SENTENCE}:\s*\Z")  # to what is left out
 _NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
 _KEY = re.compile(r"(?m)^[\s|*_-]*#?([0-9]{1,2})(?:[*_]*[.):|]|\s*\|)")
 
@@ -310,7 +311,8 @@ def _result(turn: Turn, first: Turn, before: str, said: str) -> str:
         answer = without_options(answer)
     sections = _HEADING.split(_CHEER.sub("", answer))
     shared = [len(words & stems_of(section[: 2 * _LINE])) for section in sections]
-    told = shorten(_QUESTION.sub("", "".join(sections[shared.index(max(shared)) :])), _LINE)
+    told = _QUESTION.sub("", "".join(sections[shared.index(max(shared)) :]))
+    told = shorten(_LEAD_IN.sub("", told), _LINE)
     return told and one_line(f"{head}{told}", _SUMMARY + _LINE).removesuffix(".")
 
 

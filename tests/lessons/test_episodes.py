@@ -303,6 +303,16 @@ def test_an_outcome_needs_a_sign(more, outcome):
     assert parse_episode(render_episode(episode)) == episode
 
 
+def test_a_run_that_fails_where_nothing_was_changed_is_no_failed_task():
+    failed = (Run("pytest -q", "1 failed", failed=True),)
+    look = turn(1, "Reproduce the crash of the loader", "It crashes on an empty file.", runs=failed)
+    done = look._replace(runs=(*failed, Run("npm ci", "", failed=False)))
+    [episode] = told([done])
+    assert (episode.outcome, episode.solution) == (None, "It crashes on an empty file")
+    [episode] = told([done._replace(files=("a.py",))])
+    assert episode.outcome is Outcome.FAILED
+
+
 def test_a_declined_call_and_a_no_to_a_question_reject_nothing():
     declined = Failure(AT, "Bash", "a", "git push", "The user doesn't want to proceed with this tool use.")
     asked = turn(1, "Fix the loader", "Fixed it. Shall I push it?", files=("a.py",), failures=(declined,))
@@ -315,6 +325,12 @@ def test_a_rejected_option_is_no_solution():
     queue = turn(2, "2", "The import uses threads now.", files=("a.py",))
     [episode] = told([offer, queue])
     assert episode.solution == "The import uses threads now"
+    listed = "Reading takes most of it. Ways:\n\n1. a queue in front\n2. threads that read\n\nShall I go on?"
+    [episode] = told([offer._replace(answer=listed), queue])
+    assert episode.solution == "Reading takes most of it; threads that read → The import uses threads now"
+    found = offer._replace(answer=listed, files=("a.py",))
+    [episode] = told([found, queue._replace(prompt="1", files=(), answer="The queue is in, and it is quick.")])
+    assert episode.solution == "Reading takes most of it; a queue in front → The queue is in, and it is quick"
     [episode] = told([queue._replace(prompt="Speed up the import"), turn(3, "that's wrong, undo it", "", tools=0)])
     assert (episode.solution, episode.outcome) == ("", Outcome.INTERRUPTED)
     assert episode.gotchas == ("Rejected by the person: The import uses threads now.",)

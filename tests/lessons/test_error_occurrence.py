@@ -49,6 +49,7 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
             "`docker compose up -d db && ./load.sh`",
         ),
         (failure("make", fixed_by="pnpm --filter web add zod && make"), "`pnpm --filter web add zod`"),
+        (failure("make", fixed_by="make", meanwhile="npm ci && git commit -qam x && pytest -q"), "`npm ci`"),
         (failure("make", fixed_by="./load.sh && make"), ""),
         (failure("make", fixed_by="make", meanwhile="sed -i s/8/9/ a.toml"), ""),
         (failure("make", fixed_by="sed -i s/8/9/ a.toml && make"), ""),
@@ -85,6 +86,24 @@ def test_an_edit_mends_an_error_that_is_alone_or_names_the_file(said, mend):
     failed = failure("make", f"Exit code 1\n{said}\n", "make", "change `/app/src/b.c`: `+ ham`")
     turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/src/b.c",), (failed,), cwd="/app")
     assert find_occurrences([turn])[0].mend == mend
+
+
+@pytest.mark.parametrize(
+    "changed, again, works, mends",
+    [
+        ("sudo apt-get install -y libfoo", "make", "", ("`sudo apt-get install -y libfoo`", "")),
+        (EDIT, "make", "", ("", "")),
+        (EDIT, "make", "make", (TOLD, "`npm ci`")),
+        ("", "FOO_DIR=/usr make", "make", ("`npm ci`", "`npm ci`")),
+        ("", "FOO_DIR=/usr make", "FOO_DIR=/usr make", ("`FOO_DIR=/usr make`", "`npm ci`")),
+        ("", "make", "", ("", "")),
+    ],
+)
+def test_what_got_rid_of_an_error_is_its_mend_though_another_follows(changed, again, works, mends):
+    first = failure("make", "error: no foo here", works, changed)._replace(again=True)
+    second = failure(again, "error: bar is unknown", works, "npm ci")
+    turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", (), (first, second), cwd="/app")
+    assert tuple(one.mend for one in find_occurrences([turn])) == mends
 
 
 @pytest.mark.parametrize(
