@@ -222,38 +222,6 @@ _GONE = "/path/to/a/clone"  # stands for a folder that was installed from and is
 _EXTRA = r"([\w.-]+)[^;]*;.*\bextra == ['\"](\w+)['\"]"
 
 
-class Installed(Value):
-    """Where gitmem is installed, by which installer, from which source ("": an index), and with which extras."""
-
-    prefix: str
-    python: str
-    installer: str
-    source: str
-    editable: bool
-    extras: tuple[str, ...]
-
-    def command(self, extra: str = "") -> str:
-        """Return the command that installs gitmem again, with one more extra, or else upgraded."""
-        from shlex import quote
-
-        tool = "uv tool" if self._has("uv-receipt.toml") else "pipx" if self._has("pipx_metadata.json") else ""
-        if tool and not extra:
-            return f"{tool} upgrade {_NAME}"
-        extras = ",".join(sorted({*self.extras, extra} - {""}))
-        bracket = f"[{extras}]" if extras else ""
-        repository = self.source.startswith("git+")
-        what = f"{_NAME}{bracket} @ {self.source}" if repository else f"{self.source or _NAME}{bracket}"
-        by_pip = f"{quote(self.python)} -m pip install"
-        by_uv = f"uv pip install --python {quote(self.python)}"
-        by_tool = {"uv tool": "uv tool install", "pipx": "pipx install --force"}
-        install = by_tool.get(tool) or (by_uv if self.installer == "uv" else by_pip)
-        options = " --upgrade" * (not extra) + " --editable" * self.editable
-        return f"{install}{options} {quote(what)}"
-
-    def _has(self, name: str) -> bool:
-        return os.path.exists(os.path.join(self.prefix, name))
-
-
 def install_command(extra: str = "") -> str:
     """Return the command by which the person's installer adds an extra to this gitmem, or without one upgrades it."""
     from importlib.metadata import PackageNotFoundError, distribution
@@ -261,11 +229,34 @@ def install_command(extra: str = "") -> str:
     try:
         about = distribution(_NAME)
     except PackageNotFoundError:
-        return Installed(sys.prefix, sys.executable, "", "", editable=False, extras=()).command(extra)
-    source, editable = _source(about.read_text("direct_url.json") or "{}")
+        return command_of_installer(extra, "", "{}", ())
     installer = (about.read_text("INSTALLER") or "").strip()
-    extras = _extras(about.requires or ())
-    return Installed(sys.prefix, sys.executable, installer, source, editable=editable, extras=extras).command(extra)
+    return command_of_installer(
+        extra, installer, about.read_text("direct_url.json") or "{}", _extras(about.requires or ())
+    )
+
+
+def command_of_installer(
+    extra: str, installer: str, direct_url: str, extras: Iterable[str], prefix: str = sys.prefix
+) -> str:
+    """Return the command that installs gitmem again, with one more extra, or else upgraded.
+
+    `direct_url` is the `direct_url.json` of an installation below `prefix` by this installer, with these extras.
+    """
+    from shlex import quote
+
+    tools = {"uv tool": "uv-receipt.toml", "pipx": "pipx_metadata.json"}
+    tool = next((tool for tool, receipt in tools.items() if os.path.exists(os.path.join(prefix, receipt))), "")
+    if tool and not extra:
+        return f"{tool} upgrade {_NAME}"
+    source, editable = _source(direct_url)
+    wanted = ",".join(sorted({*extras, extra} - {""}))
+    bracket = f"[{wanted}]" if wanted else ""
+    what = f"{_NAME}{bracket} @ {source}" if source.startswith("git+") else f"{source or _NAME}{bracket}"
+    by = {"uv tool": "uv tool install", "pipx": "pipx install --force", "uv": "uv pip install --python {}"}
+    install = by.get(tool or installer, "{} -m pip install").format(quote(sys.executable))
+    options = " --upgrade" * (not extra) + " --editable" * editable
+    return f"{install}{options} {quote(what)}"
 
 
 def _source(direct_url: str) -> tuple[str, bool]:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.platform import machine as installed
-from gitmem.platform.machine import Installed, install_command, is_running, start_time
+from gitmem.platform.machine import command_of_installer, install_command, is_running, start_time
 
 
 def test_a_process_that_runs_and_one_that_does_not():
@@ -43,11 +42,17 @@ def test_the_lowest_priority_counts_beside_other_sessions():
 PYTHON = "/py/bin/python"
 
 
-def made(folder, *, by="pip\n", direct=None, receipt="", extras=("mcp",)) -> Installed:
-    if receipt:
-        (folder / receipt).write_text("")
-    source, editable = installed._source(json.dumps(direct or {}))
-    return Installed(str(folder), PYTHON, by.strip(), source, editable=editable, extras=extras)
+@pytest.fixture
+def command(tmp_path, monkeypatch):
+    """Give a function that returns the command of an installer for an installation."""
+    monkeypatch.setattr(sys, "executable", PYTHON)
+
+    def made(extra="", *, by="pip", direct=None, receipt="", extras=("mcp",)) -> str:
+        if receipt:
+            (tmp_path / receipt).touch()
+        return command_of_installer(extra, by, json.dumps(direct or {}), extras, str(tmp_path))
+
+    return made
 
 
 CASES = {
@@ -69,19 +74,17 @@ CASES = {
 
 
 @pytest.mark.parametrize("given, extra, upgrade", CASES.values(), ids=CASES.keys())
-def test_the_command_is_that_of_the_installer(tmp_path, given, extra, upgrade):
-    one = made(tmp_path, **given)
-    assert one.command("web") == extra
-    assert one.command().startswith(upgrade)
+def test_the_command_is_that_of_the_installer(command, given, extra, upgrade):
+    assert command("web", **given) == extra
+    assert command(**given).startswith(upgrade)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="paths of POSIX")
-def test_a_clone_is_installed_from_again(tmp_path):
+def test_a_clone_is_installed_from_again(command, tmp_path):
     clone = tmp_path / "a clone"
     clone.mkdir()
-    url = clone.as_uri()
-    there = made(tmp_path, direct={"url": url, "dir_info": {"editable": True}}, extras=())
-    assert there.command("mcp") == f"{PYTHON} -m pip install --editable '{clone}[mcp]'"
+    direct = {"url": clone.as_uri(), "dir_info": {"editable": True}}
+    assert command("mcp", direct=direct, extras=()) == f"{PYTHON} -m pip install --editable '{clone}[mcp]'"
 
 
 def test_this_installation_is_read():
