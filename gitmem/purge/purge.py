@@ -25,7 +25,6 @@ from gitmem.purge.marks import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Rep
 from gitmem.purge.records import MOST_UNASKED, answer, followed_at, read_records, read_state, record_path
 from gitmem.purge.rewrite import apply, begin, check_history, follow, locked, plain_files, read_file, seek_texts
 from gitmem.redact.redact import redact
-from gitmem.store.maintenance import own_refs
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction, readings
@@ -78,7 +77,7 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
     """
     check_history(store)
     git = store.repository.git
-    walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
+    walked = history(git, [commit for _, commit in store.own_refs().values() if commit])
     if author:
         found = (match for commit in walked if (match := AUTHOR.search(commit.raw)))
         people = {(_text(one[1]), _text(one[2])) for one in found}
@@ -114,7 +113,7 @@ def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
     """
     check_history(store)
     git = store.repository.git
-    walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
+    walked = history(git, [commit for _, commit in store.own_refs().values() if commit])
     texts = {_checked(sought)} if isinstance(sought, str) else _found_in(store, walked, sought)
     replacer = Replacer(texts | {wide for text in texts for wide in _wide_forms(text)})
     found = find(git, walked, replacer)
@@ -260,7 +259,7 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
     if not store.own_repository and oldest:
         options = [f"--contains={oid}" for oid in oldest]
         named = store.repository.git.run("for-each-ref", "--format=%(refname)", *options).decode("utf-8", "replace")
-        others = sorted({*named.split()} - own_refs(store).keys())
+        others = sorted({*named.split()} - store.own_refs().keys())
         if others:
             sentences.append(f"The project's own refs hold it: {', '.join(others)}.")
     sentences.append("If it is a secret, change it: others may have seen it.")
@@ -318,7 +317,7 @@ def preview_purge(store: Store, path: str) -> Preview:
     Raises NotFoundError if no purge of this path waits, or was refused.
     """
     record, why = _waiting(store, path)
-    walked = history(store.repository.git, [commit for _, commit in own_refs(store).values() if commit])
+    walked = history(store.repository.git, [commit for _, commit in store.own_refs().values() if commit])
     seeker = seek_texts(store, walked, [record], (), limited=[record.key])
     erased = find_erased(store.repository.git, walked, [record])
     texts = sorted(erased.texts.union(seeker.found.get(record.key, ())))

@@ -46,10 +46,9 @@ from gitmem.purge.records import (
     record_path,
     write_state,
 )
-from gitmem.store.maintenance import REF as TRANSCRIPTS
-from gitmem.store.maintenance import own_refs
 from gitmem.store.recovery import recover, remove_litter
 from gitmem.store.store import PURGING, Store
+from gitmem.store.transcripts import REF as TRANSCRIPTS
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
@@ -203,7 +202,7 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
     if is_partial(store.repository.layout.common_dir):
         check_history(store)
     state = read_state(store.private)
-    tips = [commit for ref, (_, commit) in own_refs(store).items() if commit and not ref.startswith(_FETCHED)]
+    tips = [commit for ref, (_, commit) in store.own_refs().items() if commit and not ref.startswith(_FETCHED)]
     cleaned = clean_commits(store, tips, records, before=state.removed)
     if not cleaned.commits and {*cleaned.records} & {*state.agreed} <= {*state.records}:
         if {*cleaned.records} != {*state.records}:
@@ -279,7 +278,7 @@ def resume(store: Store, lock: Lock) -> Applied | None:
 
 def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Iterable[bytes] = ()) -> Applied:
     """Remove the texts of records from a store; needs the store's lock, with edits by hand committed."""
-    git, refs, stash = store.repository.git, own_refs(store), _stash(store)
+    git, refs, stash = store.repository.git, store.own_refs(), _stash(store)
     kept = [commit for ref, (_, commit) in refs.items() if commit and not ref.startswith(_FETCHED)]
     state = read_state(store.private)
     cleaned = clean_commits(store, [*kept, *stash], records, known, before=state.removed)

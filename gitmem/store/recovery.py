@@ -1,8 +1,10 @@
-"""Repair what a killed process left: files, pending refs and packs.
+"""Repair what a killed process left, and keep the repository small: files, refs and packs.
 
 `checkout` names the commit that the work tree last held (docs/architecture.md, "Order of writes"). Recovery replaces a
 file that equals that commit, leaves one that equals the tip, and merges or keeps any other, which a person edited. Refs
-under `refs/gitmem/pending/` protect commits without a branch from `git gc`; their names hold their times.
+under `refs/gitmem/pending/` protect commits without a branch from `git gc`; their names hold their times. Maintenance
+changes no object and may be killed at any point: git puts a new pack in place before it removes those it replaces.
+Tested through `tests/store/test_maintenance.py`, too.
 """
 
 from __future__ import annotations
@@ -11,36 +13,38 @@ import contextlib
 import os
 import time
 
-from gitmem.errors import BusyError, RefusedError
+from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError, disk_errors
 from gitmem.git.fast_import import CRASH_REPORT
 from gitmem.git.index import DRAFT, clear_left_lock, read_entries, set_entries
 from gitmem.git.objects import blob_id
 from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind, move_refs, read_refs
 from gitmem.platform.safe_open import read_text, replace_file
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from gitmem.git.index import IndexUpdate
     from gitmem.git.objects import PathChange
+    from gitmem.git.packing import Sizes
     from gitmem.git.worktree import Staged
     from gitmem.store.store import Store
 
 
-_FOLDER = "refs/gitmem/pending"
-_ABANDONED_SECONDS = 24 * 3600
+_PENDING = "refs/gitmem/pending"
+ABANDONED_SECONDS = 24 * 3600.0  # after which refs and unfinished files of killed processes go
 
 
 def new_pending_ref(store: Store) -> str:
     """Return a unique name for a ref, with the present time."""
-    return f"{_FOLDER}/{int(store.context.clock().timestamp())}-{os.urandom(6).hex()}"
+    return f"{_PENDING}/{int(store.context.clock().timestamp())}-{os.urandom(6).hex()}"
 
 
 def remove_abandoned(store: Store) -> None:
     """Remove the refs of killed processes: those older than a day."""
-    oldest = store.context.clock().timestamp() - _ABANDONED_SECONDS
-    pending = read_refs(store.repository.git, f"{_FOLDER}/")
+    oldest = store.context.clock().timestamp() - ABANDONED_SECONDS
+    pending = read_refs(store.repository.git, f"{_PENDING}/")
     made = {ref: ref.rpartition("/")[2].partition("-")[0] for ref in pending}  # in seconds
     old = [ref for ref, when in made.items() if not when.isdecimal() or int(when) < oldest]
     abandoned = {ref: (pending[ref], None) for ref in old}
@@ -107,6 +111,92 @@ def _list(store: Store, names: Iterable[str]) -> None:
 
 def _folder(store: Store) -> str:
     return os.path.join(store.repository.layout.common_dir, "objects", "pack")
+
+
+class Maintenance(Value):
+    """The result: sizes before and after, unfinished files that were removed, and notices for the user."""
+
+    before: Sizes
+    after: Sizes
+    removed: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> Maintenance:
+    """Pack the store's repository; `progress` is called with the name of each step before it.
+
+    Raises:
+        BusyError: another maintenance is running.
+        GitFailedError: git failed.
+        GitmemError: the store cannot be written.
+
+    """
+    from gitmem.git.packing import pack_loose, sizes, write_commit_graph
+
+    git, folder = store.repository.git, os.path.join(store.private, "maintenance")
+    notices = []
+    with disk_errors("The store could not be packed", GitmemError):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with _alone(store, folder):
+            removed = _remove_unfinished(store)
+            remove_abandoned(store)
+            before = sizes(git)
+            progress("packing loose objects")
+            pack_loose(git)
+            progress("joining packs")
+            _join(store, os.path.join(folder, "joined"))
+            progress("writing the commit graph")
+            try:
+                write_commit_graph(git)
+            except GitFailedError as error:  # a cache only; the next maintenance writes it
+                notices.append(f"The commit graph was not written: {error.message}")
+    return Maintenance(before, sizes(git), removed, tuple(notices))
+
+
+def _join(store: Store, record: str) -> None:
+    """Join the packs, and list the results in the file `record`: their deltas need no second search."""
+    from gitmem.git.packing import fresh_packs, is_partial, join_fresh, join_packs, pack_names
+
+    git, common = store.repository.git, store.repository.layout.common_dir
+    fresh = fresh_packs(common, read_text(record).split()) if store.own_repository and not is_partial(common) else []
+    if len(fresh) > 1:
+        join_fresh(git, common, fresh)
+    join_packs(git, common)
+    with open(record, "w", encoding="ascii") as file:
+        file.writelines(f"{name}\n" for name in pack_names(common) if name not in fresh)
+
+
+@contextlib.contextmanager
+def _alone(store: Store, folder: str) -> Iterator[None]:
+    """Hold the lock of maintenance.
+
+    Where file locks do not work, the lock is the ref that writers use too, so that writers have to wait.
+    """
+    from gitmem.git.lock import LockKind, beating, open_lock
+
+    context, kind = store.context, LockKind(store.config.lock.kind)
+    lock = open_lock(store.repository.git, folder, kind=kind, purpose="maintain", machine=context.machine)
+    try:
+        lock.acquire(0)
+    except BusyError as error:
+        raise BusyError(f"Maintenance has to wait. {error.message}", error.remedy) from None
+    try:
+        with beating(lock):
+            yield
+    finally:
+        lock.release()
+
+
+def _remove_unfinished(store: Store) -> tuple[str, ...]:
+    """Remove the unfinished files of processes that were killed long ago, and return them."""
+    from gitmem.git.packing import unfinished_files
+
+    removed = []
+    for path in unfinished_files(store.repository.layout, store.context.clock().timestamp() - ABANDONED_SECONDS):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            removed.append(path)
+    return tuple(removed)
 
 
 ARRIVING = "arriving"  # file of the private folder: the fetched commit of a fast-forward

@@ -32,6 +32,7 @@ READ_ONLY = "GITMEM_READONLY"  # "1" in CI and containers, also in hooks/hook.sh
 LAYERS = "layers"  # in the private folder: which sessions are private, and pauses (gitmem.store.layers)
 PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.purge.rewrite)
 HURRIED = 0.03  # seconds of `patience` where a hook waits; the work behind it asks again
+_OWN_REFS = "refs/gitmem/"
 PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
 MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice as long among a thousand
@@ -244,6 +245,23 @@ class Store:
             with self.repository.reading() as objects:
                 self.check_format(next(objects.contents([f"{tip}:{FORMAT}"])) or b"")
         return tip
+
+    def own_refs(self) -> dict[str, tuple[str, str]]:
+        """Return the refs that gitmem may move: for each the object id and the peeled commit, or "".
+
+        In a repository of the store's own these are all refs.
+        """
+        patterns = [] if self.own_repository else [self.repository.branch(), _OWN_REFS]
+        form = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(symref)%00%(refname)"
+        output = self.repository.git.run("for-each-ref", form, *patterns).decode("utf-8", "surrogateescape")
+        refs = {}
+        for line in output.splitlines():
+            fields, _, name = line.partition("\0")
+            oid, kind, peeled, peeled_kind, symbolic = (fields.split(" ") + [""] * 5)[:5]
+            commit = oid if kind == "commit" else peeled if peeled_kind == "commit" else ""
+            if not symbolic:
+                refs[name] = (oid, commit)
+        return refs
 
     def has_remotes(self) -> bool:
         """Return whether the store has a remote, without starting git."""

@@ -18,19 +18,21 @@ from gitmem.errors import BusyError, RefusedError, disk_errors
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
 from gitmem.git.lock import Lock, beating
 from gitmem.git.log import Addition, additions, commits, fork
-from gitmem.git.objects import blob_id
+from gitmem.git.objects import blob_id, read_tree
 from gitmem.git.packing import remove_unreachable, sizes
 from gitmem.git.repository import Repository, clear_left_behind, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
 from gitmem.sessions.exchange import file_name
-from gitmem.store.maintenance import FOLDER, REF, SUFFIX
 from gitmem.store.merge_commits import MergeCommit, merge_commits
 from gitmem.store.store import Store
 from gitmem.sync.remotes import FETCHED
 from gitmem.values import Value
 
+FOLDER = "sessions"
+SUFFIX = ".l1.jsonl"
+REF = "refs/gitmem/l1"  # a person's transcripts are on a ref below it
 _OLD = f"{REF}-old"  # the one ref of all persons, under another name: none can be below `REF` while that is a ref
 ATTEMPTS = 50  # under the lock, only a user's git command or a fetch can move the ref
 _STAMP = "%Y%m%d_%H%M%S"
@@ -116,6 +118,15 @@ def tips(store: Store) -> dict[str, str]:
 def person_of(email: str) -> str:
     """Return the name of a person's ref, which follows from the address and does not show it."""
     return digest("person", email.casefold()).hex()[:_PERSON]
+
+
+def other_files(store: Store, commit: str) -> list[str]:
+    """Return the paths of a commit that are not transcripts."""
+    return [
+        path
+        for path, (mode, _) in read_tree(store.repository.git, commit).items()
+        if mode != REGULAR or not path.startswith(f"{FOLDER}/") or not path.endswith(SUFFIX)
+    ]
 
 
 def _redacted(lines: Iterable[str], allow: tuple[str, ...]) -> Iterator[bytes]:

@@ -37,12 +37,11 @@ from gitmem.search.files import list_files
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.foreign_commits import fast_forward
 from gitmem.store.init import Place, complete_store, make_store
-from gitmem.store.maintenance import REF
 from gitmem.store.merge_commits import merge_bases
 from gitmem.store.settings import personal_folder
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.store.transcripts import take_apart, tips
+from gitmem.store.transcripts import REF, take_apart, tips
 from gitmem.sync import SyncRecord, remotes, write_record
 from gitmem.sync.guard import Accept, check_extent, check_incoming, check_signed, signed
 from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget, no_memory, note_synced

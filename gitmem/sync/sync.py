@@ -20,9 +20,8 @@ from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.purge.rewrite import clean_incoming, sweep
-from gitmem.store.maintenance import REF, other_files
 from gitmem.store.store import Store
-from gitmem.store.transcripts import add_all, joined, take_apart, tips
+from gitmem.store.transcripts import REF, add_all, joined, other_files, take_apart, tips
 from gitmem.sync import SyncRecord, read_records, write_record
 from gitmem.sync.guard import check_extent, check_losses, check_signed, signed
 from gitmem.sync.remotes import FETCHED, added_remotes

@@ -21,8 +21,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.git.trust import GITMEM
 from gitmem.sessions.exchange import split_fields
-from gitmem.store.maintenance import REF
-from gitmem.store.transcripts import person_of
+from gitmem.store.transcripts import REF, person_of
 from tests.faults.conftest import Project, Victim, Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

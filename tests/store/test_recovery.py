@@ -12,8 +12,7 @@ from gitmem.git.remote import Connection
 from gitmem.git.repository import read_refs
 from gitmem.git.worktree import WorkTree
 from gitmem.store.init import Place, init_store
-from gitmem.store.maintenance import maintain
-from gitmem.store.recovery import join_listed, listed_packs, new_pending_ref, remove_abandoned
+from gitmem.store.recovery import join_listed, listed_packs, maintain, new_pending_ref, remove_abandoned
 from gitmem.store.transact import transact
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote, find_remote

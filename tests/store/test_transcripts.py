@@ -18,9 +18,8 @@ from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.sessions.exchange import file_name
 from gitmem.store import transcripts
 from gitmem.store.init import Place, init_store
-from gitmem.store.maintenance import REF
 from gitmem.store.store import Store
-from gitmem.store.transcripts import forget_transcripts, person_of, put, read, sessions
+from gitmem.store.transcripts import REF, forget_transcripts, person_of, put, read, sessions
 from tests.boxes import Box
 from tests.own_settings import own_settings
 

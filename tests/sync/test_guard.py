@@ -16,8 +16,7 @@ from gitmem.history.undo import undo
 from gitmem.platform.machine import Context
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.store.init import Place, init_store
-from gitmem.store.maintenance import REF
-from gitmem.store.transcripts import put, read, tips
+from gitmem.store.transcripts import REF, put, read, tips
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Options

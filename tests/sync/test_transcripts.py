@@ -11,8 +11,7 @@ from gitmem.git.packing import every_object
 from gitmem.git.remote import Connection
 from gitmem.git.setup import make_root
 from gitmem.purge.purge import answer_purge, plan_erasure, purge, waiting_purges
-from gitmem.store.maintenance import REF
-from gitmem.store.transcripts import person_of, put, read, sessions, take_apart, tips
+from gitmem.store.transcripts import REF, person_of, put, read, sessions, take_apart, tips
 from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options

@@ -36,16 +36,16 @@ def test_what_is_asked_of_commits_alone_rotates_nothing(gitmem):
 
 
 def test_a_second_maintenance_is_told_to_wait(gitmem, store, monkeypatch):
-    from gitmem.store import maintenance
+    from gitmem.store import recovery
 
     answers = []
-    joined = maintenance._join
+    joined = recovery._join
 
     def join(*args):
         answers.append(gitmem("maintain"))
         joined(*args)
 
-    monkeypatch.setattr(maintenance, "_join", join)
+    monkeypatch.setattr(recovery, "_join", join)
     assert gitmem("maintain")[0] == 0
     code, _, err = answers[0]
     assert code == 5
