@@ -41,6 +41,7 @@ from gitmem.lessons.usage_log import (
     ToldMends,
     count_of,
     join,
+    parse_counts,
     read_notes,
     record_mends,
     with_told,
@@ -92,11 +93,11 @@ def note_mends(store: Store, session: str, turns: Sequence[Turn]) -> None:
 
 def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
     """Return the outcome of the turn that ran at this time as a number; None without one, or if it was interrupted."""
-    index = max((index for index, turn in enumerate(turns) if turn.started <= at), default=None)
-    if index is None:
+    begun = sum(turn.started <= at for turn in turns)
+    if not begun:
         return None
-    following = human_text(turns[index + 1].prompt) if index + 1 < len(turns) else ""
-    return _VERDICTS.get(judge_outcome(turns[index], following))
+    following = human_text(turns[begun].prompt) if begun < len(turns) else ""
+    return _VERDICTS.get(judge_outcome(turns[begun - 1], following))
 
 
 def judge(store: Store, identifier: str, *, helped: bool) -> str | None:
@@ -132,7 +133,6 @@ _TOKENS = {"start": (START,), "injected": (PROMPT, ERROR), "recalled": (GUIDE, S
 _HEADER_BYTES = 8_192  # of an episode
 _FIELDS = re.compile(rb"(?m)^(created|session|type|outcome|seconds|tokens|mended_in): (\S+)")
 _TOOK = ("seconds", "tokens", "mended_in")
-_LEARNING = ("exchanges", "saves", "facts", "patterns", "reinforced", "deprecated", "episodes", "contradictions")
 _LESSONS = (Op.PATTERN.value, Op.CLEAR.value)
 _GOOD = 0.5  # verdict from which something helped
 # Subjects of the commits of `learn_bugs`, `mark_stale` and `clean_up`.
@@ -154,7 +154,8 @@ def measure(
     notes, facts = read_notes(store.private), known_facts(store) if known is None else known
     now = store.context.clock()
     weeks = [week_of(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
-    episodes, rows = list(_episodes(store, weeks[0])), join(count_files(store))
+    episodes, rows = list(_episodes(store, weeks[0])), join(map(parse_counts, count_files(store)))
+    told, mended = (sum(getattr(mend, name) for mend in notes.mends) for name in ("told", "mended"))
     return {
         "storage": _storage(store),
         "usage": _usage(found),
@@ -164,7 +165,10 @@ def measure(
         "answers": _retrieval([one for one in notes.given if one.how in ASKED]),
         "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
         "most": _most(store, rows),
-        "effectiveness": {"mends": _mends(notes.mends), "helped": _helped(notes.given, rows)},
+        "effectiveness": {
+            "mends": {"told": told, "mended": mended, "rate": round(mended / told, 2) if told else None},
+            "helped": _helped(notes.given, rows),
+        },
         "tokens": _tokens(store, notes.given, weeks),
     }
 
@@ -210,18 +214,17 @@ def _learning(
     episodes: Sequence[Mapping[str, str]],
     weeks: list[str],
 ) -> dict[str, Weeks]:
-    ops = {"exchanges": Op.TURN.value, "saves": Op.SAVE.value}
-    times: dict[str, Iterable[datetime]] = {
-        **{name: [record.date for record in found if record.op == op] for name, op in ops.items()},
-        "facts": [fact.created for fact in facts],
-        "patterns": [datetime.fromisoformat(header.key[1]) for header in pattern_headers(store)],
-        "episodes": [datetime.fromisoformat(episode["created"]) for episode in episodes],
-        "contradictions": _contradictions(found, facts),
+    numbers: dict[str, Iterable[tuple[datetime, int]]] = {
+        "exchanges": ((record.date, 1) for record in found if record.op == Op.TURN.value),
+        "saves": ((record.date, 1) for record in found if record.op == Op.SAVE.value),
+        "facts": ((fact.created, 1) for fact in facts),
+        "patterns": ((datetime.fromisoformat(header.key[1]), 1) for header in pattern_headers(store)),
+        "reinforced": _numbered(found, _LEARNED, -1),
+        "deprecated": _numbered(found, _RETIRED, 1),
+        "episodes": ((datetime.fromisoformat(episode["created"]), 1) for episode in episodes),
+        "contradictions": ((at, 1) for at in _contradictions(found, facts)),
     }
-    numbers = {name: [(at, 1) for at in moments] for name, moments in times.items()}
-    numbers["reinforced"] = list(_numbered(found, _LEARNED, -1))
-    numbers["deprecated"] = list(_numbered(found, _RETIRED, 1))
-    return {name: _by_week(numbers[name], weeks) for name in _LEARNING}
+    return {name: _by_week(pairs, weeks) for name, pairs in numbers.items()}
 
 
 def _numbered(found: Iterable[CommitRecord], form: re.Pattern[str], sign: int) -> Iterator[tuple[datetime, int]]:
@@ -284,11 +287,6 @@ def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
     }
 
 
-def _mends(mends: Iterable[ToldMends]) -> dict[str, Any]:
-    told, mended = (sum(getattr(mend, name) for mend in mends) for name in ("told", "mended"))
-    return {"told": told, "mended": mended, "rate": round(mended / told, 2) if told else None}
-
-
 def _helped(given: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
     judged: dict[str, list[float]] = {how: [] for how in HOWS}
     for one in given:
@@ -329,14 +327,11 @@ def _tokens(store: Store, given: Sequence[GivenText], weeks: list[str]) -> dict[
         name: [(one.at, one.tokens) for one in given if one.how in hows] for name, hows in _TOKENS.items()
     }
     spent["models"] = [(one.at, one.spent.tokens) for one in Ledger(store.private, store.context.clock).every()]
-    first: dict[str, datetime] = {}
-    for one in given:
-        if one.session and one.tokens:
-            first.setdefault(one.session, one.at)
-    sessions = [(at, 1) for at in first.values()]
-    total = {name: sum(number for _, number in found) for name, found in {**spent, "sessions": sessions}.items()}
+    first = {one.session: one.at for one in reversed(given) if one.session and one.tokens}
+    counted = {**spent, "sessions": [(at, 1) for at in first.values()]}
+    total = {name: sum(number for _, number in found) for name, found in counted.items()}
     return {
-        **{name: _by_week(found, weeks) for name, found in {**spent, "sessions": sessions}.items()},
+        **{name: _by_week(found, weeks) for name, found in counted.items()},
         "total": total,
         "session": {name: round(total[name] / len(first)) if first else 0 for name in spent},
     }

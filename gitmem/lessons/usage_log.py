@@ -207,14 +207,6 @@ class Count(Value):
     usefulness: float = BEGINS
 
 
-def moving_average(verdicts: Iterable[float]) -> float:
-    """Return the usefulness after these verdicts, the oldest first."""
-    usefulness = BEGINS
-    for verdict in verdicts:
-        usefulness = ALPHA * verdict + (1 - ALPHA) * usefulness
-    return usefulness
-
-
 def usefulness_of(told: Mapping[str, Count], ids: Iterable[str]) -> float:
     """Return the mean usefulness of a memory and of those it was learned from, as far as they were told."""
     known = [told[one].usefulness for one in ids if one in told]
@@ -223,28 +215,23 @@ def usefulness_of(told: Mapping[str, Count], ids: Iterable[str]) -> float:
 
 def total(files: Iterable[bytes]) -> dict[str, Count]:
     """Return the counts of all machines, by id."""
-    return {identifier: count_of(told) for identifier, told in join(files).items()}
+    return {identifier: count_of(told) for identifier, told in join(map(parse_counts, files)).items()}
 
 
-def join(files: Iterable[bytes]) -> dict[str, dict[str, float | None]]:
+def join(machines: Iterable[Told]) -> dict[str, dict[str, float | None]]:
     """Return the rows of all machines, by id and time."""
     joined: dict[str, dict[str, float | None]] = {}
-    for data in files:
-        _join(joined, parse_counts(data))
+    for machine in machines:
+        for identifier, told in machine.items():
+            own = joined.setdefault(identifier, {})
+            for at, verdict in told.items():
+                own[at] = max((one for one in (own.get(at), verdict) if one is not None), default=None)
     return joined
-
-
-def _join(known: dict[str, dict[str, float | None]], more: Told) -> None:
-    for identifier, told in more.items():
-        own = known.setdefault(identifier, {})
-        for at, verdict in told.items():
-            own[at] = max((one for one in (own.get(at), verdict) if one is not None), default=None)
 
 
 def with_told(data: bytes, more: Told) -> bytes:
     """Return a machine's file with more told memories; rows it has already are not added again."""
-    known = parse_counts(data)
-    _join(known, more)
+    known = join((parse_counts(data), more))
     lines = [f"{json.dumps(one)}: {json.dumps(known[one], sort_keys=True)}" for one in sorted(known)]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
@@ -258,16 +245,17 @@ def parse_counts(data: bytes) -> dict[str, dict[str, float | None]]:
     found: dict[str, dict[str, float | None]] = {}
     for identifier, told in given.items() if isinstance(given, dict) else ():
         if isinstance(told, dict):
-            found[str(identifier)] = {str(at): _verdict(value) for at, value in told.items()}
+            found[identifier] = {}
+            for at, value in told.items():
+                number = isinstance(value, int | float) and not isinstance(value, bool)
+                found[identifier][at] = min(max(float(value), 0.0), 1.0) if number else None
     return found
 
 
 def count_of(told: Mapping[str, float | None]) -> Count:
-    """Return the count of a memory from its rows."""
-    judged = [verdict for _, verdict in sorted(told.items()) if verdict is not None]
-    return Count(sum(not at.endswith(BY_PERSON) for at in told), moving_average(judged))
-
-
-def _verdict(value: object) -> float | None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return min(max(float(value), 0.0), 1.0) if number else None  # type: ignore[arg-type]
+    """Return the count of a memory from its rows: its usefulness is the moving average of the verdicts."""
+    usefulness = BEGINS
+    for _, verdict in sorted(told.items()):
+        if verdict is not None:
+            usefulness = ALPHA * verdict + (1 - ALPHA) * usefulness
+    return Count(sum(not at.endswith(BY_PERSON) for at in told), usefulness)

@@ -9,7 +9,7 @@ from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.pattern import Solution, render_pattern
-from gitmem.lessons.usage_log import BEGINS, Count, moving_average, with_told
+from gitmem.lessons.usage_log import ALPHA, BEGINS, Count, with_told
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store
 from tests.conftest import RunsGit
@@ -82,7 +82,7 @@ def test_what_others_count_rates_no_memory_down(team: Team, bare_git):
     forged.write_bytes(with_told(b"", {"b-mine": {f"2026-11-2{day}T00:00:00": 0.0 for day in range(9)}}))
     bare_git(root, "add", "counts")
     bare_git(root, "commit", "-qm", "Count\n\nGitmem-Op: count", "--author=Mallory <m@example.com>")
-    assert counts(ada)["b-mine"] == Count(0, moving_average([1.0]))
+    assert counts(ada)["b-mine"] == Count(0, ALPHA + (1 - ALPHA) * BEGINS)
     (root / own).write_bytes(forged.read_bytes())
     bare_git(root, "commit", "-qam", "Count more", "--author=Mallory <m@example.com>")
     assert own_counts(ada) == []

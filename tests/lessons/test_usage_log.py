@@ -16,14 +16,13 @@ from gitmem.lessons.usage_log import (
     USELESS,
     Count,
     GivenText,
+    count_of,
     known_to,
-    moving_average,
     parse_counts,
     record,
     total,
     with_told,
 )
-from gitmem.sessions.working import CONFIRMED, MAX_DISCOVERIES, MAX_ERRORS, MAX_RESULTS
 from tests.desk import given_texts
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -69,10 +68,9 @@ tellings = st.dictionaries(st.sampled_from(["e1", "e2"]), st.dictionaries(st.sam
 
 def test_numbers_of_the_design():
     assert (ALPHA, BEGINS, USELESS, RETRIEVALS) == (0.3, 0.5, 0.3, 2)
-    assert (MATCH, CONFIRMED, UNUSED_DAYS) == (0.5, 0.9, 90)
-    assert (MAX_RESULTS, MAX_ERRORS, MAX_DISCOVERIES) == (10, 5, 10)
-    assert moving_average([1.0]) == pytest.approx(0.65)
-    assert moving_average([0.0, 0.0]) == pytest.approx(0.245)
+    assert (MATCH, UNUSED_DAYS) == (0.5, 90)
+    assert count_of({"1": 1.0}).usefulness == pytest.approx(0.65)
+    assert count_of({"1": 0.0, "2": 0.0}).usefulness == pytest.approx(0.245)
     assert weigh(2.0, Count(1, 0.65)) == pytest.approx(2.0 * 0.65 * (1 + log(2)))
 
 
