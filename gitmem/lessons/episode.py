@@ -103,18 +103,9 @@ def episode_folder(created: datetime) -> str:
     return f"{FOLDER}/{created.astimezone(UTC):%Y/%m}"
 
 
-def _number(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
 def _errors(given: object) -> tuple[ErrorSignature, ...]:
     rows = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
     return tuple(signature(one.get("type"), one.get("message"), one.get("frames")) for one in rows)
-
-
-def _tools(given: object) -> tuple[tuple[str, int], ...]:
-    rows = given.items() if isinstance(given, dict) else ()
-    return tuple((str(name), count) for name, count in rows if isinstance(count, int))
 
 
 # The keys of the header in order, and how each is read.
@@ -130,9 +121,13 @@ _HEADER: dict[str, Callable[[object], Any]] = {
     "outcome": lambda given: Outcome(ending) if (ending := as_line(given)) in set(Outcome) else None,
     "files": as_texts,
     "errors": _errors,
-    **dict.fromkeys(("steps", "seconds", "tokens", "mended_in"), _number),
+    **dict.fromkeys(("steps", "seconds", "tokens", "mended_in"), lambda given: given if type(given) is int else 0),
     "by": as_line,
-    "tools": _tools,
+    "tools": lambda given: (
+        tuple((str(name), count) for name, count in given.items() if type(count) is int)
+        if isinstance(given, dict)
+        else ()
+    ),
     "exchanges": as_texts,
     "scope": as_texts,
 }
@@ -145,7 +140,11 @@ def episode_path(episode: Episode) -> str:
 
 def render_episode(episode: Episode) -> bytes:
     """Return the file of an episode; every machine makes the same bytes of it."""
-    head = [f"{key}: {flow(plain_value(value))}" for key, value in _fields(episode).items() if value]
+    fields: dict[str, object] = {key: getattr(episode, key, KIND) for key in _HEADER}
+    fields["created"] = episode.created.astimezone(UTC).replace(microsecond=0)
+    fields["ended"] = episode.ended.astimezone(UTC).replace(microsecond=0)
+    fields |= {"errors": list(map(fields_of, episode.errors)), "tools": dict(episode.tools)}
+    head = [f"{key}: {flow(plain_value(value))}" for key, value in fields.items() if value]
     return "\n".join(["---", *head, "---", *_body(episode), ""]).encode("utf-8", "replace")
 
 
@@ -158,17 +157,6 @@ def parse_episode(data: bytes) -> Episode | None:
         return None
     fields["ended"] = fields["ended"] or fields["created"]
     return Episode(**fields, **_told(document.body))
-
-
-def _fields(episode: Episode) -> dict[str, object]:
-    made: dict[str, object] = {
-        "kind": KIND,
-        "created": episode.created.astimezone(UTC).replace(microsecond=0),
-        "ended": episode.ended.astimezone(UTC).replace(microsecond=0),
-        "errors": list(map(fields_of, episode.errors)),
-        "tools": dict(episode.tools),
-    }
-    return {key: made[key] if key in made else getattr(episode, key) for key in _HEADER}
 
 
 def _body(episode: Episode) -> list[str]:
@@ -215,18 +203,13 @@ def newest_episodes(store: Store, limit: int) -> tuple[list[tuple[Episode, str]]
 
     Only the months that hold them are read: to print 20 of 20,000 took 10 seconds.
     """
-    months = _months(store, FOLDER)
     found: list[tuple[Episode, str]] = []
-    for place, month in enumerate(months):
+    for month in _months(store, FOLDER):
+        if 0 < limit < len(found):
+            break
         found += [(episode, path) for path in _episodes_in(store, month) if (episode := read_episode(store, path))]
-        if 0 < limit <= len(found):
-            more = len(found) > limit or any(_episodes_in(store, older) for older in months[place + 1 :])
-            return sorted(found, key=_by_time)[-limit:], more
-    return sorted(found, key=_by_time), False
-
-
-def _by_time(pair: tuple[Episode, str]) -> tuple[datetime, str]:
-    return pair[0].created, pair[0].id
+    found.sort(key=lambda pair: (pair[0].created, pair[0].id))
+    return found[-limit:], 0 < limit < len(found)
 
 
 def _episodes_in(store: Store, month: str) -> list[str]:

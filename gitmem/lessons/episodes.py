@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise, zip_longest
 
-from gitmem.document.ids import id_in, tail_of
-from gitmem.document.message import Message, Op, Trailer, link, one_line, session_message
+from gitmem.document.ids import id_in, is_within, tail_of
+from gitmem.document.message import Op, Trailer, link, one_line, session_message
 from gitmem.facts.compare import stems_of
 from gitmem.facts.extract import chosen_options, without_options
 from gitmem.lessons.episode import (
@@ -94,19 +94,14 @@ def _begins(turn: Turn, task: Sequence[Turn]) -> bool:
     words = stems_of(headline(prompt, _TASK))
     if len(words) < _FEWEST or is_trivial(prompt) or follows_up(prompt) or (_committed(turn) and not turn.files):
         return False
-    if turn.cwd and last.cwd and not _is_near(turn.cwd, last.cwd):
+    if turn.cwd and last.cwd and not (is_within(turn.cwd, last.cwd) or is_within(last.cwd, turn.cwd)):
         return True
-    return not _goes_on(prompt, last) and (_committed(last) or _is_other(turn, words, task))
-
-
-def _is_other(turn: Turn, words: frozenset[str], task: Sequence[Turn]) -> bool:
-    """Return whether a turn, whose request has these words, is about something else than the task."""
+    if (goes_on := _goes_on(prompt, last)) or _committed(last):
+        return not goes_on
     said = stems_of(" ".join(human_text(text)[:_READ] for one in task for text in (one.prompt, one.answer)))
-    if classify(human_text(turn.prompt)) is TaskType.QUESTION:
+    if classify(prompt) is TaskType.QUESTION:
         return not words & said
-    if set(turn.files) & {file for one in task for file in one.files}:
-        return False
-    return 2 * len(words & said) < len(words)
+    return not set(turn.files) & {file for one in task for file in one.files} and 2 * len(words & said) < len(words)
 
 
 def _committed(turn: Turn) -> bool:
@@ -120,19 +115,9 @@ def _goes_on(prompt: str, last: Turn) -> bool:
     So does what sets no task at all ("my user is ann") after a turn without an answer.
     """
     answer = human_text(last.answer).rstrip()
-    replies = answer.endswith(_ASKS) or _names_items(prompt, answer)
-    return replies or _turned(last, prompt) or (not answer and tells(prompt))
-
-
-def _is_near(one: str, other: str) -> bool:
-    """Return whether a folder is, holds, or lies in another."""
-    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
-
-
-def _names_items(prompt: str, answer: str) -> bool:
-    """Return whether a short request names items of an answer's list or table by their numbers ("skip 5 and 7")."""
-    named = set(_NUMBER.findall(prompt)) if len(prompt) <= _TASK else set()
-    return bool(named) and named <= set(_KEY.findall(answer[-_READ:]))
+    named = set(_NUMBER.findall(prompt)) if len(prompt) <= _TASK else set()  # "skip 5 and 7"
+    replies = answer.endswith(_ASKS) or (named and named <= set(_KEY.findall(answer[-_READ:])))
+    return bool(replies) or _turned(last, prompt) or (not answer and tells(prompt))
 
 
 def episodes_of(
@@ -202,7 +187,7 @@ _Told = tuple[Turn, Exchange, str]  # a turn of a task, its exchange, and what t
 
 
 def _episode_of(
-    turns: Sequence[Turn], own: Sequence[_Told], link: str, notes: Sequence[Notes], project: str
+    turns: Sequence[Turn], own: Sequence[_Told], link_to: str, notes: Sequence[Notes], project: str
 ) -> Episode:
     """Return the episode of a task."""
     first, exchanges = turns[0], [exchange for _, exchange, _ in own]
@@ -210,8 +195,15 @@ def _episode_of(
     request = human_text(first.prompt) or exchanges[0].summary
     task = one_line(headline(request, _TASK), _TASK)
     tests = verdict_of(run for turn in turns for run in turn.runs)
-    errors, scopes = _errors(sights), [turn.scope for turn in turns]
+    errors, scopes = list[ErrorSignature](), [turn.scope for turn in turns]
+    for sight in sights:
+        if len(errors) < _MAX_ERRORS and not any(is_again(error, sight.error) for error in errors):
+            errors.append(sight.error)
     outcome = _outcome(turns, own, notes, tests)
+    # The plan that was noted last: hooks and transcript tell the same one.
+    steps = next((task.steps for task in reversed(notes) if task.steps), ())[:_MAX_PLAN]
+    mends = ((one_line(title_of(one.error), _SUMMARY), one.mend) for one in sights if one.mend)
+    place = f"../../../{link_to}"
     return Episode(
         id=episode_id(first.session, exchanges[0].id),
         session=first.session,
@@ -222,16 +214,16 @@ def _episode_of(
         task=task,
         outcome=outcome,
         exchanges=tuple(exchange.id for exchange in exchanges),
-        links=tuple(_link(exchange, link) for exchange in exchanges),
+        links=tuple(f"{exchange.time[:10]} {link(exchange.summary, place)} {exchange.id}" for exchange in exchanges),
         files=tuple(dict.fromkeys(file for exchange in exchanges for file in exchange.files))[:_MAX_FILES],
-        errors=errors,
+        errors=tuple(errors),
         steps=sum(turn.tools for turn in turns),
         seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in turns)),
         mended_in=max((sight.seconds for sight in sights if sight.works), default=0),
         tools=tuple(Counter(tool for turn in turns for tool in turn.used).most_common(_MAX_TOOLS)),
         problem=one_line(title_of(errors[0]), _LINE) if errors else task,
         solution="" if outcome is Outcome.FAILED else _solution(own),
-        plan=_plan(notes),
+        plan=tuple(f"[{'x' if step.status == 'completed' else ' '}] {step.text}" for step in steps),
         decisions=_lines(
             decision.text + (f" ({decision.reason})" if decision.reason else "")
             for memory in notes
@@ -239,7 +231,10 @@ def _episode_of(
         ),
         changes=_lines(headline(said, _LINE) for turn, _, said in own[:-1] if _turned(turn, said)),
         gotchas=_gotchas(own, sights),
-        tips=_tips(sights, notes),
+        tips=_lines(
+            [*(f"{error}: {_quoted(mend)} mended it" for error, mend in mends)]
+            + [text for memory in notes for text in memory.discoveries]
+        ),
         scope=tuple(dict.fromkeys(scopes)) if all(scopes) else (),
     )
 
@@ -272,7 +267,11 @@ def _solution(own: Sequence[_Told]) -> str:
     of changed files alone. What a result leaves to a question, the last exchange tells.
     """
     answers = {turn.key: (before.answer, said) for (before, *_), (turn, _, said) in pairwise((own[0], *own))}
-    met = [(turn, reaction_of(turn, said)) for turn, exchange, said in own if not _is_hollow(turn, exchange)]
+    met = []
+    for turn, exchange, after in own:
+        is_short = len(turn.answer) < _SUMMARY / 2 and names_only_files(exchange.summary)
+        if not is_short or verdict_of(turn.runs) or _committed(turn):  # else it says only which files were changed
+            met.append((turn, reaction_of(turn, after)))
     good = [(turn, met) for turn, met in met if turn.answer and not turn.interrupted and met is not Outcome.FAILED]
     changed = [turn for turn, _ in good if turn.files or verdict_of(turn.runs) is Outcome.SUCCESS]
     said = [turn for turn, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
@@ -288,12 +287,6 @@ def _solution(own: Sequence[_Told]) -> str:
 def _asks(turn: Turn) -> bool:
     """Return whether an answer ends with a question, or offers a choice."""
     return turn.answer.rstrip().endswith(_ASKS) or offers(turn.answer)
-
-
-def _is_hollow(turn: Turn, exchange: Exchange) -> bool:
-    """Return whether a short answer says only which files were changed, and no test or commit shows a result."""
-    is_short = len(turn.answer) < _SUMMARY / 2 and names_only_files(exchange.summary)
-    return is_short and not (verdict_of(turn.runs) or _committed(turn))
 
 
 def _result(turn: Turn, first: Turn, before: str, said: str) -> str:
@@ -334,33 +327,9 @@ def _turned(turn: Turn, said: str) -> bool:
     return reaction_of(turn, said) in {Outcome.FAILED, Outcome.PARTIAL}
 
 
-def _tips(sights: Iterable[ErrorOccurrence], notes: Iterable[Notes]) -> tuple[str, ...]:
-    """Return mends of errors, and noted discoveries."""
-    mends = [f"{one_line(title_of(one.error), _SUMMARY)}: {_quoted(one.mend)} mended it" for one in sights if one.mend]
-    return _lines([*mends, *(text for memory in notes for text in memory.discoveries)])
-
-
-def _errors(sights: Iterable[ErrorOccurrence]) -> tuple[ErrorSignature, ...]:
-    signatures: list[ErrorSignature] = []
-    for sight in sights:
-        if not any(is_again(signature, sight.error) for signature in signatures):
-            signatures.append(sight.error)
-    return tuple(signatures[:_MAX_ERRORS])
-
-
-def _plan(notes: Sequence[Notes]) -> tuple[str, ...]:
-    """Return the plan that was noted last: hooks and transcript tell the same one."""
-    steps = next((task.steps for task in reversed(notes) if task.steps), ())
-    return tuple(f"[{'x' if step.status == 'completed' else ' '}] {step.text}" for step in steps)[:_MAX_PLAN]
-
-
 def _quoted(mend: str) -> str:
     """Return a mend, in quotes if it is a sentence of the agent."""
     return mend if mend.startswith(("`", PLACE)) else f'"{mend}"'
-
-
-def _link(exchange: Exchange, path: str) -> str:
-    return f"{exchange.time[:10]} {link(exchange.summary, f'../../../{path}')} {exchange.id}"
 
 
 def _lines(texts: Iterable[str]) -> tuple[str, ...]:
@@ -399,7 +368,9 @@ def save_episodes(
         new = {name: episode for episode in made if (name := _path_of(store, transaction, episode))}
         changes: dict[str, bytes | None] = {name: render_episode(episode) for name, episode in new.items()}
         changes |= with_links(transaction, path, {name: episode.task for name, episode in new.items()})
-        message = _message(list(new.values()), session, host)
+        tasks = one_line("; ".join(f"{episode.task} ({ending(episode)})" for episode in new.values()), 60)
+        subject, ids = f"Remember {count(len(new), 'episode')}: {tasks}", (episode.id for episode in new.values())
+        message = session_message(subject, Op.EPISODE, Trailer.EPISODE, ids, session=session, host=host)
         return bool(new) and transaction.commit(message, changes, when=turns[-1].ended)
 
     return transact(store, plan, purpose="episodes").commit
@@ -426,9 +397,3 @@ def find_episode_file(transaction: Transaction, identifier: str, created: dateti
 def was_cleared(store: Store, identifier: str, created: datetime) -> bool:
     """Return whether history has a file of an episode."""
     return store.repository.ever_had(f":(glob){episode_folder(created)}/{identifier}[-.]*")
-
-
-def _message(episodes: Sequence[Episode], session: str, host: str) -> Message:
-    tasks = one_line("; ".join(f"{episode.task} ({ending(episode)})" for episode in episodes), 60)
-    subject, ids = f"Remember {count(len(episodes), 'episode')}: {tasks}", (episode.id for episode in episodes)
-    return session_message(subject, Op.EPISODE, Trailer.EPISODE, ids, session=session, host=host)

@@ -11,14 +11,14 @@ from itertools import chain
 
 from gitmem.document.ids import BUGS, tail_of
 from gitmem.history.authors import People
-from gitmem.lessons.usage_log import HOWS, PROMPT, GivenText, known_to, note_asked
+from gitmem.lessons.usage_log import HOWS, PROMPT, GivenText, handles, known_to, note_asked
 from gitmem.search.engine import answer, with_authors
 from gitmem.search.files import LINKED
 from gitmem.search.hits import Hit
 from gitmem.search.query import INSIDE, Term, fold, parse_query
 from gitmem.search.recall import hit_head
 from gitmem.search.units import bare_text, fields_in
-from gitmem.sessions.exchange import OUTCOME
+from gitmem.sessions.exchange import OUTCOME, Fields
 from gitmem.sessions.turns import TaskType, asks_back, classify, follows_up, human_text, is_trivial
 from gitmem.store.store import Store
 from gitmem.text.terminal import FENCE, opening, plain
@@ -113,7 +113,8 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         return _told(mends)
     query = plain_query(typed)
     terms, back = parse_query(query).terms, asks_back(typed)
-    enough = _enough(_words(terms), back=back)
+    least, share = (1, _ASKED_SHARE) if back else (_LEAST_WORDS, _LEAST_SHARE)
+    enough = max(least, share * len(_words(terms)))  # words of one line
     hits = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True).hits
     tails = {tail_of(one) for one in (*known, *chain(*mends.values()))}
     new = [
@@ -173,11 +174,6 @@ def _words(terms: Sequence[Term]) -> Collection[int]:
     return {term.group for term in terms if not term.aside}
 
 
-def _enough(words: Collection[int], *, back: bool) -> float:
-    """Return how many of these words a line must have, fewer if the prompt asks `back`."""
-    return max(1, _ASKED_SHARE * len(words)) if back else max(_LEAST_WORDS, _LEAST_SHARE * len(words))
-
-
 def _most(text: str, terms: Sequence[Term], words: Collection[int]) -> int:
     """Return how many of these words one line of a text has."""
     lines = [fold(line) for line in lines_of(text)]
@@ -205,9 +201,7 @@ def _has(line: str, term: Term) -> bool:
 
 def _came_to_nothing(hit: Hit) -> bool:
     """Return whether a memory is a request without an answer."""
-    if hit.fact or OUTCOME not in hit.text:
-        return False
-    fields = fields_in(hit.text)
+    fields = Fields() if hit.fact or OUTCOME not in hit.text else fields_in(hit.text)
     return bool(fields.outcome) and not (fields.answer or fields.said or fields.errors)
 
 
@@ -228,16 +222,7 @@ def plain_query(text: str) -> str:
 
 
 def _handle(hit: Hit) -> str:
-    return hit.entry or f"{hit.path}:{hit.start}"
-
-
-def _without_risk(store: Store, hit: Hit, text: str) -> str:
-    """Return what a hit says, without risky commands of other authors."""
-    if not hit.author and not hit.path.startswith(f"{BUGS}/"):
-        return text
-    from gitmem.lessons.known_errors import has_others, without_risk
-
-    return without_risk(text, _handle(hit)) if hit.author or has_others(store, hit.path) else text
+    return handles([hit])[0]
 
 
 def _pieces(
@@ -259,7 +244,13 @@ def _pieces(
         if estimate_tokens(text) > room:
             text = excerpt(text, needles, room)
         if text:
-            piece = f"{head}\n{plain(hit.shown(_without_risk(store, hit, text)))}"
+            said = text
+            if hit.author or hit.path.startswith(f"{BUGS}/"):
+                from gitmem.lessons.known_errors import has_others, without_risk
+
+                is_theirs = hit.author or has_others(store, hit.path)
+                said = without_risk(text, _handle(hit)) if is_theirs else text  # no risky commands of other authors
+            piece = f"{head}\n{plain(hit.shown(said))}"
             left -= estimate_tokens(piece) + 1
             told += f"{text}\n"
             yield hit, piece
