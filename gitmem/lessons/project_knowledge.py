@@ -86,16 +86,10 @@ def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> b
     if old is not None and old.lines == known.lines[:MAX_LINES]:
         return None
     document = Document.parse(start.encode() if before is None else before)
-    fields: dict[str, object] = {
-        "files": plain_value(known.files[:_MAX_SOURCES]),
-        "sources": plain_value(known.sources[-_MAX_SOURCES:]),
-        "confidence": round(known.confidence, 2),
-        "commit": known.commit,
-        "updated": None if before is None else stamp,
-    }
-    for key, value in fields.items():
-        if value:
-            document = document.set(key, value)
+    fields: dict[str, object] = {"files": known.files[:_MAX_SOURCES], "sources": known.sources[-_MAX_SOURCES:]}
+    fields |= {"confidence": round(known.confidence, 2), "commit": known.commit}
+    for key, value in (fields if before is None else fields | {"updated": stamp}).items():
+        document = document.set(key, plain_value(value)) if value else document
     body = "\n".join([f"# {known.kind.value.capitalize()}", "", *(f"- {line}" for line in known.lines[:MAX_LINES]), ""])
     _, section, theirs = document.body.partition(_SECTION)
     return document.with_body(body + section + theirs).render()
@@ -150,20 +144,16 @@ def project_commands(line: str) -> Iterator[str]:
             yield " ".join(word for word in bare.split() if word not in ("-q", "-v"))
 
 
-def _purposes(text: str) -> Iterator[str]:
-    return (name for name, form in _named("purpose").items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", text))
+def purposes_in(text: str) -> Iterator[str]:
+    """Yield the purposes of commands that a request or a command names."""
+    low = text.casefold()
+    yield from (name for name, form in _named("purpose").items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", low))
+    yield from (name for name, word in _named("request").items() if word in low)
 
 
 def purpose_of(command: str) -> str:
     """Return the purpose of a command, "" if unknown."""
-    return next(_purposes(command), "")
-
-
-def purposes_in(request: str) -> frozenset[str]:
-    """Return the purposes of commands that a request names."""
-    low = request.casefold()
-    korean = (name for name, word in _named("request").items() if word in low)
-    return frozenset((*_purposes(low), *korean))
+    return next(purposes_in(command), "")
 
 
 _FEWEST = 2  # exchanges in which a command worked, from which it is listed
@@ -252,14 +242,9 @@ def command_lines(commands: Iterable[Command], *, counted: bool = False) -> list
     """Return the commands that worked, by purpose; with `counted` how often, and the last day."""
     lines = []
     for command in sorted(commands, key=lambda one: (purpose_of(one.text), -len(one.worked), one.text)):
-        times = (
-            f" (worked in {len(command.worked)} of {command.tried}, last on {command.last_worked[:10]})"
-            if counted
-            else ""
-        )
-        line = (
-            f"{purpose_of(command.text) or 'Run'} `{command.text}`{'; its last run failed' * command.fails_now}{times}"
-        )
+        line = f"{purpose_of(command.text) or 'Run'} `{command.text}`{'; its last run failed' * command.fails_now}"
+        if counted:
+            line += f" (worked in {len(command.worked)} of {command.tried}, last on {command.last_worked[:10]})"
         lines += [line] if len(command.worked) >= _FEWEST else []
     return lines
 
