@@ -211,7 +211,7 @@ def _files(store: Store, folder: str) -> Iterator[str]:
 
 def _kept(store: Store) -> frozenset[str]:
     """Return the files that an undone consolidation had removed."""
-    from gitmem.history.undo_plan import commits_with
+    from gitmem.history.origin import commits_with
 
     return frozenset(
         change.path

@@ -1,19 +1,24 @@
-"""Find the commit that wrote a line or entry (spec G3), and the sessions of which a store keeps something."""
+"""Find commits (spec G3): who wrote a line or entry, what a person means to undo, what was undone; and sessions."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
 
 from gitmem.document.entry import Entry, FoundEntry, find_by_digest, find_entries
-from gitmem.document.ids import MEMORY, find_named
-from gitmem.document.message import Op, Trailer
-from gitmem.errors import NotFoundError
+from gitmem.document.ids import MEMORY, find_named, is_id
+from gitmem.document.message import VALUE_LENGTH, Op, Trailer, one_line
+from gitmem.errors import GitmemError, NotFoundError
+from gitmem.git.log import Commit, line_changes, log, was_at
 from gitmem.git.log import blame as blame_lines
-from gitmem.git.log import line_changes, log
-from gitmem.history.records import HEAD, CommitRecord, read_records, record, records
+from gitmem.git.objects import Objects
+from gitmem.git.process import Git
+from gitmem.git.repository import Repository, is_object_id
+from gitmem.history.records import HEAD, CommitRecord, parse_date, read_records, record, records, resolve
 from gitmem.store.store import Store
 from gitmem.values import Value
 
@@ -245,3 +250,135 @@ def session_files(store: Store) -> dict[str, str]:
     """Return the files of sessions by the session's id, which stands behind the time in their names."""
     files = store.repository.files(store.repository.resolve(HEAD), "sessions")
     return {file.path.rpartition("/")[2].partition("-")[2].removesuffix(".md"): file.path for file in reversed(files)}
+
+
+SHORT = 10  # characters of an object id that people are shown
+_RECENT = 64  # commits to search first for one to undo
+_HEX = re.compile(r"[0-9a-f]+")
+_SHORT = re.compile(r"[0-9a-f]{4,64}")
+# The message of `git revert`.
+_REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
+# What a person does. Facts and groups are also learned from sessions, which their commits then name.
+_BY_PERSON = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
+_BY_BOTH = {Op.FACT, Op.CONCEPT, Op.SUMMARIZE}
+
+
+def chosen_commits(store: Store, revision: str | None, session: str | None) -> list[CommitRecord]:
+    """Return the commits to undo, newest first; called once, so that all attempts undo the same ones."""
+    repository = store.repository
+    tip = repository.resolve(repository.branch())
+    if session is not None:
+        return _with_trailer(repository.git, tip, Trailer.SESSION, session, "session")
+    if revision is None:
+        return [_last(repository.git, tip)]
+    if revision.startswith("^") or (is_id(revision) and not _HEX.fullmatch(revision)):
+        return _with_trailer(repository.git, tip, Trailer.ENTRY, revision.removeprefix("^"), "saved entry")
+    try:
+        return [_single(store, tip, revision)]
+    except NotFoundError:
+        if log(repository.git, tip, trailers={Trailer.SESSION: one_line(revision, VALUE_LENGTH)}, limit=1):
+            return _with_trailer(repository.git, tip, Trailer.SESSION, revision, "session")
+        raise
+
+
+def _single(store: Store, tip: str, revision: str) -> CommitRecord:
+    if _is_date(store, revision):
+        raise NotFoundError(
+            f"{revision!r} is a date, not a commit.", f"'gitmem log --until {revision!r}' lists what can be undone."
+        )
+    oid = resolve(store, revision)
+    if not store.repository.is_ancestor(oid, tip):
+        raise NotFoundError(f"{revision!r} is not part of this memory's history.", "'gitmem log' lists what is.")
+    found = record(log(store.repository.git, oid, limit=1)[0])
+    if not found.parents:
+        raise GitmemError(f"{oid[:SHORT]} is the first commit of the store and cannot be undone.")
+    if found.op == Op.PURGE:
+        raise GitmemError(
+            f"{oid[:SHORT]} is a purge and cannot be undone: the purged text is in no commit any more.",
+            "Its record has to stay, so that other machines follow.",
+        )
+    if len(found.parents) > 1:
+        raise _merge_error(store, tip, found)
+    return found
+
+
+def _merge_error(store: Store, tip: str, merge: CommitRecord) -> GitmemError:
+    """Return the error that says how to get back from a merge, as of a wrong remote."""
+    here = was_at(store.repository.git)
+    ours, theirs = sorted(merge.parents[:2], key=lambda parent: parent not in here)
+    back = f"git rebase --onto {ours[:SHORT]} {merge.commit[:SHORT]}"  # with the commits since
+    back = back if merge.commit != tip else f"git reset --hard {ours[:SHORT]}"
+    return GitmemError(
+        f"{merge.commit[:SHORT]} is a merge and cannot be undone by a commit.",
+        f"To undo one commit that it brought: 'git log {ours[:SHORT]}..{theirs[:SHORT]}' lists them. "
+        f"To part with a remote that is not this project's: 'gitmem remote remove NAME', in {store.root} '{back}'. "
+        f"If that remote is to get its own state back: 'git push --force URL {theirs[:SHORT]}:refs/heads/gitmem'.",
+    )
+
+
+def _is_date(store: Store, text: str) -> bool:
+    try:
+        return parse_date(text, store.context.clock()) is not None
+    except ValueError:
+        return True
+
+
+def _last(git: Git, tip: str) -> CommitRecord:
+    undone = undone_commits(git, tip)
+    for limit in (_RECENT, None):
+        for commit in log(git, tip, limit=limit):
+            if _is_persons(commit) and len(commit.parents) == 1 and commit.oid not in undone:
+                return record(commit)
+    raise NotFoundError(
+        "There is nothing to undo: no save or other act of a person is left that was not undone already.",
+        "'gitmem log' lists all commits; 'gitmem undo COMMIT' and 'gitmem undo --session ID' undo any of them.",
+    )
+
+
+def _is_persons(commit: Commit) -> bool:
+    """Return whether a person made a commit, and not gitmem behind a session."""
+    op = commit.value(Trailer.OP)
+    return op in _BY_PERSON or (
+        op in _BY_BOTH and not commit.value(Trailer.SESSION) and not commit.value(Trailer.MODEL)
+    )
+
+
+def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> list[CommitRecord]:
+    """Return the commits with a trailer of this value, or of the one value that has it as a prefix, without merges."""
+    wanted = one_line(value, VALUE_LENGTH)
+    commits = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
+    names = ((name, name) for commit in commits for name in commit.values(key))
+    name = find_named(wanted, names, noun, "'gitmem log' lists them.")
+    return [record(commit) for commit in commits if name in commit.values(key)]
+
+
+def undone_commits(git: Git, revision: str) -> dict[str, str]:
+    """Return the commits that others of a revision or range undid, each with the one that did.
+
+    An undo that was undone itself does not count.
+    """
+    fields = ("%H", f"%(trailers:key={Trailer.OP},valueonly)", f"%(trailers:key={Trailer.UNDOES},valueonly)", "%b")
+    greps = (f"--grep={Trailer.UNDOES}: ", "--grep=This reverts commit ", f"--format={'%x00'.join(fields)}")
+    output = git.run("log", "-z", "--topo-order", "--fixed-strings", *greps, "--end-of-options", revision, "--")
+    texts = [field.decode("utf-8", "replace") for field in output.split(b"\0")[:-1]]
+    named = {}
+    for oid, op, undoes, body in zip(*(texts[start :: len(fields)] for start in range(len(fields))), strict=True):
+        named[oid] = undoes.split() if op.strip() else _REVERTED.findall(body)
+    short = sorted({name for names in named.values() for name in names if _SHORT.fullmatch(name)})
+    short = [name for name in short if not is_object_id(name)]  # as of `revert.reference`; asked for by one process
+    with Objects(git) if short else contextlib.nullcontext() as objects:
+        infos = objects.infos([f"{name}^{{commit}}" for name in short]) if objects else []
+    full = {name: info.oid for name, info in zip(short, infos, strict=True) if info is not None}
+    found: dict[str, str] = {}
+    for oid, names in named.items():  # children before their parents
+        for name in names if oid not in found else ():
+            found.setdefault(full.get(name, name), oid)
+    return found
+
+
+def commits_with(repository: Repository, trailers: Mapping[str, str], *, undone: bool) -> list[Commit]:
+    """Return the commits of the branch that have all these trailers and were not undone, or were, newest first."""
+    tip = repository.resolve(repository.branch())
+    commits = log(repository.git, tip, trailers=trailers)
+    oids = undone_commits(repository.git, tip) if commits else {}
+    return [commit for commit in commits if (commit.oid in oids) is undone]

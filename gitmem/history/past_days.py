@@ -128,7 +128,7 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
     """
     from gitmem.document.message import Op, Trailer
     from gitmem.git.rewrite import commit_changes
-    from gitmem.history.undo_plan import commits_with
+    from gitmem.history.origin import commits_with
 
     repository = store.repository
     there = {file.path for file in repository.files(tip, "weekly", "monthly")}
@@ -148,7 +148,7 @@ def _cleared(store: Store) -> Mapping[str, frozenset[str]]:
     """Return the weeks and months that a clearing removed, by each consolidation before it."""
     from gitmem.document.message import Op, Trailer
     from gitmem.git.log import log
-    from gitmem.history.undo_plan import commits_with
+    from gitmem.history.origin import commits_with
 
     gone: dict[str, frozenset[str]] = {}
     repository = store.repository
@@ -180,7 +180,7 @@ def _undone_entries(store: Store, tip: str) -> frozenset[str]:
     from gitmem.document.ids import tail_of
     from gitmem.document.message import Trailer
     from gitmem.git.log import commits
-    from gitmem.history.undo_plan import undone_commits
+    from gitmem.history.origin import undone_commits
 
     git = store.repository.git
     undone: Iterable[Commit] = commits(git, undone_commits(git, tip)).values()

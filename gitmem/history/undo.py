@@ -1,47 +1,237 @@
 """Undo a commit, or all commits of a session, by one new commit (spec G3).
 
-History is not rewritten, so an undo can be undone and needs no confirmation. `gitmem.history.undo_plan` plans the
-changes of files; this module finds the commits and adds the new one. A `git revert` by a person counts as an undo.
+History is not rewritten, so an undo can be undone and needs no confirmation. A `git revert` by a person counts as one.
+
+An undo is a merge: of what there is now with what was before the commit, from what the commit made. So entries are
+found by their ids, and fields, sections and lines by themselves. Where a merge of two machines keeps two versions, an
+undo guesses nothing: `UndoConflictError` names the file.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gitmem.archives.plans import Limits, needs_rotation
-from gitmem.document.ids import ARCHIVE, MEMORY, find_named, is_id, summary_path
-from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
-from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git.log import Commit, log, was_at
+from gitmem.document.document import Document
+from gitmem.document.entry import LINKS, entry_ids, find_entries, find_section, remove_entries
+from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, SUMMARIES, is_fact_id, summary_path
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.errors import GitmemError
+from gitmem.facts.fact import PATH, is_fact_path, parse_fact
+from gitmem.git.log import log
 from gitmem.git.objects import read_objects
 from gitmem.git.process import Git
 from gitmem.git.rewrite import commit_changes
+from gitmem.history.origin import SHORT, chosen_commits, undone_commits
 from gitmem.history.past_days import drop_days
-from gitmem.history.records import CommitRecord, last_version, parse_date, record, resolve
-from gitmem.history.undo_plan import (
-    FileChange,
-    UndoConflictError,
-    ids_in,
-    introduced,
-    plan_undo,
-    rotated,
-    undone_commits,
-)
+from gitmem.history.records import CommitRecord, last_version, record
+from gitmem.lessons.pattern import parse_pattern, render_pattern, unseen
+from gitmem.merge.documents import MergeStatus, merge
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
 
-SHORT = 10  # characters of an object id that people are shown
 _LISTED = 5  # items in a message
-_RECENT = 64  # commits to search first for one to undo
 _FILE_MODES = {b"000000", b"100644", b"100755"}
-_HEX = re.compile(r"[0-9a-f]+")
-# What a person does. Facts and groups are also learned from sessions, which their commits then name.
-_BY_PERSON = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
-_BY_BOTH = {Op.FACT, Op.CONCEPT, Op.SUMMARIZE}
+_BLANK = " \t\r\n"
+_BLANK_LINE = re.compile(r"[ \t]*\r?\n")
+
+
+class UndoConflictError(Exception):
+    """The lines that a commit changed in the file at `path` have changed again since."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class FileChange(Value):
+    """What a commit did to one file; None where there is no such file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+def ids_in(texts: Iterable[bytes | None]) -> set[str]:
+    """Return the ids of all entries in these files."""
+    return {found for text in texts if text for found in entry_ids(Document.parse(text).body)}
+
+
+def introduced(changes: Collection[FileChange]) -> set[str]:
+    """Return the ids of the entries a commit brought into the store: of a fact's line, if it brought the fact.
+
+    What is said again has a line on another day; that one alone goes where it was said.
+    """
+    made = {match["id"] for change in changes if change.before is None and (match := PATH.fullmatch(change.path))}
+    new = ids_in(change.after for change in changes) - ids_in(change.before for change in changes)
+    return {identifier for identifier in new if not is_fact_id(identifier) or identifier in made}
+
+
+def rotated(changes: Collection[FileChange]) -> str | None:
+    """Return the path of the archive if these changes are a rotation: all of `memory.md` became an archive."""
+    memory = next((change for change in changes if change.path == MEMORY), None)
+    if memory is None or not memory.before:
+        return None
+    archives = (c for c in changes if c.path.startswith(f"{ARCHIVE}/") and c.before is None)
+    return next((archive.path for archive in archives if archive.after == memory.before), None)
+
+
+def plan_undo(changes: Sequence[FileChange], current: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+    """Return the files in `current` as they are after a commit is taken back.
+
+    `current` holds `memory.md`, every file of `changes`, and every other file in which entries that the commit brought
+    stand by now: a rotation may have moved them. Of a rotation it holds the archive, as it last was, and its summary.
+
+    Raises:
+        UndoConflictError: lines the commit changed have changed since.
+
+    """
+    new = introduced(changes)
+    lost = ids_in(change.after for change in changes) - ids_in(current.values())
+    result = dict(current)
+    archive = rotated(changes)
+    for change in changes:
+        if archive and change.path in (archive, MEMORY):
+            continue
+        path = _place(change, current)
+        content = _undone(change, result[path])
+        if content is not None and change.after is None:  # a removed file comes back, without entries removed since
+            content = _without(content, lost)
+        result[path] = content
+    if archive:
+        result[archive] = result[summary_path(archive)] = None
+        result[MEMORY] = _unrotated(changes, current, archive)
+    return {path: None if content is None else _without(content, new) for path, content in result.items()}
+
+
+def carry_over(path: str, base: bytes | None, changed: bytes | None, onto: bytes | None) -> bytes | None:
+    """Return `onto`, the file at `path`, with the changes from `base` to `changed`.
+
+    Raises:
+        UndoConflictError: both changed the same words, or a file is gone that the other one changed.
+
+    """
+    if onto == base:
+        return changed
+    if changed in (base, onto):
+        return onto
+    derived = path.startswith(f"{SUMMARIES}/") or _field_differs(base, changed, onto)
+    end = b"\r\n" if onto and b"\r\n" in onto else b"\n"  # a blank line at each end: an empty section may be the last
+    versions = (None if data is None else data + end for data in (base, onto, changed))
+    merged = merge(path, *versions, with_facts=False)  # a fact's line that has two wordings is a conflict, too
+    took_a_side = merged.status is MergeStatus.TAKEN or (base is None and _has_prose(changed) and _has_prose(onto))
+    if derived or took_a_side or merged.status is MergeStatus.REVIEW:
+        raise UndoConflictError(path)
+    if merged.data and onto and merged.data.split() == onto.split():  # of such an entry, only blank lines are left
+        return onto
+    return merged.data and merged.data.removesuffix(end)
+
+
+def _field_differs(*versions: bytes | None) -> bool:
+    """Return whether a field of the header, other than a list, a table or `updated`, differs in all three versions."""
+    base, changed, onto = (Document.parse(data).metadata if data else {} for data in versions)
+    return all(versions) and any(
+        key != "updated"
+        and not isinstance(now, list | dict)
+        and now != changed.get(key)
+        and base.get(key) not in (now, changed.get(key))
+        for key, now in onto.items()
+    )
+
+
+def _has_prose(data: bytes | None) -> bool:
+    """Return whether a document holds more than headings and entries."""
+    body = Document.parse(data or b"").body
+    rest = remove_entries(body, entry_ids(body)).split("\n")
+    return any(not line.startswith("#") for line in rest if line.strip(_BLANK))
+
+
+def _place(change: FileChange, current: Mapping[str, bytes | None]) -> str:
+    """Return the path to change: `memory.md` if the archive with the change was moved back there."""
+    archived = change.path.startswith(f"{ARCHIVE}/") and change.before is not None and change.after is not None
+    return MEMORY if archived and current[change.path] is None else change.path
+
+
+def _unrotated(changes: Sequence[FileChange], current: Mapping[str, bytes | None], archive: str) -> bytes | None:
+    """Return the archive with the changes of `memory.md` since the rotation, so that no later save is lost."""
+    kept = next(change.after for change in changes if change.path == MEMORY)
+    whole, now = current[archive], current[MEMORY]
+    if whole is None or kept is None or now is None:
+        return now if whole is None else whole
+    return carry_over(MEMORY, kept, now, whole)
+
+
+def _undone(change: FileChange, current: bytes | None) -> bytes | None:
+    """Return the new content of one file of a commit."""
+    before, after = change.before, change.after
+    if current in (before, after):
+        return before
+    if _is_fact_gone(change, current):
+        return None
+    if before is None and after and current and _unlinked(after) == _unlinked(current):
+        return None  # gitmem added links to a file that the commit made
+    if after and current and change.path.startswith(f"{BUGS}/") and (learned := _unlearned(before, after, current)):
+        return learned[0]
+    return carry_over(change.path, after, before, current)
+
+
+def _unlinked(data: bytes) -> bytes:
+    """Return a document without its section of links, and the blank lines at its end."""
+    document = Document.parse(data)
+    body, links = document.body, find_section(document.body, LINKS)
+    rest = body[: links.start] + body[links.end :] if links else body
+    return document.with_body(rest.rstrip(_BLANK)).render()
+
+
+def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[bytes | None] | None:
+    """Return what is left of a bug pattern without what a commit taught; None if that is not what the commit did."""
+    was, made, now = (parse_pattern(data) if data else None for data in (before, after, current))
+    if made is None or now is None or (was and {*was.seen} - {*made.seen}):
+        return None
+    seen, episodes = (
+        {*new} - {*old}
+        for new, old in ((made.seen, was.seen if was else ()), (made.episodes, was.episodes if was else ()))
+    )
+    left = unseen(now, seen, episodes)
+    with contextlib.suppress(ValueError):  # a header that cannot be edited in place
+        return (render_pattern(left) if left else None,)
+    return None
+
+
+def _is_fact_gone(change: FileChange, current: bytes | None) -> bool:
+    """Return whether a fact goes as a whole, or has gone since.
+
+    A fact that the commit made goes if it has the text and status it was made with; sources may have been added since.
+    """
+    if not is_fact_path(change.path) or change.after is None:
+        return False
+    if current is None or change.before is not None:
+        return current is None and change.before is not None
+    then, now = parse_fact(change.after, change.path), parse_fact(current, change.path)
+    return then is not None and now is not None and (then.text, then.status) == (now.text, now.status)
+
+
+def _without(data: bytes, ids: Collection[str]) -> bytes:
+    """Return a log without entries, and without one of the blank lines around each."""
+    log = Document.parse(data)
+    body = log.body
+    gone = [found for found in find_entries(body) if found.entry.id in ids] if ids else []
+    for found in reversed(gone):
+        head, tail = body[: found.start], body[found.end :]
+        last = head.rfind("\n", 0, -1) + 1
+        line = _BLANK_LINE.match(tail)
+        if head[last:].strip(_BLANK):
+            body = head + tail
+        elif not tail:
+            body = head[:last]
+        else:
+            body = head + (tail[line.end() :] if line else tail)
+    return log.with_body(body).render() if gone else data
 
 
 class Undone(Value):
@@ -79,7 +269,7 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
             since; nothing was done.
 
     """
-    chosen = _choose(store, revision, session)
+    chosen = chosen_commits(store, revision, session)
 
     def plan(transaction: Transaction) -> Undone:
         planned = _UndoPlanner(store, transaction, chosen).plan(session)
@@ -96,95 +286,6 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
     if commit:
         drop_days(store.private)
     return done._replace(commit=commit, notices=(*outcome.notices, *done.notices))
-
-
-def _choose(store: Store, revision: str | None, session: str | None) -> list[CommitRecord]:
-    """Return the commits to undo, newest first; called once, so that all attempts undo the same ones."""
-    repository = store.repository
-    tip = repository.resolve(repository.branch())
-    if session is not None:
-        return _with_trailer(repository.git, tip, Trailer.SESSION, session, "session")
-    if revision is None:
-        return [_last(repository.git, tip)]
-    if revision.startswith("^") or (is_id(revision) and not _HEX.fullmatch(revision)):
-        return _with_trailer(repository.git, tip, Trailer.ENTRY, revision.removeprefix("^"), "saved entry")
-    try:
-        return [_single(store, tip, revision)]
-    except NotFoundError:
-        if log(repository.git, tip, trailers={Trailer.SESSION: one_line(revision, VALUE_LENGTH)}, limit=1):
-            return _with_trailer(repository.git, tip, Trailer.SESSION, revision, "session")
-        raise
-
-
-def _single(store: Store, tip: str, revision: str) -> CommitRecord:
-    if _is_date(store, revision):
-        raise NotFoundError(
-            f"{revision!r} is a date, not a commit.", f"'gitmem log --until {revision!r}' lists what can be undone."
-        )
-    oid = resolve(store, revision)
-    if not store.repository.is_ancestor(oid, tip):
-        raise NotFoundError(f"{revision!r} is not part of this memory's history.", "'gitmem log' lists what is.")
-    found = record(log(store.repository.git, oid, limit=1)[0])
-    if not found.parents:
-        raise GitmemError(f"{oid[:SHORT]} is the first commit of the store and cannot be undone.")
-    if found.op == Op.PURGE:
-        raise GitmemError(
-            f"{oid[:SHORT]} is a purge and cannot be undone: the purged text is in no commit any more.",
-            "Its record has to stay, so that other machines follow.",
-        )
-    if len(found.parents) > 1:
-        raise _merge_error(store, tip, found)
-    return found
-
-
-def _merge_error(store: Store, tip: str, merge: CommitRecord) -> GitmemError:
-    """Return the error that says how to get back from a merge, as of a wrong remote."""
-    here = was_at(store.repository.git)
-    ours, theirs = sorted(merge.parents[:2], key=lambda parent: parent not in here)
-    back = f"git rebase --onto {ours[:SHORT]} {merge.commit[:SHORT]}"  # with the commits since
-    back = back if merge.commit != tip else f"git reset --hard {ours[:SHORT]}"
-    return GitmemError(
-        f"{merge.commit[:SHORT]} is a merge and cannot be undone by a commit.",
-        f"To undo one commit that it brought: 'git log {ours[:SHORT]}..{theirs[:SHORT]}' lists them. "
-        f"To part with a remote that is not this project's: 'gitmem remote remove NAME', in {store.root} '{back}'. "
-        f"If that remote is to get its own state back: 'git push --force URL {theirs[:SHORT]}:refs/heads/gitmem'.",
-    )
-
-
-def _is_date(store: Store, text: str) -> bool:
-    try:
-        return parse_date(text, store.context.clock()) is not None
-    except ValueError:
-        return True
-
-
-def _last(git: Git, tip: str) -> CommitRecord:
-    undone = undone_commits(git, tip)
-    for limit in (_RECENT, None):
-        for commit in log(git, tip, limit=limit):
-            if _is_persons(commit) and len(commit.parents) == 1 and commit.oid not in undone:
-                return record(commit)
-    raise NotFoundError(
-        "There is nothing to undo: no save or other act of a person is left that was not undone already.",
-        "'gitmem log' lists all commits; 'gitmem undo COMMIT' and 'gitmem undo --session ID' undo any of them.",
-    )
-
-
-def _is_persons(commit: Commit) -> bool:
-    """Return whether a person made a commit, and not gitmem behind a session."""
-    op = commit.value(Trailer.OP)
-    return op in _BY_PERSON or (
-        op in _BY_BOTH and not commit.value(Trailer.SESSION) and not commit.value(Trailer.MODEL)
-    )
-
-
-def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> list[CommitRecord]:
-    """Return the commits with a trailer of this value, or of the one value that has it as a prefix, without merges."""
-    wanted = one_line(value, VALUE_LENGTH)
-    commits = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
-    names = ((name, name) for commit in commits for name in commit.values(key))
-    name = find_named(wanted, names, noun, "'gitmem log' lists them.")
-    return [record(commit) for commit in commits if name in commit.values(key)]
 
 
 class _UndoPlanner:

@@ -35,7 +35,7 @@ from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, ma
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import is_fact_path
-from gitmem.history.undo_plan import commits_with
+from gitmem.history.origin import commits_with
 from gitmem.importers.layouts import plan_layout
 from gitmem.importers.plan import (
     STAMP,

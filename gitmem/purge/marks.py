@@ -110,7 +110,7 @@ class Print(Value):
 class PurgeRecord(Value):
     """A purge: its id, its time, the salt of its digests, and the fingerprints of its texts.
 
-    `whose` are fingerprints of authors and sessions all of whose memories are to go (gitmem.purge.erase).
+    `whose` are fingerprints of authors and sessions all of whose memories are to go.
     """
 
     id: str

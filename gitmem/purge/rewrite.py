@@ -33,13 +33,15 @@ from gitmem.git.repository import move_refs, read_refs
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.trust import Signatures
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.purge.erase import author_key, find_erased, is_named
 from gitmem.purge.marks import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
     State,
     answer,
+    author_key,
+    find_erased,
     followed,
     followed_at,
+    is_named,
     judge,
     look_at_records,
     read_state,

@@ -10,8 +10,8 @@ from gitmem.document.entry import MemoryType, Save, entry_ids
 from gitmem.document.ids import make_id, summary_path
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.process import Git
+from gitmem.history.origin import undone_commits
 from gitmem.history.undo import undo
-from gitmem.history.undo_plan import undone_commits
 from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store

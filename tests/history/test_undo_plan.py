@@ -6,7 +6,7 @@ from gitmem.archives.plans import Limits, plan_rotation
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_entries
 from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
-from gitmem.history.undo_plan import (
+from gitmem.history.undo import (
     FileChange,
     UndoConflictError,
     carry_over,

@@ -194,8 +194,8 @@ def test_many_records_of_an_author_cost_few_digests_and_processes(
     """Half of them are pushed under the person's own name, so that a signature is looked for."""
     eve, victim = rich
     from gitmem.purge import marks as model
-    from gitmem.purge.erase import author_key
     from gitmem.purge.marks import Print, PurgeRecord
+    from gitmem.purge.records import author_key
 
     (eve.root / "purged").mkdir()
     key = author_key("gitmem@localhost")  # whose saves these are
@@ -217,7 +217,7 @@ def test_many_records_of_an_author_cost_few_digests_and_processes(
         return start(git, args, env, stdin=stdin)
 
     monkeypatch.setattr(Git, "_start", counted)
-    for module in ("marks", "erase"):
+    for module in ("marks", "records"):
         monkeypatch.setattr(f"gitmem.purge.{module}.digest_of", lambda text, _: digests.append(text) or b"")
     done = victim.sync()
     assert len(digests) < 100
