@@ -13,8 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -80,57 +79,36 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
     """
     if local == target or Accept.DELETIONS in accept:
         return {}
-    noted = [cut for _, cut in _noted_losses(store)]
+    remedy = f"'git log {target[:10]}' shows who did it. To accept: {remote.to_accept('deletions')}."
     with store.repository.reading():
         changes = [change for change in store.repository.changes(local, target) if change.old is not None]
         followed = followed_paths(store)
-        record = next((change.path for change in changes if change.path in followed), "")
+        if record := next((change.path for change in changes if change.path in followed), ""):
+            said = f"remove or change the record of a purge, {record}. Nothing was merged."
+            raise RefusedError(f"{remote.called} has commits that {said}", remedy)
         changes = [change for change in changes if is_memory(change.path)]
         old = _texts(store, {change.path: change.old or "" for change in changes})
         new = _texts(store, {change.path: change.new for change in changes if change.new is not None})
-        loss = _loss(store, (local, target), old, new, sum(map(Counter, noted), Counter()))
-    remedy = f"'git log {target[:10]}' shows who did it. To accept: {remote.to_accept('deletions')}."
-    if record:
-        said = f"remove or change the record of a purge, {record}. Nothing was merged."
+        cut, much = _loss(store, (local, target), old, new)
+    if much:
+        said = f"would remove much of this memory{much}. Nothing was merged."
         raise RefusedError(f"{remote.called} has commits that {said}", remedy)
-    if loss.is_much or loss.adds_up:
-        together = "" if loss.is_much else f", with what {len(noted)} syncs of the last 30 days removed"
-        names = ", ".join(loss.emptied[:_NAMED]) + (", …" if len(loss.emptied) > _NAMED else "")
-        named = f" ({names})" if names else ""
-        raise RefusedError(
-            f"{remote.called} has commits that would remove much of this memory{together}: {loss.percent} % of its "
-            f"text; {len(loss.emptied)} of {loss.files} files lose most of theirs{named}. Nothing was merged.",
-            remedy,
-        )
-    return loss.cut
+    return cut
 
 
-@dataclass(frozen=True, slots=True)
-class _Loss:
-    """A loss of text: what is to be noted, files that lose most of theirs, of so many, and the percentage of all.
-
-    `is_much` is whether it is to be asked about; `adds_up`, whether it is with earlier ones.
-    """
-
-    cut: Cut
-    emptied: Sequence[str] = ()
-    files: int = 0
-    percent: int = 0
-    is_much: bool = False
-    adds_up: bool = False
-
-
-def _loss(store: Store, commits: tuple[str, str], old: Texts, new: Texts, earlier: Cut) -> _Loss:
-    """Return the loss from one commit to another, whose changed files have the lines `old` and `new`."""
+def _loss(store: Store, commits: tuple[str, str], old: Texts, new: Texts) -> tuple[Cut, str]:
+    """Return what the changes from `old` to `new` files remove, to be noted, and in words if that is much."""
+    noted = [cut for _, cut in _noted_losses(store)]
+    earlier = sum(map(Counter, noted), Counter[str]())
     standing = set[str]().union(*new.values())
     gone = {path: _gone(lines, standing, ()) for path, lines in old.items()}
     cut = _cut(gone, old, new)
-    total = cut[""] + earlier.get("", 0)
+    total = cut[""] + earlier[""]
     is_small = not _emptied(gone, old) and sum(map(_size, gone.values())) <= _LITTLE
     if is_small and total > _LITTLE:
         is_small = total <= _LITTLE_SHARE * sum(file.size for file in store.repository.files(commits[0]))
     if is_small:  # the changed files alone show it
-        return _Loss(cut)
+        return cut, ""
     here, there = (_memory(read_tree(store.repository.git, commit)) for commit in commits)
     before = {**_texts(store, {path: oid for path, oid in here.items() if path not in old}), **old}
     added = _texts(store, {path: oid for path, oid in there.items() if path not in here})
@@ -138,17 +116,22 @@ def _loss(store: Store, commits: tuple[str, str], old: Texts, new: Texts, earlie
     allowed = _allowed(store, old, here, there)
     gone = {path: _gone(lines, standing, allowed.get(path, set())) for path, lines in old.items()}
     cut = _cut(gone, old, new)
-    is_much = any(map(_words, gone.values())) and not _words(standing)
-    adds_up, lines, percent = False, sum(map(len, gone.values())), 0
+    is_much, adds_up, percent = any(map(_words, gone.values())) and not _words(standing), False, 0
     folders = Counter(path.partition("/")[0] for path in here)
     for place in ("", *(name for name, files in folders.items() if files >= _FEW_FILES and name != _COUNTS)):
         paths = [path for path in here if not place or path.startswith(f"{place}/")]
         size, lost = (sum(_size(texts.get(path, ())) for path in paths) for texts in (before, gone))
-        limit, past = _SHARE_OF_FOLDER if place else _SHARE, earlier.get(place, 0)
-        is_much |= lines > _FEW_LINES and lost > limit * size
+        limit, past = _SHARE_OF_FOLDER if place else _SHARE, earlier[place]
+        is_much |= sum(map(len, gone.values())) > _FEW_LINES and lost > limit * size
         adds_up |= cut[place] > 0 and cut[place] + past > limit * (size + past)
         percent = percent if place else round(100 * lost / max(size, 1))
-    return _Loss(cut, _emptied(gone, old), len(here), percent, is_much, adds_up)
+    if not is_much and not adds_up:
+        return cut, ""
+    emptied = _emptied(gone, old)
+    together = "" if is_much else f", with what {len(noted)} syncs of the last 30 days removed"
+    names = ", ".join(emptied[:_NAMED]) + (", …" if len(emptied) > _NAMED else "")
+    files = f"{len(emptied)} of {len(here)} files lose most of theirs{f' ({names})' if names else ''}"
+    return cut, f"{together}: {percent} % of its text; {files}"
 
 
 def _emptied(gone: Texts, old: Texts) -> list[str]:
@@ -195,17 +178,12 @@ def _allowed(store: Store, old: Texts, here: Mapping[str, str], there: Mapping[s
         if path not in there:
             text += "\n" + replaced_lines(path, data, after, today)
         allowed[path] = {*_lines(text)}
-    outdated = _outdated(store, here.keys() | there.keys())
-    return allowed | {path: {*old[path]} for path in outdated if path in old and path not in there}
-
-
-def _outdated(store: Store, paths: Iterable[str]) -> Iterator[str]:
-    """Yield the archives that the retention settings here would delete."""
     rotation = store.config.rotation
     days = rotation.archive_retention_days
     oldest = store.context.clock().replace(tzinfo=None) - timedelta(days=days) if days else None
-    names = [path.removeprefix(f"{ARCHIVE}/") for path in paths if path.startswith(f"{ARCHIVE}/")]
-    yield from (f"{ARCHIVE}/{name}" for name in outdated_archives(names, rotation.max_archives, oldest))
+    archives = [path.partition("/")[2] for path in here.keys() | there.keys() if path.startswith(f"{ARCHIVE}/")]
+    outdated = (f"{ARCHIVE}/{name}" for name in outdated_archives(archives, rotation.max_archives, oldest))
+    return allowed | {path: {*old[path]} for path in outdated if path in old and path not in there}
 
 
 def _texts(store: Store, files: Mapping[str, str]) -> Texts:

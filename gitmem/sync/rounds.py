@@ -246,9 +246,7 @@ class _Sync:
             return None
         self._options.progress(SyncStep.FILES)
         adopted = self._adopt(local, target, {} if refused else notes_of(self._store, self._remote, target))
-        self._note_push(refused, held, target)
-        if not refused:
-            self._empty(taken)
+        self._note_push(refused, held, target, taken)
         self._purged |= held != theirs
         if self._purged:
             sweep(self._store)
@@ -256,13 +254,6 @@ class _Sync:
             return None
         done = self._result(number, both, target, review)
         return replace(done, went=0) if refused else done
-
-    def _empty(self, taken: Collection[str]) -> None:
-        """Delete what a push took along from the remote's inbox, and what this machine left is there no more."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._left)
-        if taken:
-            self._connection.empty(self._remote, {ref: self._inbox[ref] for ref in taken if self._inbox})
 
     def _left_since(self, now: float) -> float:
         """Return since when each sync left its commits in the inbox, `now` if the last one did not."""
@@ -338,10 +329,17 @@ class _Sync:
             return error
         return None
 
-    def _note_push(self, refused: GitmemError | None, held: str | None, target: str) -> None:
-        """Record what the remote has now; raise its refusal, unless it takes pull requests only."""
+    def _note_push(self, refused: GitmemError | None, held: str | None, target: str, taken: Collection[str]) -> None:
+        """Record what the remote has now, and delete from its inbox what was `taken` along.
+
+        Raises its refusal, unless it takes pull requests only.
+        """
         if refused is None:
             note_synced(self._store, self._remote, target)
+            with contextlib.suppress(FileNotFoundError):  # what this machine left is there no more
+                os.unlink(self._left)
+            if taken:
+                self._connection.empty(self._remote, {ref: self._inbox[ref] for ref in taken if self._inbox})
         elif isinstance(refused, ProtectedError) and held is not None:
             note_synced(self._store, self._remote, held)
             self._notices.append(refused.sentences)

@@ -477,29 +477,18 @@ def test_a_sync_by_the_command_itself(worlds: Worlds, remote: Hostile, how: tupl
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("number", range(8))
 def test_many_hostile_remotes(worlds: Worlds, number: int):
-    @seed(number)
-    @given(
-        remote=hostile(), looks=st.lists(st.sampled_from(LOOKS), max_size=3), how=st.sampled_from([(), ("--branch",)])
-    )
-    @_settings(200)
-    def syncs(remote: Hostile, looks: list, how: tuple[str, ...]):
-        with worlds.copy(*how) as world:
-            check(world, remote, looks, world.run)
+    looks = st.lists(st.sampled_from(LOOKS), max_size=3)
+    for examples, looked, hows in (
+        (200, check, [(), ("--branch",)]),
+        (50, check_clone, [()]),
+        (50, check_opened, [()]),
+    ):
 
-    @seed(number)
-    @given(remote=hostile(), looks=st.lists(st.sampled_from(LOOKS), max_size=3))
-    @_settings(50)
-    def clones(remote: Hostile, looks: list):
-        with worlds.copy() as world:
-            check_clone(world, remote, looks, world.run)
+        @seed(number)
+        @given(remote=hostile(), looks=looks, how=st.sampled_from(hows))
+        @_settings(examples)
+        def checked(remote: Hostile, looks: list, how: tuple[str, ...], looked=looked):
+            with worlds.copy(*how) as world:
+                looked(world, remote, looks, world.run)
 
-    @seed(number)
-    @given(remote=hostile(), looks=st.lists(st.sampled_from(LOOKS), max_size=3))
-    @_settings(50)
-    def openings(remote: Hostile, looks: list):
-        with worlds.copy() as world:
-            check_opened(world, remote, looks, world.run)
-
-    syncs()
-    clones()
-    openings()
+        checked()

@@ -99,6 +99,7 @@ class SyncMachine(RuleBasedStateMachine):
     def make(self, clones: int) -> None:
         self.remote = self.folder / "remote.git"
         self.git(self.folder, "init", "-q", "--bare", str(self.remote))
+        self.git(self.remote, "config", "receive.denyNonFastForwards", "true")  # no sync needs to force a push
         for number in range(clones):
             environ = {**os.environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
             context = Context(environ, str(self.folder / "home"), f"machine-{number}", self.clock)

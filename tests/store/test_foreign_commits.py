@@ -124,10 +124,15 @@ def test_a_decision_that_was_saved_and_deleted_with_git_ends_on_the_other_machin
     assert one.facts() == [SAID]
 
 
-def test_two_edits_of_one_line_that_were_committed_with_git_are_both_kept_by_a_sync(people, decided):
+@pytest.mark.parametrize("by", ["git", "a command"])
+def test_two_edits_of_one_line_of_which_git_committed_one_or_both_are_both_kept_by_a_sync(people, decided, by):
     one, other = people
     one.reword("The cache is in Redis.")
-    other.reword("The cache is in Postgres.")
+    if by == "git":
+        other.reword("The cache is in Postgres.")
+    else:
+        one.git("push", "-q")
+        other.run("facts", "edit", decided, "The cache is in Postgres.")
     meet(one, other)
     for person in people:
         assert "Redis" in person.told(decided)
@@ -157,42 +162,21 @@ def test_two_edits_of_one_line_that_were_committed_with_git_are_both_kept_by_a_p
         assert person.review() == ["memory.md"]
 
 
-def test_what_a_pull_kept_twice_is_settled_by_review(people, decided):
+@pytest.mark.parametrize("how", ["theirs", "edit"])
+def test_what_a_pull_kept_twice_is_settled_by_review(people, decided, how):
     one, other = people
     one.reword("The cache is in Redis.")
     one.git("push", "-q")
     other.reword("The cache is in Postgres.")
     other.git("pull", "-q", "--no-rebase", "--no-edit")
-    other.run("review", "memory.md", "--take", "theirs")
-    assert other.told(decided) == "The cache is in Redis."
+    if how == "edit":  # both sides are joined by hand
+        other.edit(lambda text: re.sub(r"\n  The cache is in \w+\.", "", text), commit=False)
+    other.run("review", "memory.md", "--take", how)
+    assert len(other.told(decided).splitlines()) == 1
+    assert how == "edit" or other.told(decided) == "The cache is in Redis."
     assert other.review() == []
     meet(one, other)
-    assert one.facts() == ["The cache is in Redis."]
-
-
-def test_an_edit_with_git_and_one_by_a_command_are_both_kept(people, decided):
-    one, other = people
-    one.reword("The cache is in Redis.")
-    one.git("push", "-q")
-    other.run("facts", "edit", decided, "The cache is in Postgres.")
-    meet(one, other)
-    for person in people:
-        assert "Redis" in person.told(decided)
-        assert "Postgres" in person.told(decided)
-        assert len(person.review()) == 1
-
-
-def test_both_sides_that_a_person_joined_by_hand_are_one(people, decided):
-    one, other = people
-    one.reword("The cache is in Redis.")
-    one.git("push", "-q")
-    other.reword("The cache is in Postgres.")
-    other.git("pull", "-q", "--no-rebase", "--no-edit")
-    other.edit(lambda text: re.sub(r"\n  The cache is in \w+\.", "", text), commit=False)
-    other.run("review", "memory.md", "--take", "edit")
-    assert len(other.told(decided).splitlines()) == 1
-    meet(one, other)
-    assert len(one.told(decided).splitlines()) == 1
+    assert one.facts() == other.facts()
 
 
 def test_an_edit_by_a_command_after_one_with_git_is_no_conflict_where_both_machines_followed(people, decided):

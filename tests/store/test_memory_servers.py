@@ -1,6 +1,5 @@
-"""Sync over real servers, in a project's own repository, and failures that users of other tools reported."""
+"""Sync over servers that let nobody in, and in a project's own repository."""
 
-import itertools
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -16,8 +15,7 @@ from gitmem.store.store import Store
 from gitmem.sync.remotes import add_remote, find_remote, remotes
 from gitmem.sync.rounds import Options, sync
 from tests.conftest import RunsGit
-from tests.own_settings import own_settings
-from tests.store.machines import QUICK, Machine, converge
+from tests.store.machines import QUICK, Machine
 from tests.store.servers import password_server
 
 
@@ -145,43 +143,3 @@ def test_memory_is_not_pushed_to_the_projects_remote_unless_that_is_said(project
     assert not store.has_remotes()
     bare_git(root, "push", "-q", "--all")  # which says it
     assert "refs/heads/gitmem" in bare_git(upstream, "for-each-ref")
-
-
-# Failures that users of other memory tools reported: concurrency, machines, privacy
-
-
-def test_rival_a_forced_push_wipes_files(pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit):
-    """No sync ever moves a remote's branch but forward; the server would refuse it, too."""
-    bare_git(remote, "config", "receive.denyNonFastForwards", "true")
-    bare_git(remote, "config", "core.logAllRefUpdates", "always")
-    first, second = pair
-    for number in range(3):
-        first.save(f"{number} of the laptop")
-        second.save(f"{number} of the desktop")
-        second.sync()
-        first.sync()
-    converge(*pair)
-    log = bare_git(remote, "reflog", "show", "--format=%H", "refs/heads/gitmem").splitlines()
-    for new, old in itertools.pairwise(log):
-        bare_git(remote, "merge-base", "--is-ancestor", old, new)
-
-
-def test_rival_prompts_are_pushed_to_a_shared_remote(pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit):
-    """Raw transcripts stay here until `sync.transcripts` says otherwise."""
-    from gitmem.store.transcripts import put, sessions
-    from gitmem.sync.sync import sync_remote
-
-    first, second = pair
-    put(first.store, "session-1", first.clock(), ['{"role": "user", "text": "a secret plan"}'])
-    options = Options(chance=QUICK)
-    sync_remote(first.store, find_remote(first.store, None), options, asks=False)
-    assert "refs/heads/gitmem-l1" not in bare_git(remote, "for-each-ref")
-    for each in pair:
-        own_settings(each.context, "sync:\n  transcripts: true\n")
-        each.store = Store(str(each.root), each.context)
-    put(second.store, "session-2", second.clock(), ['{"role": "user", "text": "another"}'])
-    for each in (first, second, first):
-        sync_remote(each.store, find_remote(each.store, None), options, asks=False)
-    assert [one.session for one in sessions(first.store)] == ["session-1", "session-2"]
-    refs = [bare_git(each.root, "for-each-ref", "refs/gitmem/l1") for each in pair]
-    assert refs[0] == refs[1] != ""

@@ -60,8 +60,19 @@ def signing(tmp_path: Path) -> Callable[[Machine], Machine]:
     return give
 
 
-def test_signed_memory_reaches_both_machines(pair: tuple[Machine, Machine], signing: Callable[..., Machine]):
-    first, second = map(signing, pair)
+@pytest.fixture
+def both_sign(pair: tuple[Machine, Machine], signing: Callable[..., Machine]) -> tuple[Machine, Machine]:
+    return signing(pair[0]), signing(pair[1])
+
+
+@pytest.fixture
+def one_signs(pair: tuple[Machine, Machine], signing: Callable[..., Machine]) -> tuple[Machine, Machine]:
+    """Two machines of which the first one takes signed memory only, and the second one signs nothing."""
+    return signing(pair[0]), signing(pair[1], settings="")
+
+
+def test_signed_memory_reaches_both_machines(both_sign):
+    first, second = both_sign
     one = first.save("of the laptop")
     first.sync()
     two = second.save("of the desktop")
@@ -75,8 +86,8 @@ def test_signed_memory_reaches_both_machines(pair: tuple[Machine, Machine], sign
         each.sound()
 
 
-def test_what_nobody_signed_is_refused_by_name(pair: tuple[Machine, Machine], signing: Callable[..., Machine]):
-    first, second = signing(pair[0]), signing(pair[1], settings="")
+def test_what_nobody_signed_is_refused_by_name(one_signs):
+    first, second = one_signs
     second.save("of the desktop")
     second.sync()
     before = first.tip
@@ -94,11 +105,9 @@ def test_what_nobody_signed_is_refused_by_name(pair: tuple[Machine, Machine], si
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\x0c", "\t"])
-def test_no_name_hides_a_commit_that_nobody_signed(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine], mark: str
-):
+def test_no_name_hides_a_commit_that_nobody_signed(one_signs, mark: str):
     """A name with a line end of its own was no line with an id, so that no commit was without a signature."""
-    first, second = signing(pair[0]), signing(pair[1], settings="")
+    first, second = one_signs
     second.write("knowledge/a.md", "# A\n\nOf the desktop.\n")
     second.git("add", "-A")
     second.git("commit", "-q", f"--author=M{mark}N <m@example.org>", "-m", f"one{mark}two")
@@ -149,9 +158,9 @@ def signs(machine: Machine, *command: str) -> None:
 NOBODY = "no trusted key signed"
 
 
-def test_what_git_pulled_by_hand_is_told_and_not_signed(pair: tuple[Machine, Machine], signing: Callable[..., Machine]):
+def test_what_git_pulled_by_hand_is_told_and_not_signed(one_signs):
     """Else the next sync would put the person's own signature over it, also where the remote has it no more."""
-    first, second = signing(pair[0]), signing(pair[1], settings="")
+    first, second = one_signs
     before = second.git("rev-parse", "HEAD")
     pushed_unsigned(second)
     first.git("pull", "-q", "--ff-only", "origin", "gitmem")
@@ -170,10 +179,8 @@ def test_what_git_pulled_by_hand_is_told_and_not_signed(pair: tuple[Machine, Mac
 
 
 @pytest.mark.parametrize("how", ["on top", "in a merge", "under a tag"])
-def test_a_signature_covers_what_is_below_it_alone(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine], how: str
-):
-    first, second = signing(pair[0]), signing(pair[1], settings="")
+def test_a_signature_covers_what_is_below_it_alone(one_signs, how: str):
+    first, second = one_signs
     signs(second, "commit", "-q", "--allow-empty", "-S", "-m", "Signed")
     second.git("branch", "signed")
     if how == "in a merge":
@@ -192,10 +199,8 @@ def test_a_signature_covers_what_is_below_it_alone(
 
 
 @pytest.mark.parametrize("why", ["expired", "revoked", "not yet allowed"])
-def test_a_key_that_does_not_count_signs_nothing(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine], tmp_path: Path, why: str
-):
-    first, second = signing(pair[0]), signing(pair[1])
+def test_a_key_that_does_not_count_signs_nothing(both_sign, tmp_path: Path, why: str):
+    first, second = both_sign
     allowed = tmp_path / "allowed signers"
     if why == "revoked":
         revoked = tmp_path / "revoked"
@@ -215,9 +220,9 @@ def test_a_key_that_does_not_count_signs_nothing(
 
 
 def test_a_clone_and_a_branch_of_the_project_take_nothing_that_nobody_signed(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine], tmp_path: Path, bare_git: RunsGit
+    one_signs, tmp_path: Path, bare_git: RunsGit
 ):
-    first, second = signing(pair[0]), signing(pair[1], settings="")
+    first, second = one_signs
     pushed_unsigned(second)
     url = first.git("remote", "get-url", "origin")
     (tmp_path / "another").mkdir()
@@ -231,8 +236,8 @@ def test_a_clone_and_a_branch_of_the_project_take_nothing_that_nobody_signed(
     assert not [one for name in ("another", "third") for one in (tmp_path / name).glob(".gitmem/knowledge")]
 
 
-def test_what_nobody_signed_is_left_in_the_inbox(pair: tuple[Machine, Machine], signing: Callable[..., Machine]):
-    first, second = signing(pair[0]), signing(pair[1], settings="")
+def test_what_nobody_signed_is_left_in_the_inbox(one_signs):
+    first, second = one_signs
     second.save("of the desktop")
     second.git("push", "-q", "origin", f"HEAD:{INBOX}/desktop-{second.tip[:12]}")
     one = first.save("of the laptop")
@@ -241,10 +246,8 @@ def test_what_nobody_signed_is_left_in_the_inbox(pair: tuple[Machine, Machine], 
     assert any("was left there" in notice and NOBODY in notice for notice in done.notices)
 
 
-def test_a_proposal_is_signed_and_made_on_signed_memory_only(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine]
-):
-    first, second = signing(pair[0]), signing(pair[1], settings="")
+def test_a_proposal_is_signed_and_made_on_signed_memory_only(one_signs):
+    first, second = one_signs
     first.sync()
     fact = first.save("Use uv, not pip", MemoryType.DECISION)
     first.store = Store(str(first.root), first.context)
@@ -265,10 +268,8 @@ def test_a_proposal_is_signed_and_made_on_signed_memory_only(
         proposed()
 
 
-def test_transcripts_that_nobody_signed_are_refused_and_own_ones_signed(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine]
-):
-    first, second = signing(pair[0]), signing(pair[1], settings="")
+def test_transcripts_that_nobody_signed_are_refused_and_own_ones_signed(one_signs):
+    first, second = one_signs
 
     def exchange(machine: Machine) -> None:
         connection = Connection(machine.store.repository.layout, machine.context.environ, own=True)
@@ -298,10 +299,8 @@ def test_a_backup_of_ones_own_can_be_restored(
     first.sound()
 
 
-def test_what_git_shows_of_signatures_by_the_person_s_wish_changes_nothing(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine]
-):
-    first, second = map(signing, pair)
+def test_what_git_shows_of_signatures_by_the_person_s_wish_changes_nothing(both_sign):
+    first, second = both_sign
     config = Path(first.context.home, ".gitconfig")
     config.write_text(f"{config.read_text()}[log]\n\tshowSignature = true\n", encoding="utf-8")
     two = second.save("of the desktop")
@@ -311,10 +310,8 @@ def test_what_git_shows_of_signatures_by_the_person_s_wish_changes_nothing(
 
 
 @pytest.mark.skipif(shutil.which("gpg") is None, reason="needs gpg")
-def test_a_key_of_gpg_counts_as_the_person_trusts_it(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine], tmp_path: Path
-):
-    first, second = map(signing, pair)
+def test_a_key_of_gpg_counts_as_the_person_trusts_it(both_sign, tmp_path: Path):
+    first, second = both_sign
     rings = {}
     for machine in (first, second):
         ring = tmp_path / machine.name[0]
@@ -348,10 +345,8 @@ def fingerprint(environ: Mapping[str, str]) -> str:
     return next(line for line in listed.stdout.decode().splitlines() if line.startswith("fpr")).split(":")[9]
 
 
-def test_a_program_that_the_store_names_is_not_run(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine], tmp_path: Path, bare_git: RunsGit
-):
-    first, second = map(signing, pair)
+def test_a_program_that_the_store_names_is_not_run(both_sign, tmp_path: Path, bare_git: RunsGit):
+    first, second = both_sign
     flag = tmp_path / "ran"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch '{flag}'\n", encoding="utf-8")

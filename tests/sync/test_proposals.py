@@ -179,23 +179,13 @@ def test_a_repository_without_commits_says_what_to_do(tmp_path, bare_git, enviro
     assert "--head origin/gitmem" in raised.value.remedy
 
 
-def test_sarif_names_rule_level_file_and_line():
-    value = sarif(
-        [
-            CiFinding("secrets", "error", "daily/a b.md", 3, "A likely secret."),
-            CiFinding("size", "warning", "", 0, "Many."),
-        ],
-        "1",
-    )
-    run = value["runs"][0]
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["secrets", "size"]
-    place = run["results"][0]["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "daily/a%20b.md"}, "region": {"startLine": 3}}
-
-
 def test_sarif_takes_any_name_of_a_file():
-    value = sarif([CiFinding("format", "error", os.fsdecode(b"\xff.md"), 0, "A name.")], "1")
-    assert "%FF.md" in json.dumps(value)
+    places = (("secrets", "daily/a b.md", 3), ("size", "", 0), ("secrets", os.fsdecode(b"\xff.md"), 0))
+    [run] = sarif([CiFinding(check, "error", path, line, "Said.") for check, path, line in places], "1")["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["secrets", "size"]
+    told = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    assert told[0] == {"artifactLocation": {"uri": "daily/a%20b.md"}, "region": {"startLine": 3}}
+    assert "%FF.md" in json.dumps(told[2])
 
 
 @pytest.mark.timeout(60)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.document.document import Document
 from gitmem.errors import BusyError, ExitCode, GitmemError, RefusedError, StoreFormatError, UnreachableError
 from gitmem.git.process import Git
-from gitmem.git.remote import Connection, PushRacedError
+from gitmem.git.remote import Connection
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.platform.spawn import Child
 from gitmem.store.store import Store
@@ -18,7 +17,7 @@ from gitmem.store.transact import transact
 from gitmem.sync import remotes as incoming
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote, find_remote
-from gitmem.sync.rounds import Chance, Synced, SyncStep, pause
+from gitmem.sync.rounds import Chance, Synced, SyncStep
 from tests.conftest import RunsGit
 from tests.property.hostile import Objects, Said
 from tests.store.machines import Machine, converge
@@ -52,38 +51,6 @@ def test_both_machines_make_the_same_merge_commit(pair: tuple[Machine, Machine],
         f"gitmem <gitmem@localhost> gitmem {first.git('log', '-1', '--format=%s')}"
     )
     assert "Gitmem-Op: merge" in first.git("log", "-1", "--format=%b")
-
-
-def test_the_same_line_changed_on_both_is_kept_twice_and_said(pair: tuple[Machine, Machine]):
-    first, second = pair
-    first.write("knowledge/a.md", "# A\n\nIt builds.\n\nMore.\n")
-    converge(*pair)
-    first.write("knowledge/a.md", "# A\n\nIt builds fast.\n\nMore.\n")
-    second.write("knowledge/a.md", "# A\n\nIt fails.\n\nMore.\n")
-    first.sync()
-    assert second.sync().review == ("knowledge/a.md",)
-    converge(*pair)
-    text = first.read("knowledge/a.md")
-    assert "It builds fast.\n" in text
-    assert "It fails.\n" in text
-    assert Document.parse(text.encode()).get("review") == ["A"]
-
-
-def test_a_branch_that_moves_between_merge_and_push_is_merged_again(pair: tuple[Machine, Machine]):
-    first, second = pair
-    second.save("before")
-    others = iter(range(2))
-
-    def interrupt(step: str) -> None:
-        if step == SyncStep.PUSH and next(others, None) is not None:
-            first.save("meanwhile")
-            first.sync()
-
-    second.save("of the desktop")
-    assert second.sync(progress=interrupt).rounds == 3
-    merges = second.git("rev-list", "--merges", "--count", "HEAD")
-    assert merges == "1", "a round in vain leaves nothing in history"
-    converge(*pair)
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
@@ -585,22 +552,3 @@ def test_passwords_in_urls_are_not_said(machine: Callable[[str], Machine]):
 def test_what_is_no_url_is_refused(pair: tuple[Machine, Machine], url: str):
     with pytest.raises(RefusedError):
         add_remote(pair[0].store, "other", url)
-
-
-def test_two_pushes_that_race_are_told_apart(pair: tuple[Machine, Machine]):
-    first, second = pair
-    remote = find_remote(first.store, None)
-    connections = [Connection(each.store.repository.layout, each.context.environ) for each in pair]
-    first.save("one")
-    connections[0].push(remote, first.tip, "refs/gitmem/lease", None)
-    with pytest.raises(PushRacedError):
-        connections[1].push(remote, second.tip, "refs/gitmem/lease", None)
-    with pytest.raises(PushRacedError):
-        connections[1].push(remote, second.tip, "refs/gitmem/lease", second.tip)
-    first.save("two")
-    connections[0].push(remote, first.tip, "refs/gitmem/lease", first.git("rev-parse", "HEAD~1"))
-
-
-def test_a_pause_doubles_and_is_never_longer_than_ten_seconds():
-    assert [pause(number, 1.0, 0.5) for number in (1, 2, 3, 4)] == [0.5, 1.0, 2.0, 4.0]
-    assert max(pause(number, 1.0, took) for number in range(1, 50) for took in (0.0, 1.0, 600.0)) == 10.0
