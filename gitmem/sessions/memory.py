@@ -17,12 +17,23 @@ from typing import Any
 from gitmem.document.ids import find_named
 from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
+from gitmem.facts.compare import contradict, says_the_same
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.sessions import working
 from gitmem.sessions.events import HookEvent
 from gitmem.sessions.exchange import file_name
 from gitmem.sessions.read import clean_fields, cleaner
-from gitmem.sessions.working import WorkingMemory, apply, begin, look_at_context
+from gitmem.sessions.working import (
+    LINE,
+    MAX_NOTES,
+    Hypothesis,
+    HypothesisStatus,
+    WorkingMemory,
+    apply,
+    begin,
+    decide,
+    look_at_context,
+)
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
@@ -37,6 +48,8 @@ _SUFFIX = ".json"
 _PATIENCE = 10.0  # seconds, for a process that writes a working memory
 _KEPT = timedelta(days=30)  # of a session that never ended
 TOKENS = 300
+CONFIRMED = 0.9  # confidence from which a confirmed hypothesis is a decision
+_DECIDED = "a decision"  # in place of the id of a hypothesis that became one
 _SHOWN = 5  # files, discoveries
 _NEXT = 5  # pending steps
 _FAILED = 3  # commands
@@ -100,19 +113,66 @@ def change_of(
     `sure` is the confidence of a hypothesis. A settled one that is not there raises NotFoundError; `lists` names what
     lists those that are.
     """
-    status = working.HypothesisStatus.CONFIRMED if act == "confirm" else working.HypothesisStatus.REJECTED
+    status = HypothesisStatus.CONFIRMED if act == "confirm" else HypothesisStatus.REJECTED
     changes: dict[str, Callable[[WorkingMemory], WorkingMemory]] = {
         "start": lambda memory: working.start_task(memory, text, at),
         "plan": lambda memory: working.set_plan(memory, [working.PlanStep(step) for step in steps]),
         "note": lambda memory: working.note(memory, text),
         "error": lambda memory: working.fail(memory, text, at),
-        "suppose": lambda memory: working.suppose(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
-        "decide": lambda memory: working.decide(memory, text, at, why),
+        "suppose": lambda memory: suppose(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
+        "decide": lambda memory: decide(memory, text, at, why),
         "complete": lambda memory: working.end_task(memory, working.TaskStatus.COMPLETED),
         "abandon": lambda memory: working.end_task(memory, working.TaskStatus.ABANDONED),
     }
-    settle = partial(working.settle_hypothesis, name=text.strip(), status=status, at=at, sure=sure, lists=lists)
+    settle = partial(settle_hypothesis, name=text.strip(), status=status, at=at, sure=sure, lists=lists)
     return changes.get(act, settle)
+
+
+def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Iterable[str] = ()) -> WorkingMemory:
+    """Add a hypothesis; one that was made before keeps the higher confidence, and the evidence of both."""
+    said, confidence = one_line(text, LINE), min(max(confidence, 0.0), 1.0)
+    given = tuple(one_line(one, LINE) for one in evidence)
+    for one in memory.hypotheses:
+        if says_the_same(one.text, said):
+            joined = tuple(dict.fromkeys((*one.evidence, *given)))
+            return _with(memory, one._replace(confidence=max(one.confidence, confidence), evidence=joined))
+    number = 1 + max((int(one.id[1:]) for one in memory.hypotheses), default=0)
+    rivals = [one for one in memory.hypotheses if contradict(one.text, said)]
+    made = Hypothesis(f"h{number}", said, confidence, given, conflicts=tuple(one.id for one in rivals))
+    for one in rivals:
+        memory = _with(memory, one._replace(conflicts=(*one.conflicts, made.id)))
+    return memory._replace(hypotheses=(*memory.hypotheses, made)[-MAX_NOTES:])
+
+
+def _with(memory: WorkingMemory, changed: Hypothesis) -> WorkingMemory:
+    """Return the memory with a hypothesis in place of the one with its id."""
+    return memory._replace(hypotheses=tuple(changed if one.id == changed.id else one for one in memory.hypotheses))
+
+
+def settle_hypothesis(
+    memory: WorkingMemory, name: str, status: HypothesisStatus, at: str, sure: float | None = None, *, lists: str = ""
+) -> WorkingMemory:
+    """Settle a hypothesis: a confirmed one, `sure` to at least `CONFIRMED`, becomes a decision, a rejected one goes.
+
+    Those that contradict it then contradict a decision, or nothing. `lists` names what lists the ids.
+
+    Raises:
+        NotFoundError: there is no hypothesis of this name.
+
+    """
+    hypothesis = next((one for one in memory.hypotheses if one.id == name), None)
+    if hypothesis is None:
+        raise NotFoundError(f"There is no hypothesis {name}.", lists)
+    changed = hypothesis._replace(status=status, confidence=hypothesis.confidence if sure is None else sure)
+    decided = status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED
+    if not decided and status is not HypothesisStatus.REJECTED:
+        return _with(memory, changed)
+    memory = memory._replace(hypotheses=tuple(one for one in memory.hypotheses if one is not hypothesis))
+    for one in memory.hypotheses:
+        if name in one.conflicts:
+            rivals = (*(rival for rival in one.conflicts if rival != name), *((_DECIDED,) if decided else ()))
+            memory = _with(memory, one._replace(conflicts=rivals))
+    return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
 
 
 def brief_working(store: Store, session: str, events: Iterable[HookEvent]) -> str:

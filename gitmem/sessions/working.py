@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import one_line
-from gitmem.errors import NotFoundError
-from gitmem.facts.compare import contradict, says_the_same
+from gitmem.facts.compare import says_the_same
 from gitmem.platform.machine import datetime
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
@@ -191,15 +190,11 @@ class WorkingMemory(Value):
         return tuple(dict.fromkeys((*steps, *failed)))
 
 
-_Item = TypeVar("_Item")
-
 MAX_RESULTS, MAX_ERRORS, MAX_DISCOVERIES = 10, 5, 10
-CONFIRMED = 0.9  # confidence from which a confirmed hypothesis is a decision
 _MAX_FILES, _MAX_SYMBOLS, _MAX_STEPS = 100, 50, 50
-_MAX_NOTES, _MAX_EARLIER = 50, 20  # hypotheses and decisions, each; tasks
+MAX_NOTES, _MAX_EARLIER = 50, 20  # hypotheses and decisions, each; tasks
 _AT_ERROR = 3  # changed files that an error names
-_DECIDED = "a decision"  # in place of the id of a hypothesis that became one
-_LINE = 300  # characters of a note
+LINE = 300  # characters of a note
 _READERS = ("Read", "read", "read_file", "view")  # of Claude Code, OpenCode and pi, Gemini and Qwen, Copilot
 _PLANNED = "Implement the following plan:"  # begins the prompt of a plan that was accepted with a new context
 _SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
@@ -236,7 +231,7 @@ def apply(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 def start_task(memory: WorkingMemory, description: str, at: str) -> WorkingMemory:
     """Begin a task in the newest turn; plan, decisions and discoveries of the last one are kept for its episode."""
-    task = Task(classify(description), one_line(description, _LINE), TaskStatus.ACTIVE, at, memory.turn)
+    task = Task(classify(description), one_line(description, LINE), TaskStatus.ACTIVE, at, memory.turn)
     earlier = memory.earlier
     if memory.task and (memory.steps or memory.decisions or memory.discoveries):
         ended = EndedTask(memory.task, memory.steps, memory.discoveries, memory.decisions)
@@ -251,12 +246,12 @@ def end_task(memory: WorkingMemory, status: TaskStatus) -> WorkingMemory:
 
 def set_plan(memory: WorkingMemory, steps: Sequence[PlanStep]) -> WorkingMemory:
     """Replace the plan."""
-    return memory._replace(steps=tuple(step._replace(text=one_line(step.text, _LINE)) for step in steps[:_MAX_STEPS]))
+    return memory._replace(steps=tuple(step._replace(text=one_line(step.text, LINE)) for step in steps[:_MAX_STEPS]))
 
 
 def note(memory: WorkingMemory, text: str) -> WorkingMemory:
     """Add a discovery."""
-    return memory._replace(discoveries=_pushed(memory.discoveries, [one_line(text, _LINE)], MAX_DISCOVERIES))
+    return memory._replace(discoveries=_pushed(memory.discoveries, [one_line(text, LINE)], MAX_DISCOVERIES))
 
 
 def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> WorkingMemory:
@@ -269,7 +264,7 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
     read = read_error(output)
     kind, message = (read.type, read.message) if read else ("", output)
     changed = tuple(file.path for file in memory.files if file.changes)[-_AT_ERROR:]
-    seen = ErrorSeen(at, command, kind, one_line(message, _LINE), files=changed)
+    seen = ErrorSeen(at, command, kind, one_line(message, LINE), files=changed)
     same = (seen.command, seen.type, seen.message)
     others = tuple(one for one in memory.errors if (one.command, one.type, one.message) != same)
     counts = memory.statistics._replace(errors=memory.statistics.errors + 1)
@@ -285,62 +280,14 @@ def look_at_context(memory: WorkingMemory, tokens: int) -> WorkingMemory:
 
 def decide(memory: WorkingMemory, text: str, at: str, reason: str = "") -> WorkingMemory:
     """Add a decision with its context; skip a decision that was made before."""
-    line = one_line(text, _LINE)
+    line = one_line(text, LINE)
     if any(says_the_same(known.text, line) for known in memory.decisions):
         return memory
     newest = tuple(file.path for file in memory.files[-MAX_RESULTS:])
     symbols = tuple(symbol.path for symbol in memory.symbols[-MAX_RESULTS:])
     context = Snapshot(newest, symbols, len(memory.hypotheses), len(memory.decisions), memory.step)
-    made = TaskDecision(line, one_line(reason, _LINE), at, context)
-    return memory._replace(decisions=(*memory.decisions, made)[-_MAX_NOTES:])
-
-
-def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Iterable[str] = ()) -> WorkingMemory:
-    """Add a hypothesis; one that was made before keeps the higher confidence, and the evidence of both."""
-    said, confidence = one_line(text, _LINE), min(max(confidence, 0.0), 1.0)
-    given = tuple(one_line(one, _LINE) for one in evidence)
-    for one in memory.hypotheses:
-        if says_the_same(one.text, said):
-            joined = tuple(dict.fromkeys((*one.evidence, *given)))
-            return _with(memory, one._replace(confidence=max(one.confidence, confidence), evidence=joined))
-    number = 1 + max((int(one.id[1:]) for one in memory.hypotheses), default=0)
-    rivals = tuple(one.id for one in memory.hypotheses if contradict(one.text, said))
-    made = Hypothesis(f"h{number}", said, confidence, given, conflicts=rivals)
-    others = (
-        one._replace(conflicts=(*one.conflicts, made.id)) if one.id in rivals else one for one in memory.hypotheses
-    )
-    return memory._replace(hypotheses=(*others, made)[-_MAX_NOTES:])
-
-
-def _with(memory: WorkingMemory, changed: Hypothesis) -> WorkingMemory:
-    """Return the memory with a hypothesis in place of the one with its id."""
-    return memory._replace(hypotheses=tuple(changed if one.id == changed.id else one for one in memory.hypotheses))
-
-
-def settle_hypothesis(
-    memory: WorkingMemory, name: str, status: HypothesisStatus, at: str, sure: float | None = None, *, lists: str = ""
-) -> WorkingMemory:
-    """Settle a hypothesis: a confirmed one, `sure` to at least `CONFIRMED`, becomes a decision, a rejected one goes.
-
-    Those that contradict it then contradict a decision, or nothing. `lists` names what lists the ids.
-
-    Raises:
-        NotFoundError: there is no hypothesis of this name.
-
-    """
-    hypothesis = next((one for one in memory.hypotheses if one.id == name), None)
-    if hypothesis is None:
-        raise NotFoundError(f"There is no hypothesis {name}.", lists)
-    changed = hypothesis._replace(status=status, confidence=hypothesis.confidence if sure is None else sure)
-    decided = status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED
-    if not decided and status is not HypothesisStatus.REJECTED:
-        return _with(memory, changed)
-    memory = memory._replace(hypotheses=tuple(one for one in memory.hypotheses if one is not hypothesis))
-    for one in memory.hypotheses:
-        if name in one.conflicts:
-            rivals = (*(rival for rival in one.conflicts if rival != name), *((_DECIDED,) if decided else ()))
-            memory = _with(memory, one._replace(conflicts=rivals))
-    return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
+    made = TaskDecision(line, one_line(reason, LINE), at, context)
+    return memory._replace(decisions=(*memory.decisions, made)[-MAX_NOTES:])
 
 
 def _after_prompt(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
@@ -408,7 +355,7 @@ def _after_answer(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     for cue in cues:
         if cue.type is MemoryType.DECISION:
             memory = decide(memory, cue.text, event.at.isoformat())
-    stated = [one_line(cue.text, _LINE) for cue in cues if cue.type is not MemoryType.DECISION]
+    stated = [one_line(cue.text, LINE) for cue in cues if cue.type is not MemoryType.DECISION]
     symbols = memory.symbols
     for name in dict.fromkeys(match[1] for match in _SYMBOL.finditer(event.text)):
         symbols = _touched(symbols, name, "named", event, _MAX_SYMBOLS)
@@ -417,7 +364,7 @@ def _after_answer(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 def _what(memory: WorkingMemory, event: HookEvent) -> str:
     named = relative_files(event.files or (event.target,), (memory.cwd,))
-    return one_line(event.command or ", ".join(named), _LINE)
+    return one_line(event.command or ", ".join(named), LINE)
 
 
 def _touched(known: tuple[Touched, ...], path: str, state: str, event: HookEvent, most: int) -> tuple[Touched, ...]:
@@ -428,6 +375,6 @@ def _touched(known: tuple[Touched, ...], path: str, state: str, event: HookEvent
     return (*(one for one in known if one.path != path), now)[-most:]
 
 
-def _pushed(buffer: tuple[_Item, ...], items: Sequence[_Item], most: int) -> tuple[_Item, ...]:
+def _pushed(buffer: tuple[Any, ...], items: Sequence[object], most: int) -> tuple[Any, ...]:
     """Return a ring buffer with more items; an item it holds already moves to the end."""
     return (*(one for one in buffer if one not in items), *items)[-most:]

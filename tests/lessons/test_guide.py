@@ -12,11 +12,11 @@ from gitmem.lessons.learn import learn_bugs, learn_commands
 from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.project_knowledge import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.search.engine import answer
-from gitmem.sessions.memory import change_working
+from gitmem.sessions.memory import change_working, suppose
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.save import save
 from gitmem.sessions.turns import Failure, Run, TaskType, Turn
-from gitmem.sessions.working import fail, start_task, suppose
+from gitmem.sessions.working import fail, start_task
 from gitmem.store.init import Place, init_store
 from tests.desk import given_texts
 

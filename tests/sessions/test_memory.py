@@ -23,17 +23,10 @@ from gitmem.sessions.memory import (
     forget_working,
     read_working,
     running,
-)
-from gitmem.sessions.working import (
-    HypothesisStatus,
-    PlanStep,
-    decide,
-    note,
-    set_plan,
     settle_hypothesis,
-    start_task,
     suppose,
 )
+from gitmem.sessions.working import HypothesisStatus, PlanStep, decide, note, set_plan, start_task
 from gitmem.store.store import Store
 from tests.copies import StoreCopies
 

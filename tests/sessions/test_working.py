@@ -6,10 +6,9 @@ import pytest
 
 from gitmem.errors import NotFoundError
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
-from gitmem.sessions.memory import brief
+from gitmem.sessions.memory import CONFIRMED, brief, settle_hypothesis, suppose
 from gitmem.sessions.turns import TaskType
 from gitmem.sessions.working import (
-    CONFIRMED,
     MAX_DISCOVERIES,
     MAX_ERRORS,
     MAX_RESULTS,
@@ -24,9 +23,7 @@ from gitmem.sessions.working import (
     look_at_context,
     note,
     set_plan,
-    settle_hypothesis,
     start_task,
-    suppose,
 )
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
