@@ -95,7 +95,7 @@ def add_lines(lines: Lines, more: Mapping[str, list[Line]]) -> None:
 
 
 class Choice(Value):
-    """The files to read, sorted, and how often each term is in the lines of all files."""
+    """The files to read, the most promising first, and how often each term is in the lines of all files."""
 
     paths: list[str]
     counts: list[float]
@@ -110,20 +110,18 @@ def choose_files(
     """Choose the most promising files, of equals the first; without terms the newest. Of many, those that fit."""
     if not terms:
         newest = sorted(lines, key=_day, reverse=True)
-        return Choice(sorted(newest) if len(newest) <= most else [*islice(filter(fits, newest), most)], [])
+        return Choice(newest if len(newest) <= most else [*islice(filter(fits, newest), most)], [])
     every = [(path, line) for path, found in lines.items() for line in found]
     texts, needles = Excerpts("", [(line.number, line.text) for _, line in every]), needles_of(terms)
     found = find_terms(texts, needles) or find_terms(texts, needles, loosely=True)
     counts = [sum(unit.counts.get(number, 0.0) for unit in found.values()) for number in range(len(terms))]
-    if len(lines) <= most:
-        return Choice(sorted(lines), counts)
     says = [term.weight * log(1 + len(every) / (count + 1)) for term, count in zip(terms, counts, strict=True)]
     places: dict[str, list[tuple[int, Iterable[int]]]] = {path: [] for path in lines}
     for index in sorted(found):
         path, line = every[index]
         places[path].append((line.number, found[index].counts))
     promising = sorted(places, key=lambda path: -_promise(places[path], says))
-    return Choice(sorted(islice(filter(fits, promising), most)), counts)
+    return Choice(promising if len(promising) <= most else [*islice(filter(fits, promising), most)], counts)
 
 
 def _promise(lines: Sequence[tuple[int, Iterable[int]]], says: Sequence[float]) -> float:

@@ -1,4 +1,4 @@
-"""One search over many stores (spec T7): ripgrep over all their files, our ranking over the best of them.
+"""One search over many stores (spec T7): ripgrep over all their files, then a search in each of the most promising.
 
 The files themselves are the index. Words that are in very many files are looked for only where the rarer words of the
 query are not in files enough.
@@ -7,29 +7,23 @@ query are not in files enough.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from gitmem.document.ids import FORMAT
 from gitmem.errors import GitmemError, UsageError
-from gitmem.history.authors import People
 from gitmem.platform.machine import Context
 from gitmem.search.choose import BUDGET, Rarity, choose_files
-from gitmem.search.dedupe import once, without_views
-from gitmem.search.engine import LIMIT, fits, literals_of, marked, rank, with_authors
+from gitmem.search.engine import LIMIT, answer, literals_of
 from gitmem.search.files import Line, PythonScanner, is_searched, list_paths, make_rg, read_file
 from gitmem.search.filters import read_filters
-from gitmem.search.hits import Hit, make_hit
+from gitmem.search.hits import Hit
 from gitmem.search.query import Query, fold, parse_query
-from gitmem.search.rank import Ranked, worths
-from gitmem.search.sources import Pool
-from gitmem.search.units import Units
-from gitmem.store.known_facts import marks_for
 from gitmem.store.locate import STORE_FOLDER, is_store, known_stores
 from gitmem.store.store import Store
 from gitmem.values import Value
 
 ALL = "all"  # all stores that were made, cloned or accepted here
-MOST_FILES = 60  # read and ranked
+MOST_FILES = 60  # whose stores are asked, as many stores as hits are wanted
 _DEEPEST = 4  # folders between the one that is named and a store
 _MOST_STORES = 20_000
 _SAMPLED = 24
@@ -93,10 +87,35 @@ def search_stores(
     query = parse_query(text)
     if not query.terms or query.filter("session") or query.filter("author"):
         raise UsageError("A search of many stores needs words, and takes no session: and author:.", "Give words.")
-    if not roots:
-        return StoresAnswer([], 0)
-    ranked = _ranked(roots, _scan(roots, context, query), query, context)
-    return _answer(ranked, context, query, len(roots), limit=limit, ended=ended)
+    hits: list[StoreHit] = []
+    unreadable: list[str] = []
+    asked = _promising(roots, context, query)[: limit or None] if roots else []
+    for root in asked:
+        try:
+            store = Store(root, context)
+            store.acceptance.check()  # who asks may be an agent
+            found = answer(store, text, limit=limit, ended=ended, vectors=False).hits
+        except GitmemError:  # of another format, another user's, or opened
+            unreadable.append(root)
+            continue
+        hits += [StoreHit(root, hit) for hit in found if ended or not (hit.marks and hit.marks.has_ended(hit.entry))]
+    hits.sort(key=lambda one: (-one.hit.score, one.store))
+    return StoresAnswer(hits[: limit or None], len(roots), tuple(unreadable))
+
+
+def _promising(roots: Sequence[str], context: Context, query: Query) -> list[str]:
+    """Return the stores of the most promising files, each once."""
+    lines, filters = _scan(roots, context, query), read_filters(Store(roots[0], context), query)
+    known, stores = set(roots), dict[str, str]()
+    for path in sorted(lines):
+        root = path
+        while root and root not in known:
+            root = root[: max(root.rfind(os.sep), 0)]
+        name = path[len(root) + 1 :].replace(os.sep, "/")
+        if root and is_searched(name) and filters.allow_path(name):
+            stores[path] = root
+    chosen = choose_files({path: lines[path] for path in stores}, query.terms, MOST_FILES)
+    return [*dict.fromkeys(map(stores.__getitem__, chosen.paths))]
 
 
 def _scan(roots: Sequence[str], context: Context, query: Query) -> dict[str, list[Line]]:
@@ -124,61 +143,3 @@ def _python(roots: Sequence[str], literals: Sequence[str]) -> Iterator[tuple[str
     for root in roots:
         for path, lines in PythonScanner().scan(root, list_paths(root), literals).items():
             yield from ((f"{root}/{path}", line) for line in lines)
-
-
-def _root_of(path: str, roots: Collection[str]) -> str:
-    folder = os.path.dirname(path)
-    while folder not in roots and folder != os.path.dirname(folder):
-        folder = os.path.dirname(folder)
-    return folder
-
-
-def _ranked(
-    roots: Sequence[str], lines: Mapping[str, list[Line]], query: Query, context: Context
-) -> list[tuple[str, Ranked]]:
-    """Read the most promising files, and rank their memories; each once in its store."""
-    known, filters = set(roots), read_filters(Store(roots[0], context), query)
-    places = {path: (root, _inside(path, root)) for path in sorted(lines) for root in [_root_of(path, known)]}
-    fitting = [path for path, (_, name) in places.items() if is_searched(name) and filters.allow_path(name)]
-    chosen = choose_files({path: lines[path] for path in fitting}, query.terms, MOST_FILES)
-    place = {Units(name, read_file(root, name)): root for root, name in map(places.__getitem__, chosen.paths)}
-    pool = Pool([*place], len(lines) / max(len(place), 1), chosen.counts)
-    ranked = [item for item in rank(pool, query) if fits(item, query, filters)]
-    ranked.sort(key=lambda item: -item.score)
-    by_store: dict[str, list[Ranked]] = {}
-    for item in ranked:
-        by_store.setdefault(place[item.units], []).append(item)
-    each = ((root, item) for root, items in by_store.items() for item in without_views(once(items)))
-    return sorted(each, key=lambda pair: (-pair[1].score, pair[0]))
-
-
-def _inside(path: str, root: str) -> str:
-    return os.path.relpath(path, root).replace(os.sep, "/")
-
-
-def _answer(
-    ranked: Sequence[tuple[str, Ranked]], context: Context, query: Query, stores: int, *, limit: int, ended: bool
-) -> StoresAnswer:
-    """Make the hits of the best, with marks on what does not hold in its store."""
-    marks, people = {}, {}
-    unreadable: dict[str, None] = {}
-    top: list[tuple[str, Ranked]] = []
-    for root, item in ranked:
-        if limit and len(top) == limit:
-            break
-        if root not in marks and root not in unreadable:
-            try:
-                store = Store(root, context)
-                store.acceptance.check()  # who asks may be an agent
-                shown = {one.units.memory(one.index) for name, one in ranked if name == root}
-                marks[root], people[root] = marks_for(store, shown), People(store)
-            except GitmemError:  # of another format, another user's, or opened
-                unreadable[root] = None
-        if root in marks and (ended or not marks[root].has_ended(item.units.memory(item.index))):
-            top.append((root, item))
-    worth = worths([item for _, item in top], query)
-    hits = []
-    for (root, item), one in zip(top, worth, strict=True):
-        hit = marked(make_hit(item)._replace(worth=one, weak=one.weak), marks[root])
-        hits.append(StoreHit(root, *with_authors(people[root], [hit])))
-    return StoresAnswer(hits, stores, tuple(unreadable))
