@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gitmem.errors import RefusedError
 from gitmem.hosts.json_settings import SettingsError
-from gitmem.hosts.settings import installed_events
+from gitmem.hosts.settings import Edit, installed_events
 
 
 def hooked_events(path: str) -> tuple[str, ...]:
@@ -13,3 +13,9 @@ def hooked_events(path: str) -> tuple[str, ...]:
         return installed_events(Path(path).read_text("utf-8"))
     except (OSError, ValueError, RefusedError, SettingsError):
         return ()
+
+
+def put(edit: Edit, text: str, known: dict[str, str] | None = None) -> tuple[str, dict[str, str]]:
+    """Return a text with an edit, and what is noted of it."""
+    noted = dict(known or {})
+    return edit.put(text, noted), noted

@@ -18,6 +18,7 @@ from gitmem.hosts.install import FileEdit
 from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import Context
 from gitmem.store.store import Store
+from tests.hooked import put
 
 DEMO = Path(__file__).parent / "data" / "demo"
 _FORBIDDEN = set('<>:"|?*\\')
@@ -156,7 +157,7 @@ def test_what_install_writes_on_windows_is_taken_out_to_the_byte(name, monkeypat
     text = '{\n  "mine": 1\n}\n'
     for edit in find_host(name).edits(InstallPlace(Scope.PROJECT, "/p", "/h", {})):
         if edit.part == HOOKS and not isinstance(edit, FileEdit):
-            new, noted = edit.put(text, {})
+            new, noted = put(edit, text)
             assert ("h=$HOME" in new) == (name in {"claude", "codex", "copilot"})
             assert ("; exit 0 # gitmem" in new) == (name not in {"claude", "codex"})
             assert edit.take(new, noted) == text

@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from gitmem.errors import NotSavedError, RefusedError
+from gitmem.hosts.host import Items
 from gitmem.hosts.json_settings import Noted, SettingsError
-from gitmem.hosts.settings import COMMANDS, HOOKS, SKILL, Edit
+from gitmem.hosts.settings import COMMANDS, HOOKS, SKILL, Edit, ServerEdit
 from gitmem.platform.machine import resource
 from gitmem.platform.safe_open import read_json, read_regular, replace_file
 from gitmem.values import Value
@@ -37,12 +38,13 @@ class FileEdit(Edit):
     data: bytes
     executable: bool = False
 
-    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
+    def put(self, text: str, noted: dict[str, str]) -> str:
         """See `Edit`; without a record the same file may be the team's."""
-        if text and _sha256(text) != known.get(WHOLE):
-            return text, known
-        content = self.data.decode("utf-8", "surrogateescape")
-        return content, {WHOLE: _sha256(content)}
+        if text and _sha256(text) != noted.get(WHOLE):
+            return text
+        content = _decoded(self.data)
+        noted[WHOLE] = _sha256(content)
+        return content
 
     def take(self, text: str, noted: Noted) -> str:
         """See `Edit`."""
@@ -50,11 +52,11 @@ class FileEdit(Edit):
 
     def present(self, text: str) -> bool:
         """See `Edit`; another's hook may have the name of its file."""
-        return "gitmem" in text or text == self.data.decode("utf-8", "surrogateescape")
+        return "gitmem" in text or text == _decoded(self.data)
 
 
 def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    return hashlib.sha256(_encoded(text)).hexdigest()
 
 
 class InstallRecord(Value):
@@ -118,9 +120,9 @@ def plan_edits(path: str, edits: Sequence[Edit], known: InstallRecord | None) ->
         if before is None or (known and not (WHOLE in known.noted or any(edit.present(text) for edit in edits))):
             known = None  # the record is of a file that is gone
         old = known or InstallRecord(before is None or any(edit.is_all(text) for edit in edits))
-        noted = old.noted
+        noted = dict(old.noted)
         for edit in edits:
-            text, noted = edit.put(text, noted)
+            text = edit.put(text, noted)
     after = None if before is None and not text else _encoded(text)
     record = InstallRecord(old.created, noted) if known or old.created or before != after else None
     return SettingsChange(path, before, after, record, any(edit.executable for edit in edits))
@@ -226,6 +228,13 @@ def _named(path: str) -> Iterator[None]:
         yield
     except SettingsError as error:
         raise RefusedError(f"{path} {error}.", "Mend it, then try again. Nothing was changed.") from error
+
+
+def usual(
+    folder: str, hooks: Edit, listing: str, server: Mapping[str, object], *more: Edit, key: str = "mcpServers"
+) -> Items:
+    """Return what most hosts get: hooks, the server in a list of servers, skills in a host's folder, and more."""
+    return (hooks, ServerEdit(listing, (key, "gitmem"), server), *skills(os.path.join(folder, "skills")), *more)
 
 
 _HEADER = re.compile(r"---\n(?P<header>.*?)\n---\n+(?P<body>.*)", re.DOTALL)

@@ -49,8 +49,8 @@ class Edit(Value):
     part = ""
     executable = False
 
-    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
-        """Return the text with the edit, and what is to be noted; `known` was noted at an earlier installation."""
+    def put(self, text: str, noted: dict[str, str]) -> str:
+        """Return the text with the edit; `noted` has what an earlier installation noted, and gets more."""
         raise NotImplementedError
 
     def take(self, text: str, noted: Noted) -> str:
@@ -82,15 +82,14 @@ class HooksEdit(Edit):
     begun: str = ""
     part = HOOKS
 
-    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
+    def put(self, text: str, noted: dict[str, str]) -> str:
         """See `Edit`."""
-        noted = dict(known)
         text = self._brought_up_to_date(with_object(text or self.begun, noted), noted)
         present = installed_events(text)
         for event in (event for event in self.hooks if event not in present):
             group = self.hooks[event] if self.flat else {HOOKS: [self.hooks[event]]}
             text = put(text, (HOOKS, event), group, noted, in_list=True)
-        return text, noted
+        return text
 
     def take(self, text: str, noted: Noted) -> str:
         """See `Edit`."""
@@ -183,18 +182,17 @@ class ServerEdit(Edit):
     server: Mapping[str, object]
     part = MCP
 
-    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
+    def put(self, text: str, noted: dict[str, str]) -> str:
         """See `Edit`."""
-        noted = dict(known)
         text = with_object(text, noted)
         container, depth = deepest(text, self.place)
         if depth == len(self.place):
             if not starts_gitmem(container.plain()):
                 raise SettingsError(f'has another server that is named "{self.place[-1]}"')
-            return text, noted
+            return text
         if not container.is_object:
             raise SettingsError(f'has something else than an object under "{self.place[depth - 1]}"')
-        return put(text, self.place, dict(self.server), noted), noted
+        return put(text, self.place, dict(self.server), noted)
 
     def take(self, text: str, noted: Noted) -> str:
         """See `Edit`."""
@@ -238,14 +236,13 @@ class AllowEdit(Edit):
     tools: Sequence[str]
     part = ALLOW
 
-    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
+    def put(self, text: str, noted: dict[str, str]) -> str:
         """See `Edit`."""
-        noted = dict(known)
         text = with_object(text, noted)
         for tool in (tool for tool in self.tools if tool not in _allowed(text)):
             text = put(text, _ALLOWED, tool, noted, in_list=True)
             noted[_ADDED] = f"{noted.get(_ADDED, '')} {tool}".strip()
-        return text, noted
+        return text
 
     def take(self, text: str, noted: Noted) -> str:
         """See `Edit`."""
@@ -280,9 +277,8 @@ class TablesEdit(Edit):
     tables: Mapping[str, Mapping[str, object]]
     part = MCP
 
-    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
+    def put(self, text: str, noted: dict[str, str]) -> str:
         """See `Edit`; noted are the blank lines before each table."""
-        noted = dict(known)
         newline = "\r\n" if "\r\n" in text else "\n"
         for name, values in self.tables.items():
             there = _table(text, name)
@@ -295,7 +291,7 @@ class TablesEdit(Edit):
             noted[_NOTED + name] = gap
             text += gap + newline.join([f"[{name}]", *lines, ""])
             _parsed(text)
-        return text, noted
+        return text
 
     def take(self, text: str, noted: Noted) -> str:
         """See `Edit`."""
@@ -398,7 +394,7 @@ class BlockEdit(Edit):
     words: str = ""
     part = SKILL
 
-    def put(self, text: str, known: Noted) -> tuple[str, Noted]:
+    def put(self, text: str, noted: dict[str, str]) -> str:  # noqa: ARG002  # nothing is noted
         """See `Edit`; the block names this agent, too, and an older block of gitmem's gets these words."""
         words = self.words or read_resource("templates", "hosts", "agents.md").decode()
         newline = "\r\n" if "\r\n" in text else "\n"
@@ -407,12 +403,12 @@ class BlockEdit(Edit):
             names = dict.fromkeys([*match["names"].split(", "), self.name])
             kept = words.strip() if _is_ours(match) else match["text"]
             digest = _digest(words) if _is_ours(match) else match["digest"]
-            return text[: match.start()] + _rendered(kept, [*names], digest, newline) + text[match.end() :], known
+            return text[: match.start()] + _rendered(kept, [*names], digest, newline) + text[match.end() :]
         block = _rendered(words.strip(), [self.name], _digest(words), newline)
         if not text:
-            return f"{block}{newline}", known
+            return f"{block}{newline}"
         # Whether the text ended with a line end is said by whether the block does.
-        return f"{text}{newline}{block}{newline}" if text.endswith("\n") else f"{text}{newline * 2}{block}", known
+        return f"{text}{newline}{block}{newline}" if text.endswith("\n") else f"{text}{newline * 2}{block}"
 
     def take(self, text: str, noted: Noted) -> str:  # noqa: ARG002  # nothing is noted
         """See `Edit`; the block goes with the last agent in it."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gitmem.hosts.host import InstallPlace, Scope, shared_server
 from gitmem.hosts.json_settings import SettingsError, parse
 from gitmem.hosts.settings import BlockEdit, HooksEdit, ServerEdit
+from tests.hooked import put
 
 HOOKS = {
     event: {"type": "command", "command": f'gitmem={event}; it\'s "quoted" \\ $x', "timeout": 10}
@@ -19,7 +20,7 @@ THEIRS = '{"matcher": "Bash", "hooks": [{"type": "command", "command": "lint"}]}
 
 
 def with_hooks(text: str, hooks: dict, known: dict | None = None) -> tuple[str, dict]:
-    return HooksEdit("", hooks).put(text, known or {})
+    return put(HooksEdit("", hooks), text, known)
 
 
 def without_hooks(text: str, noted: dict) -> str:
@@ -269,7 +270,7 @@ OTHER = {"command": "npx", "args": ["mcp"]}
 
 
 def with_server(text: str, place: tuple[str, ...], server: dict, known: dict | None = None) -> tuple[str, dict]:
-    return ServerEdit("", place, server).put(text, known or {})
+    return put(ServerEdit("", place, server), text, known)
 
 
 def without_server(text: str, place: tuple[str, ...], noted: dict) -> str:
@@ -364,7 +365,7 @@ def test_what_is_no_list_of_servers_is_refused(text):
 
 
 def with_block(text: str, words: str, name: str) -> str:
-    return BlockEdit("", name, words).put(text, {})[0]
+    return put(BlockEdit("", name, words), text)[0]
 
 
 def without_block(text: str, name: str) -> str:

@@ -14,10 +14,9 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import TextIO
 
 from gitmem.hosts.host import DUE, LATE, Host, InstallPlace, Items, Payload, Scope, is_below, text_of
-from gitmem.platform.safe_open import read_json
+from gitmem.platform.safe_open import read_json, read_regular
 from gitmem.sessions.transcript import Record, Role, content_text, objects, records
 
 _TOOLS = {"run_commands": "Bash", "editor": "Edit"}
@@ -26,10 +25,9 @@ _EXIT = re.compile(r"^\[Command exited with code [0-9]+\]\n+(\[stderr\]\n)?")
 _SERVER_SECONDS = 30  # else Cline waits three seconds for the first answer, too few on a busy machine
 _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
 _MESSAGES = ".messages.json"
-_CHUNK = 65_536  # characters
-_MOST = 16 * 1024 * 1024  # characters of one object; a file with a larger one is read up to it
-_BLANKS = " \t\r\n\f\v,\ufeff"
+_MOST = 64 * 1024 * 1024  # bytes of a session; what is behind them is not read
 _BEGINS = re.compile(r'"messages"\s*:\s*\[')
+_NEXT = re.compile(r"[\s,]*(?=[^\s,])")
 
 
 def _edits(place: InstallPlace) -> Items:
@@ -106,43 +104,21 @@ def _lines(path: str) -> Iterator[str]:
     """Yield a line of JSON with the session's id and folder, then its messages, up to where the file is no JSON."""
     known = _about(path)
     yield json.dumps({"sessionId": known.get("session_id"), "cwd": known.get("cwd")}) + "\n"
-    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
-        yield from _messages(file)
+    decode = json.JSONDecoder(strict=False).raw_decode
+    with contextlib.suppress(OSError, ValueError, RecursionError):  # the list's end is no JSON, either
+        text = (read_regular(path, _MOST) or b"").decode("utf-8", "replace")
+        match = _BEGINS.search(text)
+        at = match.end() if match else len(text)
+        while match := _NEXT.match(text, at):
+            item, at = decode(text, match.end())
+            if isinstance(item, dict):
+                yield json.dumps(item) + "\n"
 
 
 def _about(path: str) -> dict[str, object]:
     """Return what the file beside a session's messages says of it, nothing if it cannot be read."""
     value = read_json(path.removesuffix(_MESSAGES) + ".json")
     return value if isinstance(value, dict) else {}
-
-
-def _messages(file: TextIO) -> Iterator[str]:
-    """Yield the items of the list of messages, without reading a large file whole."""
-    buffer = ""
-    while (match := _BEGINS.search(buffer)) is None:
-        more = file.read(_CHUNK)
-        if not more:
-            return
-        buffer = buffer[-_CHUNK // 2 :] + more
-    buffer = buffer[match.end() :]
-    decode = json.JSONDecoder(strict=False).raw_decode
-    while True:
-        buffer = buffer.lstrip(_BLANKS)
-        try:
-            item, end = decode(buffer) if buffer else (None, 0)
-        except (ValueError, RecursionError):
-            item, end = None, 0
-        if end:
-            if isinstance(item, dict):
-                yield buffer[:end].replace("\r", " ").replace("\n", " ") + "\n"
-            buffer = buffer[end:]
-            continue
-        if buffer.startswith("]") or len(buffer) > _MOST:
-            return
-        more = file.read(max(_CHUNK, len(buffer)))  # twice as much each time: an object is tried a few times only
-        if not more:
-            return
-        buffer += more
 
 
 def _read_item(item: Payload, base: Record) -> Iterator[Record]:

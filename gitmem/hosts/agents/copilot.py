@@ -42,19 +42,16 @@ def _hooks() -> dict[str, Mapping[str, object]]:
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import skills
-    from gitmem.hosts.settings import HooksEdit, ServerEdit
+    from gitmem.hosts.install import usual
+    from gitmem.hosts.settings import HooksEdit
 
     own = place.scope is Scope.USER
     folder = place.folder(".copilot" if own else ".github", "COPILOT_HOME")
     server = {"type": "local"} | place.server | {"tools": ["*"]}
     # A project's list is Claude Code's.
     listing = os.path.join(folder, "mcp-config.json") if own else os.path.join(place.project, ".mcp.json")
-    return (
-        HooksEdit(os.path.join(folder, "hooks", "gitmem.json"), _hooks(), begun=_BEGUN),
-        ServerEdit(listing, ("mcpServers", "gitmem"), server if own else shared_server(place)),
-        *skills(os.path.join(folder, "skills")),
-    )
+    hooks = HooksEdit(os.path.join(folder, "hooks", "gitmem.json"), _hooks(), begun=_BEGUN)
+    return usual(folder, hooks, listing, server if own else shared_server(place))
 
 
 def _read(payload: Payload) -> Payload | None:

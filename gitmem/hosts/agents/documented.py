@@ -69,17 +69,13 @@ _CURSOR_EVENTS = {
 
 
 def _cursor_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import skills
-    from gitmem.hosts.settings import HooksEdit, ServerEdit
+    from gitmem.hosts.install import usual
+    from gitmem.hosts.settings import HooksEdit
 
     folder = place.folder(".cursor")
-    hooks = {event: {"command": line} for event, line in CURSOR.commands().items()}
-    server = place.server
-    return (
-        HooksEdit(os.path.join(folder, "hooks.json"), hooks, flat=True, begun=_CURSOR_BEGUN),
-        ServerEdit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
-        *skills(os.path.join(folder, "skills")),
-    )
+    lines = {event: {"command": line} for event, line in CURSOR.commands().items()}
+    hooks = HooksEdit(os.path.join(folder, "hooks.json"), lines, flat=True, begun=_CURSOR_BEGUN)
+    return usual(folder, hooks, os.path.join(folder, "mcp.json"), place.server)
 
 
 def _cursor_read(payload: Payload) -> Payload | None:

@@ -39,17 +39,13 @@ _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompac
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import commands, skills
-    from gitmem.hosts.settings import HooksEdit, ServerEdit
+    from gitmem.hosts.install import commands, usual
+    from gitmem.hosts.settings import HooksEdit
 
     folder = place.folder(".factory")
-    server = {"type": "stdio"} | place.server
-    return (
-        HooksEdit(os.path.join(folder, "settings.json"), command_hooks(HOST)),
-        ServerEdit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
-        *skills(os.path.join(folder, "skills")),
-        *commands(os.path.join(folder, "commands"), apart="-"),  # it names a command after the file alone
-    )
+    hooks = HooksEdit(os.path.join(folder, "settings.json"), command_hooks(HOST))
+    named = commands(os.path.join(folder, "commands"), apart="-")  # it names a command after the file alone
+    return usual(folder, hooks, os.path.join(folder, "mcp.json"), {"type": "stdio"} | place.server, *named)
 
 
 def _recorded(payload: Payload) -> Payload:

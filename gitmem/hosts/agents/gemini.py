@@ -40,17 +40,13 @@ _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "r
 
 
 def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import as_toml, commands, skills
-    from gitmem.hosts.settings import HooksEdit, ServerEdit
+    from gitmem.hosts.install import as_toml, commands, usual
+    from gitmem.hosts.settings import HooksEdit
 
     folder = place.folder(".gemini")
     settings = os.path.join(folder, "settings.json")
-    return (
-        HooksEdit(settings, command_hooks(GEMINI, _TIMEOUT)),
-        ServerEdit(settings, ("mcpServers", "gitmem"), place.server),
-        *skills(os.path.join(folder, "skills")),
-        *commands(os.path.join(folder, "commands"), as_toml),
-    )
+    hooks = HooksEdit(settings, command_hooks(GEMINI, _TIMEOUT))
+    return usual(folder, hooks, settings, place.server, *commands(os.path.join(folder, "commands"), as_toml))
 
 
 def _read(payload: Payload) -> Payload | None:
@@ -156,17 +152,13 @@ _QWEN_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Sto
 
 
 def _qwen_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import commands, skills
-    from gitmem.hosts.settings import HooksEdit, ServerEdit
+    from gitmem.hosts.install import commands, usual
+    from gitmem.hosts.settings import HooksEdit
 
     folder = place.folder(".qwen")
     settings = os.path.join(folder, "settings.json")
-    return (
-        HooksEdit(settings, command_hooks(QWEN)),
-        ServerEdit(settings, ("mcpServers", "gitmem"), place.server),
-        *skills(os.path.join(folder, "skills")),
-        *commands(os.path.join(folder, "commands")),
-    )
+    hooks = HooksEdit(settings, command_hooks(QWEN))
+    return usual(folder, hooks, settings, place.server, *commands(os.path.join(folder, "commands")))
 
 
 def _qwen_read(payload: Payload) -> Payload | None:

@@ -41,8 +41,8 @@ _QUESTION = """
 
 
 def _edits(name: str, place: InstallPlace) -> Items:
-    from gitmem.hosts.install import FileEdit, commands, skills
-    from gitmem.hosts.settings import HOOKS, ServerEdit
+    from gitmem.hosts.install import FileEdit, commands, usual
+    from gitmem.hosts.settings import HOOKS
     from gitmem.platform.machine import read_resource
 
     folder = os.path.join(place.project, f".{name}")
@@ -50,16 +50,12 @@ def _edits(name: str, place: InstallPlace) -> Items:
     if place.scope is Scope.USER:
         folder = os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), name)
         settings = os.path.join(folder, f"{name}.json")
-    plugin = read_resource("templates", "hosts", "opencode.js").decode().replace(_NAME, f'const HOST = "{name}"')
+    text = read_resource("templates", "hosts", "opencode.js").decode().replace(_NAME, f'const HOST = "{name}"')
+    plugin = FileEdit(os.path.join(folder, "plugins", "gitmem.js"), HOOKS, text.encode())
     words = place.server["args"]
     started = [place.server["command"], *(words if isinstance(words, list) else ())]
     server = {"type": "local", "command": started, "enabled": True}
-    return (
-        FileEdit(os.path.join(folder, "plugins", "gitmem.js"), HOOKS, plugin.encode()),
-        ServerEdit(settings, ("mcp", "gitmem"), server),
-        *skills(os.path.join(folder, "skills")),
-        *commands(os.path.join(folder, "commands")),
-    )
+    return usual(folder, plugin, settings, server, *commands(os.path.join(folder, "commands")), key="mcp")
 
 
 def _read(payload: Payload) -> Payload | None:
@@ -163,17 +159,14 @@ _PI_EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # af
 
 
 def _pi_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import FileEdit, skills
-    from gitmem.hosts.settings import HOOKS, ServerEdit
+    from gitmem.hosts.install import FileEdit, usual
+    from gitmem.hosts.settings import HOOKS
     from gitmem.platform.machine import read_resource
 
     folder = place.folder(".pi" if place.scope is not Scope.USER else os.path.join(".pi", "agent"))
-    server = place.server | {"exposure": "direct"}
-    return (
-        FileEdit(os.path.join(folder, "extensions", "gitmem.js"), HOOKS, read_resource("templates", "hosts", "pi.js")),
-        ServerEdit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
-        *skills(os.path.join(folder, "skills")),
-    )
+    text = read_resource("templates", "hosts", "pi.js")
+    plugin = FileEdit(os.path.join(folder, "extensions", "gitmem.js"), HOOKS, text)
+    return usual(folder, plugin, os.path.join(folder, "mcp.json"), place.server | {"exposure": "direct"})
 
 
 def _pi_read(payload: Payload) -> Payload | None:

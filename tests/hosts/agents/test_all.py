@@ -10,6 +10,7 @@ from gitmem.hosts.host import NAMES, InstallPlace, Scope, caller, find_host, is_
 from gitmem.hosts.script import comes_back
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.events import HookKind
+from tests.hooked import put
 
 HOSTS = [find_host(name) for name in NAMES]
 BY_NAME = pytest.mark.parametrize("host", HOSTS, ids=NAMES)
@@ -42,8 +43,8 @@ def test_a_command_is_a_file_that_the_host_names_it_after(name, file):
 def test_edits_are_taken_back_to_the_byte(host, before):
     for edit in edits(host):
         text = "" if not before else TOML if edit.path.endswith(".toml") else JSON
-        new, noted = edit.put(text, {})
-        again, kept = edit.put(new, noted)
+        new, noted = put(edit, text)
+        again, kept = put(edit, new, noted)
         assert (again, kept) == (new, noted)
         assert edit.take(new, noted) == text
         assert new == text or edit.present(new)
@@ -53,11 +54,11 @@ def test_edits_are_taken_back_to_the_byte(host, before):
 def test_formatted_hooks_are_taken_out_and_what_was_added_meanwhile_stays(host):
     for edit in edits(host):
         if edit.part == HOOKS and edit.path.endswith(".json"):
-            new, noted = edit.put('{"theme": "dark"}', {})
+            new, noted = put(edit, '{"theme": "dark"}')
             value = json.loads(new)
             formatted = json.dumps(value | {"added": 1}, indent=7)
             assert json.loads(edit.take(formatted, noted)) == {"theme": "dark", "added": 1}
-            new, noted = edit.put("", {})
+            new, noted = put(edit, "")
             assert edit.take(json.dumps(json.loads(new), indent=3), noted) == ""
 
 

@@ -3,6 +3,7 @@ import json
 from gitmem.hosts.agents.claude_code import HOST, settings_file
 from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS
+from tests.hooked import put
 
 
 def test_the_settings_are_where_the_host_looks_for_them():
@@ -17,7 +18,7 @@ def test_the_settings_are_where_the_host_looks_for_them():
 
 def test_a_line_of_settings_is_short_and_has_a_timeout_in_seconds():
     edit = next(item for item in HOST.edits(InstallPlace(Scope.PROJECT, "/p", "/h", {})) if item.part == HOOKS)
-    text, _ = edit.put("", {})
+    text, _ = put(edit, "")
     assert len(text) < 3_000
     assert all(len(line.strip()) <= 160 for line in text.splitlines())
     for groups in json.loads(text)["hooks"].values():

@@ -6,6 +6,7 @@ import tomllib
 from gitmem.hosts.agents.codex import HOST, trust
 from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS, TrustEdit
+from tests.hooked import put
 
 ENDED = {"type": "CommandExecution", "id": "call_2", "status": "failed", "exit_code": 2}
 THEIRS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lint"}]}]}}'
@@ -13,7 +14,7 @@ THEIRS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lint"}]
 
 def hooks_text(before):
     edit = next(item for item in HOST.edits(InstallPlace(Scope.USER, "/p", "/h", {})) if item.part == HOOKS)
-    return edit.put(before, {})[0]
+    return put(edit, before)[0]
 
 
 def test_hashes_are_those_that_codex_computes():
@@ -54,8 +55,8 @@ def test_a_command_failed_if_the_rollout_says_so_at_its_end(tmp_path):
 def test_tables_of_trust_come_change_and_go():
     first, later = (trust("/h/hooks.json", hooks_text(before)) for before in ("", THEIRS))
     before = 'model = "x"'
-    text, noted = TrustEdit("/c", first).put(before, {})
+    text, noted = put(TrustEdit("/c", first), before)
     assert set(tomllib.loads(text)["hooks"]["state"]) == {name.split('"')[1] for name in first}
-    text, noted = TrustEdit("/c", later).put(text, noted)
+    text, noted = put(TrustEdit("/c", later), text, noted)
     text += '\n[tui]\ntheme = "dark"\n'
     assert TrustEdit("/c", {}).take(text, noted) == before + '\n[tui]\ntheme = "dark"\n'
