@@ -192,8 +192,7 @@ _STATE_COMMITS = 3
 _FILES, _MAX_NAME = 5, 100  # changed files that are named, and characters of a name
 _MAX_SUBJECT = 300  # characters of a line that `git log` prints
 _COMMANDS = (
-    ("symbolic-ref", "--short", "--quiet", "HEAD"),
-    _STATUS,
+    (*_STATUS, "--branch", "--no-ahead-behind"),
     ("log", f"-{_STATE_COMMITS}", "--format=%h %s"),
 )
 
@@ -255,9 +254,10 @@ class ProjectQuestions:
             ]
         except (OSError, ExpiredError):
             return None
-        branch, status, log = outputs
+        status, log = outputs
         commits = tuple(line[:_MAX_SUBJECT] for line in log.splitlines())
-        changed = status.split("\0")[:-1]
+        head, *changed = status.split("\0")[:-1] or [""]
+        on = head.removeprefix("## ").removeprefix("No commits yet on ").partition("...")[0]
         # After two letters; a name may hold a line end.
         files = tuple(" ".join(line[3:][:_MAX_NAME].split()) for line in changed[:_FILES])
-        return ProjectState(self._root, branch.strip(), len(changed), commits, files)
+        return ProjectState(self._root, "" if " " in on else on, len(changed), commits, files)  # "HEAD (no branch)"

@@ -188,14 +188,6 @@ def test_processes_exclude_each_other(project, kind):
     assert (project / "count").read_text() == "100"
 
 
-def test_a_wait_that_ends_names_the_holder(make, other):
-    other.tell("lock.acquire(10)")
-    with pytest.raises(BusyError) as caught:
-        make().acquire(0.05)
-    assert f"process {other.process.pid} on box (tests), since 20" in caught.value.message
-    assert other.tell("lock.held()") == "True"
-
-
 def test_waiting_lasts_until_the_holder_lets_go(make, other):
     other.tell("lock.acquire(10)")
     waiting = Clock(sleep=lambda seconds: (other.tell("lock.release()"), time.sleep(seconds))[1])

@@ -52,19 +52,6 @@ def seeded(git: Git, bare_git: RunsGit, cwd: Path, files: dict[str, bytes]) -> s
 # Repositories of their own
 
 
-def test_a_repository_of_its_own(tmp_path, environ, bare_git):
-    store = tmp_path / "a store"
-    make_repository(str(store), environ)
-    assert bare_git(store, "symbolic-ref", "HEAD") == "refs/heads/gitmem"
-    assert bare_git(store, "log", "--format=%s|%an|%ae|%at|%ct|%T") == (
-        "Begin a memory|gitmem|gitmem@localhost|0|0|4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-    )
-    assert bare_git(store, "log", "--format=%(trailers)") == "Gitmem-Op: init"
-    assert bare_git(store, "status", "--porcelain") == ""
-    assert bare_git(store, "fsck", "--strict") == ""
-    assert sorted(path.name for path in store.iterdir()) == [".git"]
-
-
 def test_every_store_begins_with_the_same_commit(tmp_path, environ, home, bare_git):
     make_repository(str(tmp_path / "one"), environ)
     (home / ".gitconfig").write_text(

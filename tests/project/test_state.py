@@ -47,6 +47,8 @@ def test_a_project(project, environ, bare_git):
     bare_git(project, "add", ".")
     (project / "not added").write_text("x")
     assert ask(project, environ).changed == 1
+    bare_git(project, "branch", "-q", "up/one")
+    bare_git(project, "branch", "-q", "-u", "up/one")
     assert ask(project, environ).lines()[0] == f"{project}, on main; changed since the last commit: 가 b.txt"
 
 
