@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from operator import itemgetter
@@ -163,13 +164,10 @@ def _changed(changes: Mapping[str, OthersChange], facts: Sequence[Fact], marks: 
 
 def _reason(store: Store, fact: Fact) -> str:
     """Return the reason of a fact, or the solution of a problem, from its file; "" if it has none or a long one."""
-    try:
+    match = None
+    with contextlib.suppress(GitmemError, OSError):
         match = _REASON.search(store.glance(fact.path, _FACT_BYTES) or b"")
-    except (GitmemError, OSError):
-        return ""
-    if match is None:
-        return ""
-    word, reason = match[1].decode(), match[2].decode("utf-8", "replace").strip()
+    word, reason = (match[1].decode(), match[2].decode("utf-8", "replace").strip()) if match else ("", "")
     is_told = len(reason) > _LONGEST_REASON or normalized(reason) in normalized(fact.description)
     return "" if is_told else f"{word}: {reason}"
 

@@ -162,21 +162,15 @@ def blocks(content: object, base: Record) -> Iterator[Record]:
     """Yield the texts, calls and results of a message, a text or Anthropic's blocks, as records like `base`."""
     if isinstance(content, str):
         yield base._replace(text=content)
-        return
     for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict):
-            yield from _block(block, base)
-
-
-def _block(block: dict[str, object], base: Record) -> Iterator[Record]:
-    kind = block.get("type")
-    if kind == "text" and _string(block, "text"):
-        yield base._replace(text=_string(block, "text"))
-    elif kind == "tool_use":
-        yield base.call(_string(block, "name"), _string(block, "id"), block.get("input"))
-    elif kind == "tool_result":
-        text, failed = content_text(block.get("content")), block.get("is_error") is True
-        yield base.result(text, _string(block, "tool_use_id"), failed=failed)
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "text" and _string(block, "text"):
+            yield base._replace(text=_string(block, "text"))
+        elif kind == "tool_use":
+            yield base.call(_string(block, "name"), _string(block, "id"), block.get("input"))
+        elif kind == "tool_result":
+            text, failed = content_text(block.get("content")), block.get("is_error") is True
+            yield base.result(text, _string(block, "tool_use_id"), failed=failed)
 
 
 def content_text(content: object) -> str:
@@ -254,19 +248,13 @@ def _said(part: Record, result_chars: int, clean: Callable[[str], str]) -> dict[
 
 def _short(value: object, limit: int, clean: Callable[[str], str]) -> object:
     """Return a value truncated; of a text the beginning and the end stay, with the number of characters left out."""
-    if isinstance(value, str):
-        if len(value) <= limit:
-            return value
-        value = clean(value)
-        if len(value) <= limit:
-            return value
-        head = limit * 2 // 3
-        tail = limit - head
-        return f"{value[:head]}\n… {len(value) - limit:,} characters left out …\n{value[-tail:] if tail else ''}"
     if isinstance(value, int | float | bool) or value is None:
         return value
-    text = json.dumps(value, ensure_ascii=False)
-    return value if len(text) <= limit else _short(text, limit, clean)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(text) <= limit or (isinstance(value, str) and len(clean(text)) <= limit):
+        return value if len(text) <= limit else clean(text)
+    text, head = clean(text), limit * 2 // 3
+    return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[len(text) - limit + head :]}"
 
 
 _SAID = 500  # characters of the output of a command that worked
@@ -284,7 +272,7 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
             yield _event(kind, last, turn, zone, host, text=last.text[:MAX_TEXT])
 
     for part in parts:
-        if part.role is Role.USER and not part.sidechain and (kind := _said_by_person(part)):
+        if part.role is Role.USER and not part.sidechain and (kind := _kind_of(part)):
             yield from said(HookKind.STOP) if not called or kind is HookKind.INTERRUPTED else ()
             last, called = None, False
             turn = (part.turn if kind is HookKind.PROMPT else "") or turn
@@ -303,7 +291,7 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
     yield from said(HookKind.INTERRUPTED) if called else ()
 
 
-def _said_by_person(part: Record) -> HookKind | None:
+def _kind_of(part: Record) -> HookKind | None:
     """Return whether a person prompted or interrupted the agent; None for injected text."""
     if part.text.startswith(INTERRUPTION):
         return HookKind.INTERRUPTED

@@ -209,7 +209,9 @@ class _Session:
             key = self._key_of_prompt(event)
         turn = self.turns.get(key)
         if turn is None:
-            self._break_off(event)
+            before = self.turns.get(self._current)
+            if before and not event.agent:  # the person typed again, so no answer came
+                self.turns[self._current] = before._replace(closed=True)
             turn = Turn(self._name, event.host, key, event.at, event.at, cwd=event.cwd)
         turn = turn._replace(ended=max(turn.ended, event.at), sources=(*turn.sources, event.source))
         if not self._is_again(event):
@@ -228,18 +230,10 @@ class _Session:
         self._calls[call] = event.at
         return before is not None and (bool(event.tool_id) or (event.at - before).total_seconds() < _AGAIN_SECONDS)
 
-    def _break_off(self, event: HookEvent) -> None:
-        """End the turn before a new one of the main agent: the person typed again, so no answer came."""
-        before = self.turns.get(self._current)
-        if before and not event.agent:
-            self.turns[self._current] = before._replace(closed=True)
-
     def _key_of_prompt(self, event: HookEvent) -> str:
-        key = turn_key(event)
-        if event.turn:
-            return key
-        given, times = key, 1
-        while (turn := self.turns.get(key)) and turn.closed:
+        key = given = turn_key(event)
+        times = 1
+        while not event.turn and (turn := self.turns.get(key)) and turn.closed:
             if (event.at - turn.ended).total_seconds() <= _TWICE_SECONDS:
                 break
             times += 1
@@ -257,18 +251,17 @@ def _changed(turn: Turn, event: HookEvent) -> Turn:
         return turn._replace(said=(*turn.said, event.text)[-_MAX_SAID:])
     if event.kind is HookKind.INTERRUPTED:
         return turn._replace(interrupted=True, closed=True)
-    files = turn.files
-    if event.kind is HookKind.TOOL:
+    files, failed = turn.files, event.kind is HookKind.TOOL_FAILED
+    if failed:
+        failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
+        failures = (*(_failed_again(one, event) for one in turn.failures), failure)[:_MAX_FAILURES]
+    else:
         files = tuple(dict.fromkeys((*turn.files, *event.files)))
         failures = tuple(_after(failure, event) for failure in turn.failures)
-    else:
-        failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
-        known = (_failed_again(one, event) for one in turn.failures)
-        failures = (*known, failure)[:_MAX_FAILURES]
     called = turn._replace(files=files, failures=failures, tools=turn.tools + 1, used=(*turn.used, event.tool))
     if not event.command:
         return called._replace(edits=(*turn.edits, *event.changes)[-_MAX_RUNS:])
-    run = Run(event.command, event.text, event.kind is HookKind.TOOL_FAILED, turn.edits)
+    run = Run(event.command, event.text, failed, turn.edits)
     return called._replace(runs=(*turn.runs, run)[-_MAX_RUNS:], edits=())
 
 
