@@ -103,8 +103,7 @@ def _updated(before: Fields, new: Fields) -> Fields:
     An exchange without an answer was saved while its turn went on: the new fields have all of that turn.
     """
     if not before.answer:
-        said = tuple(dict.fromkeys((*before.said, *new.said)))
-        files = tuple(dict.fromkeys((*before.files, *new.files)))
+        said, files = (tuple(dict.fromkeys(both)) for both in (before.said + new.said, before.files + new.files))
         return new._replace(request=new.request or before.request, said=said, files=files)
     return before._replace(
         request=before.request or new.request,

@@ -22,7 +22,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from gitmem.document.entry import Section
     from gitmem.facts.lines import Marks
@@ -72,11 +72,6 @@ def fit(lead: str, parts: Iterable[Part], close: str, budget: int) -> list[Shown
             shown.append(fitted)
             left -= fitted.tokens
     return shown
-
-
-def with_frame(lead: str, shown: Sequence[Shown], close: str) -> str:
-    """Return the text of these parts between two lines; "" if there are none."""
-    return "\n\n".join([lead, *(part.text for part in shown), close]) if shown else ""
 
 
 def _part(part: Part, budget: int) -> Shown:
@@ -146,7 +141,7 @@ _MORE = (
 
 def start_text(store: Store, shown: Sequence[Shown]) -> str:
     """Return the text of these parts, fenced as data; "" if there are none."""
-    return with_frame(_LEAD, shown, _close(store))
+    return "\n\n".join([_LEAD, *(part.text for part in shown), _close(store)]) if shown else ""
 
 
 def start_parts(
@@ -178,8 +173,7 @@ def start_parts(
     told = facts.texts.union(_statement(text) for text, _ in open_issues)
     people = People(store)
     known = {turn.exchange_id for turn in unsaved}
-    judged = _judged(store, late, facts.marks, told, people)
-    last = _in_order(judged.values(), _last(_unjudged(body, judged), facts.marks, told, known))
+    done = _done(body, _judged(store, late, facts.marks, told, people), facts.marks, told, known)
     # As the skill in `hooks/` expects them (spec R6).
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
     parts = [
@@ -193,7 +187,7 @@ def start_parts(
         Part("What is open", _named(open_issues, people), share=10),
         Part("Summaries to be written", _without_ids([*requests, *filter(None, (offer,))])),
         Part("Sync with other machines", _without_ids(failures(store.private))),
-        Part("What was done last", _named(last, people), share=_SHARE_OF_LAST, keep_last=True),
+        Part("What was done last", _named(done, people), share=_SHARE_OF_LAST, keep_last=True),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
@@ -225,20 +219,20 @@ def _judged(store: Store, late: Late, marks: Marks, told: frozenset[str], people
     return judged
 
 
-def _unjudged(body: str, judged: Collection[str]) -> str:
-    """Return a text without the exchanges and states of these sessions."""
+def _done(
+    body: str, judged: Mapping[str, str], marks: Marks, told: frozenset[str], known: Collection[str]
+) -> list[tuple[str, str]]:
+    """Return the lines of judged sessions and the last entries of the others (`_last`) by time.
 
-    def kept(piece: re.Match[str]) -> str:
+    A line without a time stays behind its entry.
+    """
+
+    def unjudged(piece: re.Match[str]) -> str:
         named = _EXCHANGE_OR_STATE.match(piece[0])
         return "" if named and named[1] in judged else piece[0]
 
-    return _PIECE.sub(kept, body) if judged else body
-
-
-def _in_order(judged: Iterable[str], entries: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the lines of sessions and entries of `memory.md` by time; a line without one stays behind its entry."""
-    timed, at = [(line[:_TIME], line, "") for line in judged], ""
-    for text, identifier in entries:
+    timed, at = [(line[:_TIME], line, "") for line in judged.values()], ""
+    for text, identifier in _last(_PIECE.sub(unjudged, body) if judged else body, marks, told, known):
         at = text[:_TIME] if text.startswith("- [") else at
         timed.append((at, text, identifier))
     return [(text, identifier) for _, text, identifier in sorted(timed, key=itemgetter(0))]

@@ -12,7 +12,7 @@ from gitmem.document.ids import make_id
 from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.project.state import ProjectState
 from gitmem.sessions.save import save
-from gitmem.sessions.start import Part, fit, with_frame
+from gitmem.sessions.start import Part, fit
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
@@ -329,7 +329,8 @@ PARTS = st.lists(
 
 
 def brief(*parts: Part, budget=200) -> str:
-    return with_frame("<lead>", fit("<lead>", parts, "</close>", budget), "</close>")
+    shown = fit("<lead>", parts, "</close>", budget)
+    return "\n\n".join(["<lead>", *(one.text for one in shown), "</close>"]) if shown else ""
 
 
 def test_what_does_not_fit_is_left_out_from_the_end_or_the_beginning():
