@@ -33,12 +33,11 @@ from gitmem.document.ids import make_id
 from gitmem.llm import protocol
 from gitmem.llm.models import LocalEmbedder
 from gitmem.platform.machine import Context
-from gitmem.search import query, rank
+from gitmem.search import near, query, rank
 from gitmem.search.engine import answer
+from gitmem.search.vectors import fill
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
-from gitmem.vectors import near
-from gitmem.vectors.cache import fill
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
 SETS = ("locomo-turn", "locomo-chunk", "korquad", "cosqa")

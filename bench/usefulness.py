@@ -47,11 +47,11 @@ from unittest import mock
 
 from gitmem.cli.app import App
 from gitmem.cli.main import main as gitmem_main
+from gitmem.search import near
 from gitmem.sessions.end import read_records
 from gitmem.sessions.transcript import hook_events
 from gitmem.sessions.turns import fold, human_text
 from gitmem.text.words import stop_words
-from gitmem.vectors import near
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BEST = 6

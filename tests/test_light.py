@@ -32,7 +32,7 @@ MODULES = {
     "gitmem.lessons.prompt": CLASSES | {"datetime", "gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
-    "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.vectors.near"},
+    "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.search.near"},
 }
 
 # Each row: a program, and what it must not have imported at its end.

@@ -64,7 +64,7 @@ _MAX_BYTES = 4 * _MAX_CHARACTERS + 1
 
 # The variables with the session of the agent that started a command or server.
 SESSIONS = ("CLAUDE_CODE_SESSION_ID", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID")
-VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.vectors.cache and gitmem.search.texts, which a save need not import
+VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.search.vectors and gitmem.search.scan, which a save need not import
 
 
 class App(Value):

@@ -24,7 +24,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.vectors.near import Embedding
+    from gitmem.search.near import Embedding
 
 
 def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
@@ -165,7 +165,7 @@ def _search(
     pools = _pools(store, query, filters, scope)
     ranked = [item for pool in pools for item in rank(pool, query)]
     if pools and similar and (near := similar.wait()):
-        from gitmem.vectors.near import fuse
+        from gitmem.search.near import fuse
 
         ranked = fuse(store, ranked, near, query, filters)
     told = frozenset[str]().union(*(pool.told for pool in pools))
@@ -226,7 +226,7 @@ def _begin_vectors(store: Store, query: Query) -> Embedding | None:
 
     if choose(embedding, store.context.environ).provider == NONE:
         return None
-    from gitmem.vectors.near import Embedding
+    from gitmem.search.near import Embedding
 
     return Embedding(store, query.words)
 

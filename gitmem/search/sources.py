@@ -19,7 +19,6 @@ from gitmem.history.past_days import (
     removed_lines,
     week_name,
 )
-from gitmem.search.choose import BUDGET, Rarity, add_lines, choose_files, mixed
 from gitmem.search.files import (
     LINKED,
     FileVersion,
@@ -33,8 +32,8 @@ from gitmem.search.files import (
     stat_file,
 )
 from gitmem.search.query import Term, fold
-from gitmem.search.texts import FOLDER as TEXTS
-from gitmem.search.texts import keep_texts, open_texts
+from gitmem.search.scan import BUDGET, Rarity, add_lines, choose_files, keep_texts, mixed, open_texts
+from gitmem.search.scan import FOLDER as TEXTS
 from gitmem.search.units import Excerpts, Units
 from gitmem.store.store import Store
 from gitmem.values import Value

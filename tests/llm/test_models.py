@@ -209,8 +209,8 @@ def shelf_of_two(home, environ, tmp_path):
 
     from gitmem.platform.machine import Context
     from gitmem.search.engine import answer
+    from gitmem.search.vectors import fill
     from gitmem.store.init import Place, init_store
-    from gitmem.vectors.cache import fill
 
     environ["GITMEM_EMBEDDING_PROVIDER"] = "local"
     context = Context(environ, str(home), "box", lambda: datetime(2026, 11, 21, tzinfo=UTC))

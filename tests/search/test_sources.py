@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gitmem.document.message import Message
-from gitmem.search import choose, sources
+from gitmem.search import scan, sources
 from gitmem.search.files import PythonScanner
 from gitmem.search.recall import keywords
 from gitmem.store import transcripts
@@ -92,7 +92,7 @@ def test_only_a_small_store_is_read_as_a_whole(shelf, monkeypatch):
 @pytest.fixture
 def large(shelf, monkeypatch):
     monkeypatch.setattr(sources, "MANY_BYTES", 1000)
-    monkeypatch.setattr(choose, "BUDGET", 60)
+    monkeypatch.setattr(scan, "BUDGET", 60)
     for number in range(200):
         word = "zebra" if number % 50 == 4 else "horse"
         shelf.put(f"knowledge/part-{number:03}.md", f"# Part {number}\n\ncommon common words of the {word}\n")

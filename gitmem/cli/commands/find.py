@@ -52,7 +52,7 @@ def find_hits(args: argparse.Namespace, app: App, *, deep: bool = False, history
     if at is None:
         found = with_own(store, query, found)
     if found.without_vectors:
-        from gitmem.vectors.cache import is_news
+        from gitmem.search.vectors import is_news
 
         if is_news(store.private, "search", found.without_vectors):
             app.notices((f"Only words were compared, not meanings. {found.without_vectors}",))

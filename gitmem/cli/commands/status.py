@@ -23,8 +23,8 @@ from gitmem.values import Value
 
 if TYPE_CHECKING:
     from gitmem.judgement.ask import Spending
+    from gitmem.search.vectors import Overview
     from gitmem.sync.remotes import RemoteState
-    from gitmem.vectors.cache import Overview
 
 _SHOWN = 5
 _DAYS = 7
@@ -94,7 +94,7 @@ def _used_words(more: _More) -> str:
 def _vectors(store: Store) -> Overview | None:
     if not os.path.isdir(os.path.join(store.private, VECTORS)):
         return None
-    from gitmem.vectors.cache import overview
+    from gitmem.search.vectors import overview
 
     return overview(store)
 

@@ -23,6 +23,7 @@ from gitmem.llm.protocol import VARIABLE, choose, make_embedder
 from gitmem.platform.machine import lower_priority, read_resource
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
 from gitmem.search.sources import renew_texts
+from gitmem.search.vectors import fill, is_news
 from gitmem.store.findings import FailureLog, LoggedFailure, is_due
 from gitmem.store.recovery import Maintenance, join_listed, maintain
 from gitmem.store.store import Store
@@ -31,7 +32,6 @@ from gitmem.sync import proposals
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import fields, plain
 from gitmem.text.words import tokens_of_size
-from gitmem.vectors.cache import fill, is_news
 
 if TYPE_CHECKING:
     from gitmem.llm.protocol import Embedder

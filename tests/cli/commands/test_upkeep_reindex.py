@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def started(monkeypatch):
     """Give the commands that were started in the background, none of which is."""
     commands = []
-    monkeypatch.setattr("gitmem.vectors.near.SECONDS", 20.0)  # a busy machine is no late provider
+    monkeypatch.setattr("gitmem.search.near.SECONDS", 20.0)  # a busy machine is no late provider
     monkeypatch.setattr("gitmem.store.store.Store.start", lambda store, *command: commands.append(command))
     monkeypatch.setattr("gitmem.cli.commands.upkeep.lower_priority", lambda: None)  # of this process of tests
     return commands

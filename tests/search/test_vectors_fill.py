@@ -8,10 +8,10 @@ from gitmem.errors import BusyError, GitmemError
 from gitmem.llm import models
 from gitmem.llm.models import LocalEmbedder
 from gitmem.llm.protocol import ConnectionFailedError
+from gitmem.search import vectors as filling
+from gitmem.search.vectors import Cache, fill
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
-from gitmem.vectors import cache as filling
-from gitmem.vectors.cache import Cache, fill
 
 
 class Counting:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.search import choose, sources, texts
+from gitmem.search import scan, sources
 from gitmem.search.files import make_rg
 from gitmem.search.sources import renew_texts
 from gitmem.store.transact import transact
@@ -16,11 +16,11 @@ SESSION = "sessions/2026/11/20261120_100000-1b4e51f0.md"
 @pytest.fixture
 def large(shelf, monkeypatch):
     """Give a store whose texts are kept."""
-    monkeypatch.setattr(choose, "BUDGET", 60)
+    monkeypatch.setattr(scan, "BUDGET", 60)
     for number in range(300):
         word = "zebra" if number == 7 else "horse"
         shelf.put(f"knowledge/{number // 100}/part-{number:03}.md", f"# Part {number}\n\nCommon words of the {word}\n")
-    os.mkdir(os.path.join(shelf.store.private, texts.FOLDER))
+    os.mkdir(os.path.join(shelf.store.private, scan.FOLDER))
     keep(shelf)
     return shelf
 
@@ -80,21 +80,21 @@ def test_what_came_since_is_found_and_what_went_is_not(large):
 
 
 def test_the_texts_are_written_anew_once_many_files_have_changed(large, monkeypatch):
-    path = Path(large.store.private, texts.FOLDER, "all")
+    path = Path(large.store.private, scan.FOLDER, "all")
     before = path.read_bytes()
     large.put("knowledge/0/part-009.md", "# Part 9\n\nthe okapi\n")
     keep(large)
     assert path.read_bytes() == before
     assert asked(large, "okapi") == ["knowledge/0/part-009.md"]
-    monkeypatch.setattr(texts, "_MOST_FRESH", 0)
-    assert texts.open_texts(large.store, []) is None
+    monkeypatch.setattr(scan, "_MOST_FRESH", 0)
+    assert scan.open_texts(large.store, []) is None
     keep(large)
     assert b"the okapi" in path.read_bytes()
 
 
 @pytest.mark.parametrize("broken", ["", "[]", "{}", '["x"]', "[7]", f'["{"0" * 40}"]', '["--output=written"]'])
 def test_without_usable_texts_the_files_are_searched(large, broken):
-    path = Path(large.store.private, texts.FOLDER, "all")
+    path = Path(large.store.private, scan.FOLDER, "all")
     path.write_bytes(broken.encode() + b"\n" + path.read_bytes().partition(b"\n")[2])
 
     assert asked(large, "zebra") == ["knowledge/0/part-007.md"]

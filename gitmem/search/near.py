@@ -17,8 +17,8 @@ from gitmem.search.filters import Filters, excluded
 from gitmem.search.query import Query
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
 from gitmem.search.units import ENTRY, HEADING, Units
+from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, is_news, safe_text
 from gitmem.store.store import Store
-from gitmem.vectors.cache import Cache, ChunkedFile, is_comparable, is_news, safe_text
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -1,1 +1,0 @@
-"""Search by meaning: vectors of texts, kept and compared."""
