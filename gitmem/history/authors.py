@@ -141,11 +141,6 @@ class People:
         )
         return f"you, from {', '.join(names)}" if names else ""
 
-    def authors(self) -> dict[str, str]:
-        """Return the author of each memory, by its id."""
-        listed = self.read().partition(b"\n@\n")[2].decode("utf-8", "replace").splitlines()
-        return {one: self._origins[int(number)].author for one, _, number in (line.partition("\t") for line in listed)}
-
     def are_alone(self) -> bool:
         """Return whether all that history brought is the person's own."""
         if self._alone is None:

@@ -51,7 +51,7 @@ def export(store: Store, since: str = "") -> Iterator[str]:
     if since and not known:
         yield _line({"id": ALL, "deleted": True})
     with Objects(git) as objects:
-        authors = People(store).authors()
+        people = People(store)
         before = read_tree(git, since) if known else {}
         old = _records(objects, {path: one for path, one in before.items() if after.get(path) != one})
         touched = dict.fromkeys(str(record["id"]) for record in old) if known else {}
@@ -67,7 +67,8 @@ def export(store: Store, since: str = "") -> Iterator[str]:
                 continue
             seen.add(identifier)
             if not known or identifier in touched:
-                yield _line({**record, "author": authors.get(identifier, ""), "layer": layer})
+                origin = people.origin(identifier)
+                yield _line({**record, "author": origin.author if origin else "", "layer": layer})
     yield from (_line({"id": one, "deleted": True}) for one in touched if one not in seen)
 
 

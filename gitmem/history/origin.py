@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
 
@@ -132,7 +132,7 @@ def find_entry(store: Store, identifier: str) -> EntryFound:
     origin = entry_origin(store, identifier)
     places = []
     text = ""
-    for path in _files_with(store, identifier):
+    for path in files_naming(store, [identifier]):
         content = (store.read(path) or b"").decode("utf-8", "replace")
         if (entry := find_by_digest(content, identifier)) and entry.entry.id == identifier:
             places.append(EntryPlace(path, content.count("\n", 0, entry.start) + 1))
@@ -152,10 +152,13 @@ def entry_origin(store: Store, identifier: str) -> CommitRecord | None:
     return record(saved[-1]) if saved else None
 
 
-def _files_with(store: Store, identifier: str) -> list[str]:
-    """Return the files of the work tree that name an entry, `memory.md` first."""
-    options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-e", f"^{identifier}")
-    output = store.repository.git.run("grep", *options, ok=(0, 1), timeout=300)
+def files_naming(store: Store, ids: Collection[str]) -> list[str]:
+    """Return the files of the work tree that name one of these entries, `memory.md` first."""
+    if not ids:
+        return []
+    options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-f", "-")
+    patterns = "".join(f"^{identifier}\n" for identifier in ids).encode()
+    output = store.repository.git.run("grep", *options, stdin=patterns, ok=(0, 1), timeout=300)
     paths = [os.fsdecode(path) for path in output.split(b"\0")[:-1]]
     return sorted(paths, key=lambda path: (path != MEMORY, path))
 

@@ -25,7 +25,7 @@ from gitmem.git.log import log
 from gitmem.git.objects import read_objects
 from gitmem.git.process import Git
 from gitmem.git.rewrite import commit_changes
-from gitmem.history.origin import SHORT, chosen_commits, undone_commits
+from gitmem.history.origin import SHORT, chosen_commits, files_naming, undone_commits
 from gitmem.history.past_days import drop_days
 from gitmem.history.records import CommitRecord, last_version, record
 from gitmem.lessons.pattern import parse_pattern, render_pattern, unseen
@@ -337,12 +337,7 @@ class _UndoPlanner:
 
     def _holders(self, ids: Collection[str]) -> list[str]:
         """Return the files of the work tree that hold one of these entries."""
-        if not ids:
-            return []
-        options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-f", "-")
-        patterns = "".join(f"^{identifier}\n" for identifier in ids).encode()
-        output = self._git.run("grep", *options, stdin=patterns, ok=(0, 1), timeout=300)
-        paths = [os.fsdecode(path) for path in output.split(b"\0")[:-1]]
+        paths = files_naming(self._store, ids)
         return [path for path in paths if not ids_in([self._transaction.read(path)]).isdisjoint(ids)]
 
     def _refuse_buried(self, todo: Sequence[CommitRecord]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from gitmem.document.entry import MemoryType
@@ -290,6 +290,7 @@ def _lingers(store: Store, replacer: Replacer) -> bool:
     return store.own_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))
 
 
+_REFUSED = "you refused it on this machine"
 _TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and characters of each text
 
 
@@ -314,12 +315,9 @@ class Preview(Value):
 
 def waiting_purges(store: Store, *, refused: bool = False) -> list[WaitingPurge]:
     """Return the purges that wait for an answer, by path, or those that the person `refused`."""
-    found = _refused(store) if refused else read_state(store.private).waiting
+    state = read_state(store.private)
+    found = dict.fromkeys(state.refused, _REFUSED) if refused else state.waiting
     return sorted((WaitingPurge(record_path(key), why) for key, why in found.items()), key=lambda one: one.path)
-
-
-def _refused(store: Store) -> Mapping[str, str]:
-    return dict.fromkeys(read_state(store.private).refused, "you refused it on this machine")
 
 
 def preview_purge(store: Store, path: str) -> Preview:
@@ -362,7 +360,8 @@ def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
 
 
 def _waiting(store: Store, path: str) -> tuple[PurgeRecord, str]:
-    unfollowed = {**_refused(store), **read_state(store.private).waiting}
+    state = read_state(store.private)
+    unfollowed = {**dict.fromkeys(state.refused, _REFUSED), **state.waiting}
     commits = [*filter(None, [store.tip]), *read_refs(store.repository.git, f"{FETCHED}/").values()]
     for record in read_records(store, commits)[0]:
         if record.key in unfollowed and record_path(record.id) == path:

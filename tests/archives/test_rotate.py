@@ -410,23 +410,6 @@ def test_the_last_day_of_a_document(path, day):
     assert last_day(path) == day
 
 
-def test_old_days_go_and_come_back(autumn, bare_git):
-    before = {path: autumn.text(path) for path in ("daily/2026/09/2026-09-28.md", "daily/2026/10/2026-10-20.md")}
-    preview = clear(autumn.store, days=30, dry_run=True)
-    assert (preview.commit, len(preview.files)) == (None, 3)
-    done = clear(autumn.store, days=30)
-    assert done.files == preview.files
-    assert not (root(autumn) / "daily/2026/09").exists()
-    assert autumn.decision.id in autumn.text("memory.md")
-    assert bare_git(root(autumn), "status", "--porcelain") == ""
-    assert bare_git(root(autumn), "log", "-1", "--format=%s %(trailers:key=Gitmem-Op,valueonly,separator=)") == (
-        "Clear memory older than 30 days (3 files) clear"
-    )
-    assert clear(autumn.store, days=30).commit is None
-    undo(autumn.store)
-    assert {path: autumn.text(path) for path in before} == before
-
-
 def test_the_links_of_concepts_to_old_sessions_go_too(autumn):
     folder = root(autumn)
     old, new = "sessions/2026/09/20260901_101010-x.md", "sessions/2026/11/20261120_101010-y.md"
