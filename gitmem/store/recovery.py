@@ -131,13 +131,17 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
         GitmemError: the store cannot be written.
 
     """
+    from gitmem.git.lock import LockKind, beating, open_lock
     from gitmem.git.packing import pack_loose, sizes, write_commit_graph
 
     git, folder = store.repository.git, os.path.join(store.private, "maintenance")
     notices = []
     with disk_errors("The store could not be packed", GitmemError):
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        with _alone(store, folder):
+        # Where file locks do not work, it is the ref that writers use too, so that they have to wait.
+        kind, machine = LockKind(store.config.lock.kind), store.context.machine
+        lock = open_lock(git, folder, kind=kind, purpose="maintain", machine=machine)
+        with lock.acquire(0), beating(lock):
             removed = _remove_unfinished(store)
             remove_abandoned(store)
             before = sizes(git)
@@ -164,27 +168,6 @@ def _join(store: Store, record: str) -> None:
     join_packs(git, common)
     with open(record, "w", encoding="ascii") as file:
         file.writelines(f"{name}\n" for name in pack_names(common) if name not in fresh)
-
-
-@contextlib.contextmanager
-def _alone(store: Store, folder: str) -> Iterator[None]:
-    """Hold the lock of maintenance.
-
-    Where file locks do not work, the lock is the ref that writers use too, so that writers have to wait.
-    """
-    from gitmem.git.lock import LockKind, beating, open_lock
-
-    context, kind = store.context, LockKind(store.config.lock.kind)
-    lock = open_lock(store.repository.git, folder, kind=kind, purpose="maintain", machine=context.machine)
-    try:
-        lock.acquire(0)
-    except BusyError as error:
-        raise BusyError(f"Maintenance has to wait. {error.message}", error.remedy) from None
-    try:
-        with beating(lock):
-            yield
-    finally:
-        lock.release()
 
 
 def _remove_unfinished(store: Store) -> tuple[str, ...]:

@@ -49,7 +49,8 @@ def test_a_second_maintenance_is_told_to_wait(gitmem, store, monkeypatch):
     assert gitmem("maintain")[0] == 0
     code, _, err = answers[0]
     assert code == 5
-    assert "Maintenance has to wait. The store is held by process" in err
+    assert "The store is held by process" in err
+    assert "(maintain)" in err
 
 
 def test_progress_is_shown_to_a_person_who_has_waited(gitmem, monkeypatch):
