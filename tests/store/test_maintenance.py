@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import now
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import BusyError, GitmemError
@@ -18,9 +17,9 @@ from gitmem.sessions.save import drain, save
 from gitmem.store.findings import is_due
 from gitmem.store.init import Place, init_store
 from gitmem.store.recovery import ABANDONED_SECONDS, maintain
-from gitmem.store.store import MAX_PACKS, Store
+from gitmem.store.store import MAX_PACKS
 from gitmem.store.transact import transact
-from tests.copies import accept
+from tests.boxes import Box
 from tests.own_settings import own_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,15 +38,8 @@ def remember(store, text):
     return saved
 
 
-class Grown:
+class Grown(Box):
     """A store of some age."""
-
-    def __init__(self, root, git):
-        self.root = root
-        self.git = lambda *args: git(root, *args)
-
-    def open(self):
-        return Store(str(self.root), context())
 
     @property
     def objects(self):
@@ -61,11 +53,6 @@ class Grown:
 
     def loose(self):
         return [path for path in self.objects.glob("??/*") if len(path.parent.name) == 2]
-
-    def assert_whole(self, ids=()):
-        assert set(ids) <= self.ids()
-        assert "missing" not in self.git("fsck", "--full", "--strict")
-        assert self.git("status", "--porcelain") == ""
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +68,7 @@ def template(tmp_path_factory):
 @pytest.fixture
 def grown(template, tmp_path, bare_git):
     shutil.copytree(template, tmp_path / ".gitmem")
-    accept(tmp_path, Context(os.environ, os.environ["HOME"], "box", now))
-    grown = Grown(tmp_path / ".gitmem", bare_git)
+    grown = Grown(tmp_path / ".gitmem", context(), bare_git)
     grown.git("update-index", "-q", "--refresh")
     return grown
 
@@ -92,7 +78,7 @@ def test_all_packs_and_loose_objects_become_one_pack_and_nothing_goes(grown):
     unreachable = grown.git("commit-tree", "HEAD^{tree}", "-m", "nobody points to me")
     ids = grown.ids()
     history = grown.git("log", "--format=%H %s")
-    done = maintain(grown.open())
+    done = maintain(grown.reopen())
     assert (done.before.loose, done.before.packs) == (3, MAX_PACKS + 1)
     assert (done.after.loose, done.after.packs) == (0, 1)
     assert (len(grown.packs()), grown.loose()) == (1, [])
@@ -100,7 +86,7 @@ def test_all_packs_and_loose_objects_become_one_pack_and_nothing_goes(grown):
     assert grown.ids() == ids
     assert unreachable in ids
     assert grown.git("log", "--format=%H %s") == history
-    grown.assert_whole()
+    grown.sound()
 
 
 def test_versions_that_one_drain_wrote_become_deltas_of_each_other(tmp_path, bare_git):
@@ -121,31 +107,31 @@ def test_versions_that_one_drain_wrote_become_deltas_of_each_other(tmp_path, bar
 
 
 def test_joined_packs_are_left_as_they_are_by_the_next_one(grown):
-    maintain(grown.open())
+    maintain(grown.reopen())
     (large,) = grown.packs()
     for number in range(3):
-        remember(grown.open(), f"one more, {number}")
-    maintain(grown.open())
+        remember(grown.reopen(), f"one more, {number}")
+    maintain(grown.reopen())
     assert large in grown.packs()
     assert len(grown.packs()) == 2
 
 
 def test_a_path_s_history_is_indexed(grown):
-    maintain(grown.open())
+    maintain(grown.reopen())
     assert (grown.objects / "info" / "commit-graphs" / "commit-graph-chain").is_file()
     grown.git("commit-graph", "verify")
     assert len(grown.git("log", "--format=%H", "--", "memory.md").split()) == MAX_PACKS + 1
 
 
 def test_it_is_due_with_many_packs_and_not_afterwards(grown):
-    store = grown.open()
+    store = grown.reopen()
     assert is_due(store)
     maintain(store)
     assert not is_due(store)
 
 
 def test_it_is_due_with_many_loose_objects(grown):
-    store = grown.open()
+    store = grown.reopen()
     maintain(store)
     names = "".join(f"blob\ndata {len(str(n))}\n{n}\n" for n in range(3000))
     run = ["git", "-c", "fastimport.unpackLimit=100000", "fast-import", "--quiet"]
@@ -166,12 +152,12 @@ def test_the_repository_of_a_project_is_never_due(tmp_path, bare_git):
 
 
 def test_a_second_one_at_the_same_time_is_sent_away(grown):
-    store = grown.open()
+    store = grown.reopen()
     met = []
 
     def step(_):
         with pytest.raises(BusyError, match=r"held by process .*maintain"):
-            maintain(grown.open())
+            maintain(grown.reopen())
         met.append(True)
 
     maintain(store, step)
@@ -181,7 +167,7 @@ def test_a_second_one_at_the_same_time_is_sent_away(grown):
 
 def test_where_the_lock_is_a_ref_it_is_the_one_of_the_store(home, grown):
     own_file(os.environ, os.environ["HOME"]).write_text("lock:\n  kind: ref\n  wait_seconds: 0\n")
-    store = grown.open()
+    store = grown.reopen()
     refused = []
 
     def step(doing):
@@ -192,14 +178,14 @@ def test_where_the_lock_is_a_ref_it_is_the_one_of_the_store(home, grown):
 
     maintain(store, step)
     assert refused
-    remember(grown.open(), "and now it works")
-    grown.assert_whole()
+    remember(grown.reopen(), "and now it works")
+    grown.sound()
 
 
 def test_a_store_that_cannot_be_written_is_said_in_words(grown):
     (grown.root / ".git" / "gitmem" / "maintenance").write_text("no folder")
     with pytest.raises(GitmemError, match=r"The store could not be packed: .*maintenance"):
-        maintain(grown.open())
+        maintain(grown.reopen())
 
 
 def age(path, seconds):
@@ -224,7 +210,7 @@ def test_what_killed_processes_left_goes_when_it_is_a_day_old(grown):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"half of it")
         age(path, ABANDONED_SECONDS + 60 if number else 60)
-    done = maintain(grown.open())
+    done = maintain(grown.reopen())
     git_dir = grown.root / ".git"
     assert sorted(done.removed) == sorted(str(git_dir / f"{name}1") for name in UNFINISHED)
     assert all((git_dir / f"{name}0").exists() for name in UNFINISHED)
@@ -232,7 +218,7 @@ def test_what_killed_processes_left_goes_when_it_is_a_day_old(grown):
 
 
 def test_nothing_else_goes_however_old(grown):
-    store = grown.open()
+    store = grown.reopen()
     maintain(store)
     (grown.root / ".git" / "tmp_notes").write_text("a person's")
     for folder, _, names in os.walk(grown.root / ".git"):
@@ -240,15 +226,15 @@ def test_nothing_else_goes_however_old(grown):
             age(os.path.join(folder, name), 10 * ABANDONED_SECONDS)
     assert maintain(store).removed == ()
     grown.git("update-index", "-q", "--refresh")
-    grown.assert_whole()
+    grown.sound(killed=True)  # `tmp_notes` stays
 
 
 def test_a_commit_graph_that_cannot_be_written_is_no_failure(grown):
     lock = grown.objects / "info" / "commit-graphs" / "commit-graph-chain.lock"
     lock.parent.mkdir(parents=True)
     lock.touch()
-    assert any("commit graph" in notice for notice in maintain(grown.open()).notices)
+    assert any("commit graph" in notice for notice in maintain(grown.reopen()).notices)
     age(lock, ABANDONED_SECONDS + 60)
-    done = maintain(grown.open())
+    done = maintain(grown.reopen())
     assert (done.notices, done.removed) == ((), (str(lock),))
     grown.git("commit-graph", "verify")
