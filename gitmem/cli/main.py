@@ -54,10 +54,7 @@ def _run(argv: Sequence[str], app: App) -> int:
         app.say("gitmem: interrupted.")
         return ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001  # the one place where any error becomes words and an exit code
-        as_json = getattr(args, "json", "--json" in argv)
-        if isinstance(error, GitmemError):
-            return _report(error, app, args, as_json=as_json)
-        return _report_unexpected(error, app, args, as_json=as_json)
+        return _report(error, app, args, as_json=getattr(args, "json", "--json" in argv))
     return ExitCode.OK
 
 
@@ -79,28 +76,36 @@ def _complete(app: App) -> None:
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 
-def _report(error: GitmemError, app: App, args: argparse.Namespace | None, *, as_json: bool) -> int:
-    is_git = isinstance(error, GitFailedError)
-    journal = _log(app, args, error.message) if is_git or error.exit_code in _LOGGED else ""
-    remedy = error.remedy or (_DAMAGE if is_git and journal else "")
-    _say(app, {"error": error.message, "remedy": remedy, "exit_code": int(error.exit_code)}, as_json=as_json)
-    return error.exit_code
+def _report(error: Exception, app: App, args: argparse.Namespace | None, *, as_json: bool) -> int:
+    """Print an error; log one that is no mistake of the user's. An unexpected one has its traceback in the log.
 
-
-def _report_unexpected(error: Exception, app: App, args: argparse.Namespace | None, *, as_json: bool) -> int:
-    """Print one line and write the traceback to the log; print it if there is no store."""
-    import traceback
-
-    trace = "".join(traceback.format_exception(error))
-    words = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")[:_SHOWN]
-    report = {"error": f"An unexpected error: {words}", "remedy": "", "exit_code": int(ExitCode.FAILURE)}
-    if journal := _log(app, args, words, trace):
-        report["remedy"] = f"The details are in {journal}, and 'gitmem doctor' shows them. Please report it."
+    Where there is no store the traceback is printed.
+    """
+    if isinstance(error, GitmemError):
+        is_git, code = isinstance(error, GitFailedError), error.exit_code
+        journal = _log(app, args, error.message) if is_git or code in _LOGGED else ""
+        report = {"error": error.message, "remedy": error.remedy or _DAMAGE * bool(is_git and journal)}
     else:
-        report["traceback"] = trace
-        report["remedy"] = "This is a bug in gitmem. Please report it with this whole text."
-    _say(app, report, as_json=as_json)
-    return ExitCode.FAILURE
+        import traceback
+
+        code, trace = ExitCode.FAILURE, "".join(traceback.format_exception(error))
+        words = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")[:_SHOWN]
+        report = {"error": f"An unexpected error: {words}"}
+        if journal := _log(app, args, words, trace):
+            report["remedy"] = f"The details are in {journal}, and 'gitmem doctor' shows them. Please report it."
+        else:
+            report["remedy"] = "This is a bug in gitmem. Please report it with this whole text."
+            report["traceback"] = trace
+    from gitmem.text.terminal import json_text, mask_urls, plain, styled
+
+    report = {key: mask_urls(value) for key, value in report.items()}  # it may quote an address with its password
+    if as_json:
+        print(json_text({**report, "exit_code": int(code)}), file=app.err)
+        return code
+    remedy = report["remedy"]
+    text = plain(f"{report.get('traceback', '')}gitmem: {report['error']}" + (f"\n  {remedy}" if remedy else ""))
+    app.say(text.replace("gitmem:", styled("error", "gitmem:"), 1) if app.colour(app.err) else text)
+    return code
 
 
 def _log(app: App, args: argparse.Namespace | None, message: str, trace: str = "") -> str:
@@ -115,23 +120,6 @@ def _log(app: App, args: argparse.Namespace | None, message: str, trace: str = "
         return journal.path * journal.record(LoggedFailure(now(), args.command, message, trace))
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
         return ""
-
-
-def _say(app: App, report: dict[str, object], *, as_json: bool) -> None:
-    from gitmem.text.terminal import mask_urls
-
-    # A message may quote an address with its password.
-    report = {key: mask_urls(value) if isinstance(value, str) else value for key, value in report.items()}
-    if as_json:
-        from gitmem.text.terminal import json_text
-
-        print(json_text(report), file=app.err)
-    else:
-        from gitmem.text.terminal import plain, styled
-
-        trace, remedy = report.get("traceback", ""), report["remedy"]
-        text = plain(f"{trace}gitmem: {report['error']}" + (f"\n  {remedy}" if remedy else ""))
-        app.say(text.replace("gitmem:", styled("error", "gitmem:"), 1) if app.colour(app.err) else text)
 
 
 def run() -> None:

@@ -34,7 +34,7 @@ from gitmem.store.layers import private_store
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
 from gitmem.values import Value
-from gitmem.web.facts import blob_id, lines_between
+from gitmem.web.facts import blob_of, lines_between
 from gitmem.web.view import View
 
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
@@ -151,8 +151,7 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActRes
     words = sorted(filter(None, lines), key=len, reverse=True)
     plan = plan_purge(store, re.compile("|".join(map(re.escape, words))))
     if not form.get("sure"):
-        digits = len(store.tip or "")
-        shown = [{**fields(fact, "id description"), "blob": blob_id(fact.source, digits)} for fact in facts]
+        shown = [{**fields(fact, "id description"), "blob": blob_of(store, fact.source)} for fact in facts]
         page = {"facts": shown, "words": words, "back": _local(form.get("back", "")), **plan.purge._asdict()}
         return ActResult("", ask=page)
     purge(store, plan)
@@ -202,7 +201,7 @@ def _chosen(form: Mapping[str, str], name: str, values: Sequence[str], otherwise
 def _read_as_seen(store: Store, href: str, path: str, blob: str, form: Mapping[str, str]) -> bytes:
     """Return the content of a file if it still is the form's blob, else raise."""
     data = store.read(path) or b""
-    if blob_id(data, len(blob)) != blob:
+    if blob_of(store, data) != blob:
         raise MovedError(store, href, path, form)
     return data
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import hashlib
 import math
 import re
 from collections import Counter
@@ -19,6 +18,7 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.edit import find_fact, read_fact, waiting_pairs
 from gitmem.facts.fact import Fact, FactKind, FactStatus, parse_fact
 from gitmem.facts.validity import Status
+from gitmem.git.objects import blob_id
 from gitmem.history.authors import named
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.origin import session_files
@@ -81,7 +81,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
     return {
         **fact_value(view, known, status),
         "text": fact.text,
-        "blob": blob_id(fact.source, len(store.tip or "")),
+        "blob": blob_of(store, fact.source),
         "links": [
             {"how": how, "id": one, "text": facts[one].description} for how, ids in links for one in ids if one in facts
         ],
@@ -102,7 +102,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
 
 def ticked(view: View, fact: Fact, status: Status) -> dict[str, Any]:
     """Return a fact for a list in which it can be ticked."""
-    return {**fact_value(view, fact, status), "blob": blob_of(view, fact)}
+    return {**fact_value(view, fact, status), "blob": blob_of(view.store, view.store.read(fact.path) or b"")}
 
 
 def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
@@ -117,17 +117,9 @@ def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
     }
 
 
-def blob_id(data: bytes, digits: int) -> str:
-    """Return the id of the blob that git makes of this content; ids of SHA-256 have 64 digits."""
-    blob = b"blob %d\0" % len(data) + data
-    return (
-        hashlib.sha256(blob).hexdigest() if digits == 64 else hashlib.sha1(blob, usedforsecurity=False).hexdigest()  # noqa: PLR2004
-    )
-
-
-def blob_of(view: View, fact: Fact) -> str:
-    """Return the id of the content that a fact's file has now, for a form."""
-    return blob_id(view.store.read(fact.path) or b"", len(view.store.tip or ""))
+def blob_of(store: Store, data: bytes) -> str:
+    """Return the id that git gives to this content, for a form: what it is about must not have changed meanwhile."""
+    return blob_id(data, store.tip or "")
 
 
 def _is_wanted(status: Status, which: str) -> bool:
@@ -172,7 +164,7 @@ def show_review(view: View) -> dict[str, Any]:
         return {
             **fact_value(view, known, statuses[known.id]),
             "text": fact.text,
-            "blob": blob_id(fact.source, len(store.tip or "")),
+            "blob": blob_of(store, fact.source),
             "author": origin.author if origin else "",
             "machine": origin.machine if origin else "",
         }
@@ -200,7 +192,7 @@ def _change(view: View, change: OthersChange) -> dict[str, Any]:
         **fields(change, "id act author date before"),
         "now": fact.text if fact else "",
         "commit": change.commit,
-        "blob": blob_id(data or b"", len(store.tip or "")),
+        "blob": blob_of(store, data or b""),
     }
 
 
@@ -208,7 +200,7 @@ def _document(view: View, item: ToReview) -> dict[str, Any]:
     store = view.store
     value: dict[str, Any] = {"path": item.path, "places": list(item.places), "lines": [], "ours": "", "theirs": ""}
     data = store.read(item.path) or b""
-    value["blob"] = blob_id(data, len(store.tip or ""))
+    value["blob"] = blob_of(store, data)
     try:
         sides = sides_of(store, item.path)
     except GitmemError as error:
@@ -348,16 +340,10 @@ def life(store: Store, known: Fact, found: list[CommitRecord]) -> list[dict[str,
 
 
 def lines_between(before: str, now: str) -> list[dict[str, str]]:
-    """Return the lines of two texts, each with its sign: "-", "+" or " "."""
+    """Return the lines of two texts that differ, each with its sign: "-", "+" or " "."""
     old, new = before.splitlines(), now.splitlines()
-    lines: list[dict[str, str]] = []
-    for tag, start, end, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            lines += ({"sign": " ", "text": line} for line in old[start:end])
-            continue
-        lines += ({"sign": "-", "text": line} for line in old[start:end])
-        lines += ({"sign": "+", "text": line} for line in new[first:last])
-    return lines
+    lines = list(difflib.unified_diff(old, new, n=len(old) + len(new), lineterm=""))[3:]  # behind the file names
+    return [{"sign": line[:1], "text": line[1:]} for line in lines]
 
 
 def _act(before: Fact | None, now: Fact | None) -> str:

@@ -62,12 +62,11 @@ def _part(view: View, shown: Shown) -> dict[str, Any]:
     """Return a part, and each fact that a line of it tells, in the words of the line."""
     text = shown.text.partition("\n")[2].strip()  # below the title
     lines, facts = text.splitlines(), {fact.id: fact for fact in view.facts}
-    beliefs = []
+    beliefs: list[dict[str, Any]] = []
     if len(lines) == len(shown.ids) and facts.keys() >= {*shown.ids}:
-        beliefs = [
-            {**fields(facts[one], "id kind pinned"), "text": line.removeprefix("- "), "blob": blob_of(view, facts[one])}
-            for one, line in zip(shown.ids, lines, strict=True)
-        ]
+        for fact, line in zip((facts[one] for one in shown.ids), lines, strict=True):
+            blob = blob_of(view.store, view.store.read(fact.path) or b"")
+            beliefs.append({**fields(fact, "id kind pinned"), "text": line.removeprefix("- "), "blob": blob})
     value = fields(shown, "title tokens pieces of")
     return {**value, "text": text, "beliefs": beliefs}
 

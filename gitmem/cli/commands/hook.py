@@ -133,22 +133,17 @@ def run_merge_driver(args: argparse.Namespace, app: App) -> int:
 
 def parse_call(argv: Sequence[str]) -> Call:
     """Parse a hook's command line and ignore unknown words."""
-    words = list(argv)
-    directory, delivered, joining = (_taken(words, option) for option in ("-C", "--delivered", "--join"))
-    named = [word for word in words if not word.startswith("-") and word != "hook"]
+    given, named, option = {"-C": "", "--delivered": "", "--join": ""}, [], ""
+    for place, word in enumerate(argv):
+        if option:
+            given[option], option = word, ""
+        elif word in given and place + 1 < len(argv):
+            option = word
+        elif not word.startswith("-") and word != "hook":
+            named.append(word)
     host, event, *_ = (*named, "claude", "") if len(named) != 1 else (*named, "")
     event = event.rstrip(";")  # of a line that cmd reads
-    return Call(host, event, "--drain" in words, directory, delivered, joining)
-
-
-def _taken(words: list[str], option: str) -> str:
-    """Remove an option with its value from the words, and return the value, "" if it is not there."""
-    if option not in words[:-1]:
-        return ""
-    at = words.index(option)
-    _, value = words[at : at + 2]
-    del words[at : at + 2]
-    return value
+    return Call(host, event, "--drain" in argv, *given.values())
 
 
 def _take(app: App, call: Call) -> None:
