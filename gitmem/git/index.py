@@ -1,8 +1,7 @@
 """Find edits by hand, and update git's index after gitmem wrote files of the work tree.
 
 `git status` would convert files by the tree's attributes, so git only lists the candidates and their contents are
-hashed here. Without the update a plain `git commit` would revert gitmem's. gitmem takes `index.lock` itself, with its
-name in it, so that one left by a kill is told from the user's own. Tested through `tests/git/test_worktree.py`.
+hashed here. Without the update a plain `git commit` would revert gitmem's. Tested through `tests/git/test_worktree.py`.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
 from gitmem.git.objects import blob_id, raw_changes
 from gitmem.git.process import Dialogue, Git
-from gitmem.git.repository import clear_left_behind
-from gitmem.platform.safe_open import MAX_FILE_BYTES, READ, enter, read_open, read_regular
+from gitmem.git.repository import clear_left_behind, lock_in_the_way
+from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_open, read_regular
 from gitmem.platform.spawn import Child
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
 _SET = ("update-index", "-z", "--add", "--replace", "--index-info")
-_MINE = b"gitmem\n"  # how gitmem's own `index.lock` begins
+_HEADER = 12  # bytes with which an index begins
 DRAFT = "index.gitmem"  # prefix of a temporary index, which only the holder of the store's lock makes
 _DAMAGES = ("index file corrupt", "index file smaller than expected")
 # Git commands hold `index.lock` for milliseconds, unless they were killed or wait for an editor (`git commit -a`).
@@ -31,17 +30,13 @@ _PATIENCE = 1.0
 
 
 def clear_left_lock(git_dir: str) -> None:
-    """Remove a stale `index.lock` of a killed gitmem or git; only under the store's lock.
+    """Remove a stale `index.lock` of a killed git; only under the store's lock.
 
     The lock of a `git commit -a` whose editor is open has content, and stays.
     """
     lock = os.path.join(git_dir, "index.lock")
     with contextlib.suppress(OSError):
-        with open(os.open(lock, READ), "rb") as file:
-            begins = file.read(len(_MINE))
-        if begins == _MINE:
-            os.unlink(lock)
-        elif not begins.strip(b"\0"):
+        if not (read_regular(lock, _HEADER) or b"").strip(b"\0"):
             clear_left_behind(lock)
 
 
@@ -87,61 +82,6 @@ def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None
         _update(git, _SET, b"".join(lines))
 
 
-class _Draft:
-    """A second name of the index, for git to write."""
-
-    def __init__(self, index: str, *, locked: bool) -> None:
-        """Choose the name; if `locked`, take the lock first: raises FileExistsError if somebody holds it."""
-        self._index, self._lock, self._word = index, f"{index}.lock", b""
-        self.path = os.path.join(os.path.dirname(index), f"{DRAFT}-{os.getpid()}-{os.urandom(4).hex()}")
-        if locked:
-            word = b"%s%s" % (_MINE, os.urandom(8).hex().encode())
-            with open(self._lock, "xb", buffering=0) as file:
-                try:
-                    file.write(word)
-                except OSError:  # a full disk
-                    os.unlink(self._lock)
-                    raise
-            self._word = word
-
-    def for_git(self) -> dict[str, str]:
-        """Link the index to the second name; return the environment for git."""
-        with contextlib.suppress(FileNotFoundError):  # a new store has no index yet
-            try:
-                os.link(self._index, self.path)  # it keeps its time, by which git judges entries
-            except OSError:  # no hard links here; whether there is an index, only the copy finds out
-                import shutil  # 6 ms
-
-                shutil.copy2(self._index, self.path)
-        return {"GIT_INDEX_FILE": self.path}
-
-    def publish(self) -> bool:
-        """Rename the index that git has written into place; return False if that failed or the lock is lost."""
-        try:
-            if self._word and not self._holds():
-                return False
-            with contextlib.suppress(FileNotFoundError):  # no index, and nothing was added
-                os.replace(self.path, self._index)
-        except OSError:
-            return False
-        else:
-            return True
-        finally:
-            self.drop()
-
-    def drop(self) -> None:
-        """Remove the second name and the lock."""
-        with contextlib.suppress(OSError):  # git changed nothing: both are one file
-            os.unlink(self.path)
-        with contextlib.suppress(OSError):
-            if self._word and self._holds():
-                os.unlink(self._lock)
-        self._word = b""
-
-    def _holds(self) -> bool:
-        return read_regular(self._lock, len(self._word)) == self._word
-
-
 class IndexUpdate:
     """An update of the index by a git that starts during the commit and gets the paths once the files are in place.
 
@@ -150,14 +90,7 @@ class IndexUpdate:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._process: Child | None = None
-        with contextlib.suppress(OSError):  # the lock is held: `finish` waits for it
-            self._draft = _Draft(os.path.join(git.git_dir or "", "index"), locked=True)
-            try:
-                self._process = git.unfiltered.spawn(*_UPDATE, env=self._draft.for_git())
-            except BaseException:
-                self._draft.drop()
-                raise
+        self._process: Child | None = git.unfiltered.spawn(*_UPDATE)  # it fails where the lock is held
 
     def __enter__(self) -> IndexUpdate:
         return self
@@ -165,7 +98,6 @@ class IndexUpdate:
     def __exit__(self, *exc: object) -> None:
         if self._process is not None:
             self._process.communicate()
-            self._draft.drop()
 
     def finish(self, paths: Sequence[str]) -> None:
         """Update the entries of these paths from the files; with no paths nothing changes.
@@ -175,13 +107,8 @@ class IndexUpdate:
         names = b"".join(os.fsencode(path) + b"\0" for path in paths)
         process, self._process = self._process, None
         if process is not None:
-            try:
-                process.communicate(names)
-                if process.returncode == 0 and self._draft.publish():
-                    return
-            finally:
-                self._draft.drop()
-        if names:  # the retry meets the cause again and handles it
+            process.communicate(names)
+        if names and (process is None or process.returncode):  # the retry meets the cause again and handles it
             _update(self._git, _UPDATE, names)
 
 
@@ -198,26 +125,33 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
         with contextlib.suppress(OSError):
             if abs(time.time() - os.lstat(f"{index}.lock").st_mtime) > _PATIENCE:
                 break
-        with contextlib.suppress(OSError):
-            if _write(git, command, stdin, _Draft(index, locked=True)):
-                return
+        if _write(git, command, stdin):
+            return
         time.sleep(_PAUSE)
-    if not _write(git, command, stdin, _Draft(index, locked=False)):
-        raise OSError(f"{index} could not be replaced")
+    draft = os.path.join(os.path.dirname(index), f"{DRAFT}-{os.getpid()}-{os.urandom(4).hex()}")
+    import shutil  # 6 ms, which a save does not need
 
-
-def _write(git: Git, command: tuple[str, ...], stdin: bytes, draft: _Draft) -> bool:
     try:
-        git.unfiltered.run(*command, stdin=stdin, env=draft.for_git())
-        return draft.publish()
-    except GitFailedError as error:
-        draft.drop()  # rebuilding takes the lock
-        if not is_damage(error.stderr):
-            raise
-        rebuild_index(git)
-        return False
+        with contextlib.suppress(FileNotFoundError):  # a new store has no index yet
+            shutil.copy2(index, draft)  # with its time, by which git judges entries
+        if _write(git, command, stdin, {"GIT_INDEX_FILE": draft}):
+            os.replace(draft, index)
     finally:
-        draft.drop()
+        with contextlib.suppress(OSError):
+            os.unlink(draft)
+
+
+def _write(git: Git, command: tuple[str, ...], stdin: bytes, env: Mapping[str, str] | None = None) -> bool:
+    """Let git update an index; return False if the lock is held, or the index was damaged and is made anew."""
+    try:
+        git.unfiltered.run(*command, stdin=stdin, env=env)
+    except GitFailedError as error:
+        if is_damage(error.stderr):
+            rebuild_index(git)
+        elif not lock_in_the_way(error.stderr):
+            raise
+        return False
+    return True
 
 
 _OPTIONS = ("--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all")

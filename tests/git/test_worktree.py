@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
-from gitmem.git.index import clear_left_lock, read_entries, set_entries
+from gitmem.git.index import read_entries, set_entries
 from gitmem.git.process import Git
 from gitmem.git.worktree import Staged, WorkTree
 from gitmem.platform.safe_open import MAX_FILE_BYTES
@@ -535,47 +535,6 @@ def test_a_lock_that_is_released_soon_is_waited_for(store, tree, bare_git):
     timer.join()
     assert not lock.exists()
     assert status(bare_git, store) == "M  memory.md"
-
-
-@pytest.mark.parametrize("age", [0, 3600])
-@pytest.mark.parametrize("when", ["after it was taken", "before git writes", "after git wrote"])
-def test_what_a_killed_gitmem_left_of_the_index_is_no_obstacle(store, tree, bare_git, monkeypatch, *, when, age):
-    """Killed with all it started; what git has written by then is never taken for the user's."""
-    held = tree.open_index()
-    assert held._process is not None
-    if when == "after git wrote":
-        put(tree, {"memory.md": b"two\n"})
-        held._process.communicate(b"memory.md\0")
-    held._process.kill()
-    held._process.communicate()
-    git_dir = store / ".git"
-    if when == "before git writes":
-        (git_dir / f"{held._draft.path}.lock").write_bytes(b"DIRC half of it")
-    for path in git_dir.glob("index?*"):
-        os.utime(path, (time.time() - age, time.time() - age))
-    assert (git_dir / "index.lock").read_bytes().startswith(b"gitmem\n")
-    put(tree, {"memory.md": b"two\n"})
-    pauses: list[float] = []
-    monkeypatch.setattr(time, "sleep", pauses.append)
-    clear_left_lock(str(git_dir))
-    tree.open_index().finish(["memory.md"])
-    assert pauses == []  # nobody waits for the dead
-    assert status(bare_git, store) == "M  memory.md"
-    assert not (git_dir / "index.lock").exists()
-
-
-def test_a_lock_that_was_taken_away_is_not_another_s(store, tree, bare_git):
-    """As from a gitmem that stood still for so long that the next one took it for dead."""
-    late = tree.open_index()
-    clear_left_lock(str(store / ".git"))
-    change(tree, bare_git, store, {"new.md": b"n"})
-    lock = store / ".git" / "index.lock"
-    lock.write_bytes(b"an index, as while an editor is open")
-    with late:
-        pass
-    assert lock.read_bytes() == b"an index, as while an editor is open"
-    lock.unlink()
-    assert status(bare_git, store) == "A  new.md"
 
 
 @pytest.mark.parametrize("locked", [False, True])
