@@ -27,7 +27,7 @@ MODULES = {
     "gitmem.sessions.memory": {"gitmem.store.transcripts", "gitmem.lessons.episode"},  # on the way of each turn
     "gitmem.store.layers": {"gitmem.store.init"},
     "gitmem.sessions.start": CLASSES | {"datetime", "typing"},
-    "gitmem.archives.archives": CLASSES | {"typing", "gitmem.archives.summary"},
+    "gitmem.archives.summary": CLASSES | {"datetime", "typing"},
     "gitmem.lessons.known_errors": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.lessons.prompt": CLASSES | {"datetime", "gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},

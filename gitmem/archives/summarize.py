@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from gitmem.archives.archives import method_of
 from gitmem.archives.summary import (
     OFFLINE,
     RESOLVED,
@@ -19,6 +18,7 @@ from gitmem.archives.summary import (
     Summary,
     from_answer,
     left_out,
+    method_of,
     parse_document,
     render_document,
 )

@@ -1,20 +1,32 @@
-"""The summary of one archive (spec R5): its structure, its document, and its JSON.
+"""The summary of an archive (spec R5): its structure, its document, and its JSON; and which archives have none yet.
 
 The structured part is the document's front matter, the overall text its body (docs/format.md, kind `summary`). What a
-person changed in the document, or a model wrote, is read tolerantly: what cannot be understood is left out.
+person changed in the document, or a model wrote, is read tolerantly: what cannot be understood is left out. A session's
+start asks which archives wait, so this module is light.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import TypeVar
 
 from gitmem.document.document import Document, as_text, as_texts, flow, plain_value
 from gitmem.document.entry import clean_text, without_entries
+from gitmem.document.ids import ARCHIVE, summary_path
+from gitmem.platform.safe_open import read_text
 from gitmem.text.sentences import split
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+    from typing import TypeVar
+
+    from gitmem.store.store import Store
+
+    Item = TypeVar("Item", "Theme", "KeyDecision", "Issue")
 
 KIND = "summary"
 OFFLINE = "offline"  # the method of an extractive summary, which a model's may replace (spec R6)
@@ -31,6 +43,10 @@ MAX_MARK = 40  # characters of a date or a session's id; an UUID has 36
 _MAX_HEADER = 60_000
 MAX_OVERALL = 20_000  # characters of the body; fifteen sentences have some two thousand
 
+ARCHIVE_NAME = re.compile(r"memory_[0-9]{8}_[0-9]{6}(?:_[0-9]+)?\.md")
+_OFFERED = "offered"  # in the private folder
+_HEADER_BYTES = 1 << 17  # at the beginning of a summary's document, which hold its header
+_METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
 _STAMP = re.compile(r"memory_([0-9]{8})_([0-9]{6})(_[0-9]{2,4})?")
 # Characters that a header must not hold: controls and lone surrogates.
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
@@ -58,9 +74,6 @@ class Issue(Value):
     issue: str
     status: str = OPEN
     date: str = ""
-
-
-Item = TypeVar("Item", Theme, KeyDecision, Issue)
 
 
 class Summary(Value):
@@ -270,3 +283,51 @@ def _line(text: str, limit: int) -> str:
     """Return a text on one line, truncated."""
     line = " ".join(_BLANKS.sub(" ", text[: 4 * limit].encode("utf-8", "replace").decode()).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+class ArchiveSummary(Value):
+    """An archive of the work tree and the method of its summary, None if it has none."""
+
+    archive: str
+    method: str | None
+
+    @property
+    def pending(self) -> bool:
+        """Whether the summary is missing or only extractive (spec R6)."""
+        return self.method in (None, OFFLINE)
+
+
+def method_of(data: bytes) -> str:
+    """Return the method in the header of a summary, or ""; parses no YAML."""
+    match = _METHOD.search(Document.parse(data).header or "")
+    return match[1] if match else ""
+
+
+def archive_summaries(store: Store, last: int = 0) -> list[ArchiveSummary]:
+    """Return the archives of the work tree, or the `last` ones, the oldest first, with their summaries' methods."""
+    summaries = []
+    for name in sorted(filter(ARCHIVE_NAME.fullmatch, store.files.names(ARCHIVE)))[-last:]:
+        archive = f"{ARCHIVE}/{name}"
+        data = store.glance(summary_path(archive), _HEADER_BYTES)
+        summaries.append(ArchiveSummary(archive, None if data is None else method_of(data)))
+    return summaries
+
+
+def pending_archives(store: Store, last: int = 0) -> list[str]:
+    """Return the archives, or those of the `last` ones, whose summary is missing or only extractive (spec R6)."""
+    return [summary.archive for summary in archive_summaries(store, last) if summary.pending]
+
+
+def offer(store: Store, last: int = 0) -> str:
+    """Return a line that offers better summaries of the `last` archives, once for each; "" with nothing to offer.
+
+    The newest archive that it was offered for is in a file of the private folder.
+    """
+    pending = pending_archives(store, last)
+    path = os.path.join(store.private, _OFFERED)
+    if not pending or read_text(path).strip() >= pending[-1]:
+        return ""
+    with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:  # else it is offered again
+        file.write(f"{pending[-1]}\n")
+    many = "1 archive has" if len(pending) == 1 else f"{len(pending)} archives have"
+    return f"{many} a summary made without a model only; `gitmem summary pending` lists what can be summed up better."

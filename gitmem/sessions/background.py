@@ -249,8 +249,8 @@ class _Steps:
 
     def improve(self, late: Callable[[], bool]) -> None:
         """Have the model of the settings judge sessions (spec U7), then sum up archives (R6)."""
-        from gitmem.archives.archives import pending_archives
         from gitmem.archives.summarize import improve
+        from gitmem.archives.summary import pending_archives
         from gitmem.judgement.ask import is_worth_asking
         from gitmem.judgement.judge import judge_requested
 

@@ -10,7 +10,7 @@ from collections import Counter
 from datetime import date
 from typing import Any
 
-from gitmem.archives.archives import pending_archives
+from gitmem.archives.summary import pending_archives
 from gitmem.document.document import Document
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of

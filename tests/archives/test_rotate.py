@@ -11,10 +11,10 @@ from subprocess import run
 import pytest
 
 from gitmem.archives import rotate as consolidating
-from gitmem.archives.archives import pending_archives
 from gitmem.archives.plans import last_day
 from gitmem.archives.rotate import check, clear, consolidate_due, due, old_files
 from gitmem.archives.summarize import read_summary
+from gitmem.archives.summary import pending_archives
 from gitmem.document.entry import MemoryType, entry_ids
 from gitmem.facts.compare import MOST_DISPUTED
 from gitmem.facts.edit import retire

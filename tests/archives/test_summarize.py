@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.archives import pending_archives
 from gitmem.archives.rotate import check
 from gitmem.archives.summarize import MAX_CHARACTERS, MAX_RAW, improve, pieces, put_summary, read_summary
+from gitmem.archives.summary import pending_archives
 from gitmem.document.entry import Entry, render_entry
 from gitmem.document.ids import raw_path, summary_path
 from gitmem.errors import NotFoundError

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.archives import rotate as rotating
-from gitmem.archives.archives import archive_summaries, method_of, offer, pending_archives
 from gitmem.archives.summarize import as_of_now, put_summary, read_summary, summarize_archive
+from gitmem.archives.summary import archive_summaries, method_of, offer, pending_archives
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import summary_path
 from gitmem.facts.edit import find_fact, retire

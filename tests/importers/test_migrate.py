@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.archives import pending_archives
 from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.archives.summarize import read_summary
+from gitmem.archives.summary import pending_archives
 from gitmem.document.entry import MemoryType
 from gitmem.facts.fact import parse_fact
 from gitmem.history.records import rotations

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from gitmem.archives.archives import archive_summaries
+from gitmem.archives.summary import archive_summaries
 from gitmem.cli.app import OWN, App
 from gitmem.cli.commands import COMMANDS, FREE, GROUPS, PARTS, unfolded
 from gitmem.cli.commands.review import waiting

@@ -358,7 +358,7 @@ def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> 
 
 def _pending(store: Store) -> tuple[Sequence[str], str]:
     """Return the archives that the agent is asked to summarize if the settings say so, else once an offer."""
-    from gitmem.archives.archives import offer, pending_archives
+    from gitmem.archives.summary import offer, pending_archives
 
     provider = store.config.summary.provider
     if provider == "host":

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from gitmem.archives.archives import pending_archives
+from gitmem.archives.summary import pending_archives
 from gitmem.cli.app import OWN, VECTORS, App
 from gitmem.cli.output import finding_lines
 from gitmem.hosts.script import project_top, recorded_agents

@@ -6,9 +6,8 @@ import argparse
 import json
 import os
 
-from gitmem.archives.archives import archive_summaries, pending_archives
 from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
-from gitmem.archives.summary import SCHEMA, Summary
+from gitmem.archives.summary import SCHEMA, Summary, archive_summaries, pending_archives
 from gitmem.cli.app import OWN, SESSIONS, App, read_date
 from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import Progress, table
