@@ -8,6 +8,7 @@ facts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import scopes_in
@@ -23,8 +24,6 @@ from gitmem.store.known_facts import known_facts
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from typing import Literal
-
     from gitmem.document.entry import Entry, Save
     from gitmem.history.authors import People
     from gitmem.project.state import ProjectCode
@@ -54,9 +53,6 @@ class FactBook:
         self.store, self.transaction = store, transaction
         self._known: dict[str, Fact] | None = None  # without texts
         self._changed: dict[str, Fact] = {}  # with texts
-        self._people: People | None = None
-        self._code: ProjectCode | Literal[False] | None = None  # not looked for yet; False: there is none
-        self._at = ("", "")
         self.new: list[Fact] = []
 
     def keep_save(self, event: Save, text: str) -> tuple[str, Changes | None]:
@@ -97,15 +93,17 @@ class FactBook:
         code = code or self.store.code()
         return checked_out(code)[0] if code else ""
 
+    @cached_property
+    def _checked_out(self) -> tuple[ProjectCode | None, str, str]:
+        code = self.store.code()
+        return (code, *checked_out(code)) if code else (None, "", "")
+
     def learned_now(self, made: Fact) -> Fact:
         """Return a new fact with the branch and commit that are checked out, and the lines of code it speaks of."""
-        if self._code is None:
-            self._code = self.store.code() or False
-            self._at = checked_out(self._code) if self._code else ("", "")
-        branch, commit = self._at
-        if not self._code or not commit or self.store.is_own or made.commit:
+        if self.store.is_own or made.commit:
             return made
-        return cite(self._code, made, branch, commit)
+        code, branch, commit = self._checked_out
+        return cite(code, made, branch, commit) if code and commit else made
 
     def as_of_now(self, state: Entry, exchange: str) -> Entry:
         """Return the State of a turn with marks on facts that do not hold."""
@@ -135,7 +133,9 @@ class FactBook:
         facts = {fact.id: fact}
         others = {other.id: other for other in in_force(self.known().values()) if other.id != fact.id}
         new = made if there is None else made._replace(created=self.transaction.now)
-        rivals = rivals_of(new, candidates(new.description, others.values()), self._is_mine)
+        rivals = rivals_of(
+            new, candidates(new.description, others.values()), lambda one: not self._people.other(one.id)
+        )
         pairs = [*((one.id, fact.id) for one in rivals.ended), *((fact.id, one.id) for one in rivals.ended_by)]
         for loser, winner in pairs:
             if self.read_into(facts, loser, winner):
@@ -146,16 +146,14 @@ class FactBook:
             disputed.append(there.superseded_by)  # said again, it does not yield unasked to the fact that replaced it
         for other in disputed:
             if self.read_into(facts, other):
-                facts[other] = _beside(facts[other], fact.id)
-                facts[fact.id] = _beside(facts[fact.id], other)
+                facts |= dispute(facts, fact.id, other)
         return facts[fact.id], self.changes([*facts.values()])
 
-    def _is_mine(self, fact: Fact) -> bool:
-        if self._people is None:
-            from gitmem.history.authors import People
+    @cached_property
+    def _people(self) -> People:
+        from gitmem.history.authors import People
 
-            self._people = People(self.store)
-        return not self._people.other(fact.id)
+        return People(self.store)
 
     def read_into(self, facts: dict[str, Fact], *names: str) -> bool:
         """Add facts with their texts; False if the file of one cannot be changed."""
@@ -199,12 +197,6 @@ def fact_of(event: Save, text: str) -> Fact | None:
         keywords=tuple(dict.fromkeys((*(tag.casefold() for tag in tags), *fact_keywords(text)))),
         scope=scopes_in(event.tags),
     )
-
-
-def _beside(fact: Fact, other: str) -> Fact:
-    """Return a fact that contradicts another one, which it does not supersede, for a person to decide."""
-    supersedes = tuple(name for name in fact.supersedes if name != other)
-    return fact._replace(review=tuple(dict.fromkeys((*fact.review, other))), supersedes=supersedes)
 
 
 def wider(one: Fact, other: Fact) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from gitmem.document.entry import clean_text
 from gitmem.document.ids import MEMORY, find_named
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.facts.book import fact_message
+from gitmem.facts.book import FactBook, fact_message
 from gitmem.facts.compare import WEIGHED, Rivals, candidates, rivals_of
 from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
@@ -68,7 +68,7 @@ def read_fact(store: Store, known: Fact) -> Fact:
     return known._replace(source=fact.source) if known.text else fact  # it has a text where a line was edited by hand
 
 
-def confirm(store: Store, known: Fact, *more: Fact) -> tuple[str, ...]:
+def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
     """Confirm facts as true of the present code; they supersede the facts they contradict. Returns the commits.
 
     A retired or superseded fact is active again.
@@ -77,45 +77,44 @@ def confirm(store: Store, known: Fact, *more: Fact) -> tuple[str, ...]:
     now = store.context.clock()
     branch, commit = checked_out(code) if code else ("", "")
 
-    def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        changed = dict(facts)
-        for name in (known.id, *(one.id for one in more)):
-            for other in (*facts[name].review, facts[name].superseded_by):
+    def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
+        changed = dict(linked)
+        for name in (fact.id for fact in facts):
+            for other in (*linked[name].review, linked[name].superseded_by):
                 if other in changed:
-                    changed.update(supersede(changed, other, name, now))
+                    changed |= supersede(changed, other, name, now)
             fact = revived(changed[name], now)._replace(review=(), confidence=1.0, updated=now)
-            if code and commit:
-                fact = cite(code, fact, branch, commit)
-            changed[name] = fact
+            changed[name] = cite(code, fact, branch, commit) if code and commit else fact
         return changed
 
-    return change_facts(store, known, plan, _subject("Confirm", known, more), *more)
+    return change_facts(store, facts, plan, _subject("Confirm", facts))
 
 
-def retire(store: Store, known: Fact, why: str, *more: Fact) -> tuple[str, ...]:
+def retire(store: Store, fact: Fact, why: str, *more: Fact) -> tuple[str, ...]:
     """Retire facts, or resolve an issue; `why` is added to their texts. Returns the commits.
 
     A fact that contradicts one of them is no longer in review.
     """
-    clean = redact(why, allow=store.config.redaction.allow).text
-    now, gone = store.context.clock(), {known.id, *(fact.id for fact in more)}
+    clean, facts = redact(why, allow=store.config.redaction.allow).text, (fact, *more)
+    now, gone = store.context.clock(), {one.id for one in facts}
 
-    def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
+    def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
         changed = {
-            name: fact._replace(review=tuple(other for other in fact.review if other not in gone))
-            for name, fact in facts.items()
+            name: one._replace(review=tuple(other for other in one.review if other not in gone))
+            for name, one in linked.items()
         }
         return changed | {name: ended(changed[name], now, clean) for name in gone}
 
-    verb = "Resolve" if all(fact.kind == FactKind.ISSUE for fact in (known, *more)) else "Retire"
-    return change_facts(store, known, plan, _subject(verb, known, more), *more)
+    verb = "Resolve" if all(one.kind == FactKind.ISSUE for one in facts) else "Retire"
+    return change_facts(store, facts, plan, _subject(verb, facts))
 
 
-def _subject(verb: str, known: Fact, more: Sequence[Fact]) -> str:
-    return f"{verb} {len(more) + 1} facts: {known.description}, …" if more else f"{verb}: {known.description}"
+def _subject(verb: str, facts: Sequence[Fact]) -> str:
+    first = facts[0].description
+    return f"{verb} {len(facts)} facts: {first}, …" if len(facts) > 1 else f"{verb}: {first}"
 
 
-def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:
+def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
     """Replace the text of a fact; its id and file stay. Returns the commits.
 
     Raises:
@@ -125,33 +124,22 @@ def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:
     clean = clean_text(redact(text, allow=store.config.redaction.allow).text)
     if not split(clean):
         raise RefusedError("The new text is empty.", "To take a fact out, use 'gitmem facts retire'.")
-    now = store.context.clock()
-
-    def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        return {**facts, known.id: reworded(facts[known.id], clean, now)}
-
-    return change_facts(store, known, plan, f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}")
+    now, subject = store.context.clock(), f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}"
+    return change_facts(store, [fact], lambda linked: {fact.id: reworded(linked[fact.id], clean, now)}, subject)
 
 
-def pin(store: Store, known: Fact, *more: Fact, pinned: bool) -> tuple[str, ...]:
+def pin(store: Store, *facts: Fact, pinned: bool) -> tuple[str, ...]:
     """Have every session told facts first, or no longer so. Returns the commits."""
-
-    def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        return facts | {fact.id: facts[fact.id]._replace(pinned=pinned) for fact in (known, *more)}
-
-    return change_facts(store, known, plan, _subject("Pin" if pinned else "Unpin", known, more), *more)
+    subject = _subject("Pin" if pinned else "Unpin", facts)
+    return change_facts(
+        store, facts, lambda linked: {one.id: linked[one.id]._replace(pinned=pinned) for one in facts}, subject
+    )
 
 
 def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
     """Supersede one fact by another (spec V6); returns the commits."""
-    now = store.context.clock()
-    return change_facts(
-        store,
-        winner,
-        lambda facts: {**facts, **supersede(facts, loser.id, winner.id, now)},
-        f"Supersede: {loser.description}",
-        loser,
-    )
+    now, subject = store.context.clock(), f"Supersede: {loser.description}"
+    return change_facts(store, [winner, loser], lambda linked: supersede(linked, loser.id, winner.id, now), subject)
 
 
 def act_on(store: Store, act: str, fact: Fact, text: str = "") -> tuple[str, ...]:
@@ -169,16 +157,12 @@ def act_on(store: Store, act: str, fact: Fact, text: str = "") -> tuple[str, ...
 
 
 def change_facts(
-    store: Store,
-    known: Fact,
-    plan: Callable[[dict[str, Fact]], Mapping[str, Fact]],
-    subject: str,
-    *more: Fact,
+    store: Store, facts: Sequence[Fact], plan: Callable[[Mapping[str, Fact]], Mapping[str, Fact]], subject: str
 ) -> tuple[str, ...]:
-    """Commit changes to a fact, to `more`, and to the facts linked with them; returns the commits.
+    """Commit changes to facts, and to those linked with them; returns the commits.
 
-    `plan` gets these facts by id and returns them changed. A fact given with its content is changed only while its
-    file still has that content.
+    `plan` gets all of these by id and returns those that it changes. A fact given with its content is changed only
+    while its file still has that content.
 
     Raises:
         MovedOnError: it has another one by now; nothing was changed.
@@ -187,25 +171,21 @@ def change_facts(
 
     def commit(transaction: Transaction) -> None:
         transaction.read(MEMORY)  # an edit of a line by hand changes facts
-        known_by_id = {fact.id: fact for fact in known_facts(store)}
-        facts: dict[str, Fact] = {}
-        wanted = [known.id, *(fact.id for fact in more)]
+        book = FactBook(store, transaction)
+        linked: dict[str, Fact] = {}
+        wanted = [fact.id for fact in facts]
         while wanted:
             name = wanted.pop()
-            if name in facts or name not in known_by_id:
-                continue
-            fact = parse_fact(transaction.read(known_by_id[name].path) or b"", known_by_id[name].path)
-            if fact is not None:
-                facts[name] = fact
+            if name not in linked and name in book.known() and book.read_into(linked, name):
+                fact = linked[name]
                 wanted += [*fact.review, *fact.supersedes, fact.superseded_by]
-        if known.id not in facts:
-            raise NotFoundError(f"{known.path} cannot be read as a fact.")
-        if any(one.source and one.id in facts and one.source != facts[one.id].source for one in (known, *more)):
+        if any(fact.source and fact.id in linked and fact.source != linked[fact.id].source for fact in facts):
             raise MovedOnError("The fact has been changed meanwhile.", "Look at it again, then repeat what you did.")
-        changed = {name: fact for name, fact in plan(facts).items() if fact != facts[name]}
-        changes: dict[str, bytes | None] = {known_by_id[name].path: render_fact(fact) for name, fact in changed.items()}
-        if changes:
-            transaction.commit(fact_message(subject, changed), changes)
+        if missing := [fact.path for fact in facts if fact.id not in linked]:
+            raise NotFoundError(f"{missing[0]} cannot be read as a fact.")
+        changed = [fact for name, fact in plan(linked).items() if fact != linked[name]]
+        if changed:
+            transaction.commit(fact_message(subject, [fact.id for fact in changed]), book.changes(changed))
 
     outcome = transact(store, commit, purpose="fact")
     known_facts(store)
@@ -269,14 +249,8 @@ def decide(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
         return supersede_fact(store, pair.older, pair.newer)
     if holds is Holds.OLDER:
         return supersede_fact(store, pair.newer, pair.older)
-    names = pair.older.id, pair.newer.id
-    return change_facts(
-        store,
-        pair.newer,
-        lambda facts: {**facts, **part(facts, *names)},
-        f"{BOTH_HOLD} {pair.newer.description}",
-        pair.older,
-    )
+    names, subject = (pair.older.id, pair.newer.id), f"{BOTH_HOLD} {pair.newer.description}"
+    return change_facts(store, [pair.newer, pair.older], lambda linked: part(linked, *names), subject)
 
 
 def compare_new_facts(store: Store) -> None:
@@ -319,11 +293,5 @@ def _mark_for_review(store: Store, one: Fact, other: Fact) -> None:
     for commit in log(store.repository.git, "HEAD", trailers={Trailer.FACT.value: one.id}):
         if commit.subject.startswith(BOTH_HOLD) and other.id in commit.values(Trailer.FACT.value):
             return
-    newer = max(one, other, key=lambda fact: fact.when)
-    change_facts(
-        store,
-        one,
-        lambda facts: {**facts, **dispute(facts, one.id, other.id)},
-        f"Contradiction: {newer.description}",
-        other,
-    )
+    subject = f"Contradiction: {max(one, other, key=lambda fact: fact.when).description}"
+    change_facts(store, [one, other], lambda linked: dispute(linked, one.id, other.id), subject)

@@ -228,9 +228,12 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
 
 
 def dispute(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
-    """Return two facts that contradict each other, to be decided by a person."""
+    """Return two facts that contradict each other, of which neither supersedes the other, for a person to decide."""
     return {
-        fact: facts[fact]._replace(review=tuple(dict.fromkeys((*facts[fact].review, rival))))
+        fact: facts[fact]._replace(
+            review=tuple(dict.fromkeys((*facts[fact].review, rival))),
+            supersedes=tuple(name for name in facts[fact].supersedes if name != rival),
+        )
         for fact, rival in ((one, other), (other, one))
     }
 
