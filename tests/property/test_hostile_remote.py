@@ -477,18 +477,16 @@ def test_a_sync_by_the_command_itself(worlds: Worlds, remote: Hostile, how: tupl
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("number", range(8))
 def test_many_hostile_remotes(worlds: Worlds, number: int):
-    looks = st.lists(st.sampled_from(LOOKS), max_size=3)
-    for examples, looked, hows in (
-        (200, check, [(), ("--branch",)]),
-        (50, check_clone, [()]),
-        (50, check_opened, [()]),
-    ):
-
+    def many(examples: int, looked: Callable[..., None], *hows: tuple[str, ...]) -> None:
         @seed(number)
-        @given(remote=hostile(), looks=looks, how=st.sampled_from(hows))
+        @given(remote=hostile(), looks=st.lists(st.sampled_from(LOOKS), max_size=3), how=st.sampled_from([(), *hows]))
         @_settings(examples)
-        def checked(remote: Hostile, looks: list, how: tuple[str, ...], looked=looked):
+        def checked(remote: Hostile, looks: list, how: tuple[str, ...]):
             with worlds.copy(*how) as world:
                 looked(world, remote, looks, world.run)
 
         checked()
+
+    many(200, check, ("--branch",))
+    many(50, check_clone)
+    many(50, check_opened)
