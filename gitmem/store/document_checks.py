@@ -189,9 +189,12 @@ def look(
     `record` is the file that says what was checked.
     """
     tip, seen, edited = tip_of(store), _seen(store, record), set(edited)
-    changes = _changes(store, seen, tip) if seen else None
-    if seen is None or changes is None:
-        seen, changes = _Seen(tip, (), (), ""), ()
+    changes: Sequence[PathChange] = ()
+    try:
+        changes = store.repository.changes(seen.commit, tip) if seen and seen.commit != tip else ()
+    except GitFailedError:  # its commit is gone
+        seen = None
+    seen = seen or _Seen(tip, (), (), "")
     due, left = _never_checked(store, tip, seen.upto, most) if tip else ([], 0)
     paths = sorted(edited.union(seen.again, (change.path for change in (*changes, *due))))
     review = tuple(review_since(store, seen.review, [*changes, *due])) if changes or due else seen.review
@@ -237,16 +240,6 @@ def _seen(store: Store, record: str) -> _Seen | None:
         upto = None if fields["upto"] is None else str(fields["upto"])
         return _Seen(fields["commit"], tuple(map(str, fields["again"])), review, upto)
     except (ValueError, TypeError, KeyError, AttributeError):
-        return None
-
-
-def _changes(store: Store, seen: _Seen, tip: str) -> Sequence[PathChange] | None:
-    """Return what changed since the last look, None if its commit is gone."""
-    if seen.commit == tip:
-        return ()
-    try:
-        return store.repository.changes(seen.commit, tip)
-    except GitFailedError:
         return None
 
 

@@ -141,15 +141,11 @@ def _versions(
     facts: Mapping[str, bytes],
 ) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
     """Return the files of facts as they were before these changes, and as `facts` or a function reads them now."""
-    known = [change for change in changes if change.old]
-    contents = repository.blobs([change.old or "" for change in known])
-    olds = dict(zip((change.path for change in known), contents, strict=True))
-    paths = dict.fromkeys([*(change.path for change in changes), *facts])
-    changed = {change.path for change in changes}
-    return (
-        {path: olds.get(path) if path in changed else read(path) for path in paths},
-        {path: facts[path] if path in facts else read(path) for path in paths},
-    )
+    known = {change.path: change.old for change in changes if change.old}
+    olds: dict[str, bytes | None] = dict.fromkeys(change.path for change in changes)
+    olds.update(zip(known, repository.blobs([*known.values()]), strict=True))
+    olds |= {path: read(path) for path in facts if path not in olds}
+    return olds, {path: facts.get(path) or read(path) for path in olds}
 
 
 def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
@@ -201,10 +197,13 @@ def find_marked(store: Store, old: str | None, new: str) -> list[str]:
         changes = store.repository.changes(old or empty_tree(git), new)
     except GitFailedError:  # `old` was purged
         changes = store.repository.changes(empty_tree(git), new)
-    documents = [change for change in changes if change.new and change.path.endswith(".md")]
-    contents = store.repository.blobs([change.new or "" for change in documents if change.mode.startswith("100")])
-    paths = [change.path for change in documents if change.mode.startswith("100")]
-    return [path for path, data in zip(paths, contents, strict=True) if has_markers(data)]
+    documents = {
+        change.path: change.new
+        for change in changes
+        if change.new and change.path.endswith(".md") and change.mode.startswith("100")
+    }
+    contents = store.repository.blobs([*documents.values()])
+    return [path for path, data in zip(documents, contents, strict=True) if has_markers(data)]
 
 
 def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:

@@ -96,7 +96,11 @@ def clone_store(
         if made.new and store.own_repository and os.listdir(store.root) == [".git"]:
             shutil.rmtree(store.root, ignore_errors=True)
         raise
-    _check_out(store, theirs)
+    branch = store.repository.branch()  # which is checked out into the empty work tree
+    if not move_ref(store.repository.git, branch, theirs, store.tip, "gitmem clone"):
+        raise GitmemError("Another process moved the memory branch.", "Try again.")
+    check_out(store.repository.git, theirs)
+    store.mark(theirs)
     if once:
         forget(store, remote.name)
     else:
@@ -121,15 +125,6 @@ def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
     if theirs is None:
         raise no_memory(remote)
     return theirs
-
-
-def _check_out(store: Store, commit: str) -> None:
-    """Move the branch to a commit, and check it out into the empty work tree."""
-    branch = store.repository.branch()
-    if not move_ref(store.repository.git, branch, commit, store.tip, "gitmem clone"):
-        raise GitmemError("Another process moved the memory branch.", "Try again.")
-    check_out(store.repository.git, commit)
-    store.mark(commit)
 
 
 _FULL = "No space left"  # git of a full disk, before what it says of its own failure

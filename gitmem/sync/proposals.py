@@ -194,15 +194,15 @@ def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: 
         if most is None or most > MOST_FILES:
             return [CiFinding("size", ERROR, "", 0, "The trees are malformed, or too much was changed to be checked.")]
         changes = tree_changes(git, start, end)
-        new = [change for change in changes if change.new and change.mode in _FILES]
-        sizes = dict(
-            zip((change.path for change in new), objects.sizes([change.new or "" for change in new]), strict=True)
-        )
-        read = [change for change in new if sizes[change.path] <= MAX_FILE]
-        after = dict(zip((change.path for change in read), objects.existing([c.new or "" for c in read]), strict=True))
+        new = {change.path: change for change in changes if change.new and change.mode in _FILES}
+        sizes = dict(zip(new, objects.sizes([change.new or "" for change in new.values()]), strict=True))
+        read = [change for path, change in new.items() if sizes[path] <= MAX_FILE]
+        after = _contents(objects, {change.path: change.new or "" for change in read})
         olds = [change for change in read if change.old and change.old_mode in _FILES]
-        before = dict(zip((change.path for change in olds), objects.existing([c.old or "" for c in olds]), strict=True))
-        facts = _facts_of(git, objects, end)
+        before = _contents(objects, {change.path: change.old or "" for change in olds})
+        tree = {path: oid for path, (mode, oid) in read_tree(git, end).items() if mode in _FILES}
+        texts = _contents(objects, {path: oid for path, oid in tree.items() if FACT_PATH.fullmatch(path)})
+        facts = [fact for path, data in texts.items() if (fact := parse_fact(data, path))]
     findings = [*_check_size(changes, sizes)]
     for path, data in sorted(after.items()):
         findings += [*_check_format(path, data), *_check_secrets(path, before.get(path, b""), data, allow)]
@@ -226,11 +226,9 @@ def _commit_of(git: Git, name: str) -> str:
         raise NotFoundError(f"{name!r} names no commit here.", remedy) from None
 
 
-def _facts_of(git: Git, objects: Objects, commit: str) -> list[Fact]:
-    tree = read_tree(git, commit)
-    paths = [path for path in tree if FACT_PATH.fullmatch(path) and tree[path][0] in _FILES]
-    contents = zip(paths, objects.existing([tree[path][1] for path in paths]), strict=True)
-    return [fact for path, data in contents if (fact := parse_fact(data, path))]
+def _contents(objects: Objects, files: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the contents of files, given by path and object id."""
+    return dict(zip(files, objects.existing([*files.values()]), strict=True))
 
 
 def _check_size(changes: Sequence[PathChange], sizes: Mapping[str, int]) -> Iterator[CiFinding]:
@@ -360,22 +358,13 @@ def _added(git: Git, span: Sequence[str]) -> Iterator[tuple[str, str, str]]:
 def sarif(findings: Sequence[CiFinding], version: str) -> dict[str, object]:
     """Return findings in SARIF 2.1.0 (docs.oasis-open.org/sarif), which forges show beside the lines of a diff."""
     rules = [{"id": name} for name in sorted({one.check for one in findings})]
-    results = []
-    for finding in findings:
-        place: dict[str, object] = {
-            "artifactLocation": {"uri": quote(finding.path or FORMAT, errors="surrogateescape")}
-        }
-        if finding.line:
-            place["region"] = {"startLine": finding.line}
-        locations = [{"physicalLocation": place}]
-        results.append(
-            {
-                "ruleId": finding.check,
-                "level": finding.level,
-                "message": {"text": finding.message},
-                "locations": locations,
-            }
-        )
+    results: list[dict[str, object]] = []
+    for one in findings:
+        uri = quote(one.path or FORMAT, errors="surrogateescape")
+        region = {"region": {"startLine": one.line}} if one.line else {}
+        places = [{"physicalLocation": {"artifactLocation": {"uri": uri}, **region}}]
+        said = {"message": {"text": one.message}, "locations": places}
+        results.append({"ruleId": one.check, "level": one.level, **said})
     driver = {"name": "gitmem", "version": version, "rules": rules}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return {"version": "2.1.0", "$schema": schema, "runs": [{"tool": {"driver": driver}, "results": results}]}
