@@ -11,7 +11,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeVar
 
@@ -43,10 +42,10 @@ from gitmem.sync.guard import (
     signed,
 )
 from gitmem.sync.remotes import FETCHED, REFS, no_memory, note_synced, notes_of
+from gitmem.values import Value
 
 T = TypeVar("T")
 
-ATTEMPTS = 40
 _SHORTEST_PAUSE = 0.05  # seconds; the minimum duration of a round for pauses
 _MOST_ROUNDS = 16.0  # rounds; the longest pause, enough for sixteen machines that all push
 _LONGEST_PAUSE = 10.0  # seconds
@@ -62,22 +61,20 @@ class SyncStep(StrEnum):
     FILES = "updating the files"
 
 
-@dataclass(frozen=True, slots=True)
-class Chance:
+class Chance(Value):
     """Time and randomness: `random` returns a number from 0 to 1, `sleep` waits for seconds, `clock` counts them."""
 
-    random: Callable[[], float] = field(default=lambda: int.from_bytes(os.urandom(4), "big") / 2**32)
+    random: Callable[[], float] = lambda: int.from_bytes(os.urandom(4), "big") / 2**32
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Value):
     """How to sync: unusual states to accept, a callback for each step, and limits."""
 
     accept: Collection[Accept] = ()
     progress: Callable[[str], None] = lambda _: None
-    attempts: int = ATTEMPTS
+    attempts: int = 40
     chance: Chance = Chance()
 
 
@@ -95,10 +92,8 @@ def in_rounds(attempt: Callable[[int], T | None], options: Options, remote: str)
         if number < options.attempts:
             options.progress(SyncStep.WAIT)
             chance.sleep(pause(number, chance.random(), chance.clock() - began))
-    raise BusyError(
-        f"Other machines pushed to {remote} first, {options.attempts} times.",
-        "Nothing is lost; sync again later.",
-    )
+    said = f"Other machines pushed to {remote} first, {options.attempts} times."
+    raise BusyError(said, "Nothing is lost; sync again later.")
 
 
 def pause(number: int, random: float, took: float) -> float:
@@ -115,14 +110,9 @@ MEMORY_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
 LOST, LOST_SECONDS = 3, 10.0
 _LATELY = 60.0  # seconds for which a machine that leaves its commits there waits for what others saved
 _MOST_TAKEN = 64  # commits of the inbox that one sync takes along
-_MACHINE = 40  # characters of a machine's name
-_LEFT = (
-    "Other machines pushed first: what is new here lies in the inbox of {}, from where the next sync takes it along."
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Synced:
+class Synced(Value):
     """The result of a sync: commits received and sent, without merges, documents to review, rounds, notices.
 
     `purged`: the remote held purged texts, which this sync took out.
@@ -193,7 +183,7 @@ class _Sync:
                 move_refs(self._git, self._held)
             new = (change for change in others_changes(self._store).values() if before.get(change.id) != change)
             notices = (f"{change.id} of yours was {change}. 'gitmem review' accepts or refuses it." for change in new)
-            return replace(done, notices=(*done.notices, *notices))
+            return done._replace(notices=(*done.notices, *notices))
 
     def _round(self, number: int) -> Synced | None:
         """Run one round; None if another machine or process was faster, or a purge was followed."""
@@ -253,12 +243,7 @@ class _Sync:
         if not adopted:
             return None
         done = self._result(number, both, target, review)
-        return replace(done, went=0) if refused else done
-
-    def _left_since(self, now: float) -> float:
-        """Return since when each sync left its commits in the inbox, `now` if the last one did not."""
-        since = read_text(self._left).partition(" ")[2].strip()
-        return float(since) if since.isdecimal() else now
+        return done._replace(went=0) if refused else done
 
     def _is_over(self, number: int, began: float) -> bool:
         """Return whether to race no more: three rounds or ten seconds are over, or others had to leave theirs."""
@@ -296,11 +281,12 @@ class _Sync:
         """
         store, left = self._store, self._left
         now = store.context.clock().timestamp()
-        since = self._left_since(now)
+        left_at = read_text(left).partition(" ")[2].strip()  # by the last sync, and the ones before it
+        since = float(left_at) if left_at.isdecimal() else now
         if local in both.bases:  # only what lay in the inbox was to be pushed
             target = both.tips[1]
         else:
-            name = re.sub("[^0-9a-z]+", "-", store.context.machine.lower())[:_MACHINE].strip("-") or "machine"
+            name = re.sub("[^0-9a-z]+", "-", store.context.machine.lower())[:40].strip("-") or "machine"
             ref = f"{INBOX}/{name}-{local[:12]}"
             try:
                 if ref not in (self._inbox or ()):
@@ -311,7 +297,8 @@ class _Sync:
                 self._inbox = None
                 return None
             replace_file(left, f"{local} {since:.0f}\n".encode("ascii"))
-            self._notices.append(_LEFT.format(self._remote.called))
+            place = f"in the inbox of {self._remote.called}, from where the next sync takes it along"
+            self._notices.append(f"Other machines pushed first: what is new here lies {place}.")
         if now - since >= _LATELY or local in both.bases:
             self._adopt(local, target, {})
         else:
@@ -381,16 +368,12 @@ class _Sync:
 
     def _merged(self, both: Fork, taken: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         local, theirs = both.tips
-        if (
-            both.bases and theirs not in both.bases and (done := follow_arrived(self._store, both))
-        ):  # edits that were committed with plain git
+        # Edits may have been committed with plain git.
+        if both.bases and theirs not in both.bases and (done := follow_arrived(self._store, both)):
             theirs = done.oid
             self._held.update(done.held)
-            tips = (
-                next(commit for commit in both.commits if commit.oid == local),
-                commits(self._git, [theirs])[theirs],
-            )
-            both = both._replace(tips=(local, theirs), commits=tips)
+            mine = next(commit for commit in both.commits if commit.oid == local)
+            both = both._replace(tips=(local, theirs), commits=(mine, commits(self._git, [theirs])[theirs]))
         if local in both.bases and not taken:
             return theirs, ()
         self._options.progress(SyncStep.MERGE)
