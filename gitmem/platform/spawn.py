@@ -44,7 +44,6 @@ if sys.platform != "win32":
         def __init__(self, argv: Sequence[str], environ: Mapping[str, str], *, stdin: bool) -> None:
             self.returncode: int | None = None
             self._said: tuple[list[bytes], list[bytes]] = ([], [])
-            self._unsent = memoryview(b"")
             ours: list[int] = []
             theirs: list[int] = []
             try:
@@ -77,37 +76,34 @@ if sys.platform != "win32":
                 warnings.warn(f"process {self.pid} was not waited for", ResourceWarning, stacklevel=2, source=self)
 
         def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
-            """Write `data`, close stdin, read both outputs to their end and wait; goes on after an `ExpiredError`.
+            """Write `data`, close stdin, read both outputs to their end and wait; after an `ExpiredError` read on.
 
             Raises:
                 ExpiredError: it did not end within `timeout` seconds.
 
             """
             end = None if timeout is None else time.monotonic() + timeout
-            if data is not None and self.stdin is not None:
-                self._unsent = memoryview(data)
-            self._exchange(end)
+            self._exchange(memoryview(data or b""), end)
             self._await_end(end)
             self.close()
             out, err = self._said
             return b"".join(out), b"".join(err)
 
-        def _exchange(self, end: float | None) -> None:
+        def _exchange(self, unsent: memoryview, end: float | None) -> None:
             """Write and read, whichever is ready, until both are done."""
             poll = select.poll()
             reading = {pipe.fileno(): place for place, pipe in enumerate((self.stdout, self.stderr)) if not pipe.closed}
             for descriptor in reading:
                 poll.register(descriptor, select.POLLIN)
-            writing = self._prepare_to_send()
-            if writing is not None:
-                poll.register(writing, select.POLLOUT)
+            writing = self._register_stdin(poll, unsent)
             while reading or writing is not None:
                 ready = poll.poll(None if end is None else max(0.0, (end - time.monotonic()) * 1000))
                 if end is not None and time.monotonic() >= end:
                     raise ExpiredError(b"".join(self._said[1]))
                 for descriptor, _ in ready:
                     if descriptor == writing:
-                        if self._send():
+                        unsent = _send(descriptor, unsent)
+                        if not unsent:
                             poll.unregister(descriptor)
                             self._close_stdin()
                             writing = None
@@ -117,33 +113,18 @@ if sys.platform != "win32":
                         poll.unregister(descriptor)
                         (self.stdout, self.stderr)[reading.pop(descriptor)].close()
 
-        def _prepare_to_send(self) -> int | None:
-            """Return the descriptor to write to; close stdin and return None if there is nothing to write."""
+        def _register_stdin(self, poll: select.poll, unsent: memoryview) -> int | None:
+            """Return the descriptor to write to; None, and close it, if there is nothing to write or no reader."""
             if self.stdin is None or self.stdin.closed:
                 return None
-            if not self._unsent:
-                self._close_stdin()
-                return None
-            try:
-                self.stdin.flush()  # data written before
-            except BrokenPipeError:
-                self._unsent = memoryview(b"")
-                self._close_stdin()
-                return None
-            os.set_blocking(self.stdin.fileno(), False)
-            return self.stdin.fileno()
-
-        def _send(self) -> bool:
-            """Write as much as fits into the pipe; return whether all is written or the reader is gone."""
-            assert self.stdin is not None
-            try:
-                sent = os.write(self.stdin.fileno(), self._unsent[:_CHUNK])
-            except BlockingIOError:
-                return False
-            except BrokenPipeError:  # it has ended, and its status says why
-                sent = len(self._unsent)
-            self._unsent = self._unsent[sent:]
-            return not self._unsent
+            with contextlib.suppress(BrokenPipeError):
+                self.stdin.flush()  # what was written before
+                if unsent:
+                    os.set_blocking(self.stdin.fileno(), False)
+                    poll.register(self.stdin.fileno(), select.POLLOUT)
+                    return self.stdin.fileno()
+            self._close_stdin()
+            return None
 
         def _close_stdin(self) -> None:
             if self.stdin is not None:
@@ -200,6 +181,15 @@ if sys.platform != "win32":
             self._close_stdin()
             self.stdout.close()
             self.stderr.close()
+
+    def _send(descriptor: int, unsent: memoryview) -> memoryview:
+        """Write as much as fits into the pipe, and return the rest: nothing, if the reader is gone."""
+        try:
+            return unsent[os.write(descriptor, unsent[:_CHUNK]) :]
+        except BlockingIOError:
+            return unsent
+        except BrokenPipeError:  # it has ended, and its status says why
+            return unsent[:0]
 
     def _spawn(argv: Sequence[str], environ: Mapping[str, str], streams: Sequence[int]) -> int:
         """Start a program with these descriptors, none of them a standard one, as its streams; -1 is an empty file."""
