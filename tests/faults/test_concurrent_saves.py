@@ -127,14 +127,6 @@ def test_all_at_once(project: Project, start: Callable[..., Saver], kind: str, p
     assert project.git("rev-list", "--count", "HEAD") == str(2 + 2 * rotations + processes * saves)
 
 
-@pytest.mark.slow
-def test_while_memory_md_rotates_again_and_again(project: Project, start: Callable[..., Saver]):
-    project.configure("rotation:\n  threshold_tokens: 250\n  carryover_tokens: 60\n")
-    run_all([start(project, f"saver-{number}", 8) for number in range(3)])
-    assert len(project.archives()) > 1
-    project.check()
-
-
 @pytest.mark.parametrize("how", ["alone", pytest.param("group", marks=slow)])
 @pytest.mark.parametrize("kills", [5, pytest.param(40, marks=slow)])
 @pytest.mark.timeout(600)
@@ -219,17 +211,6 @@ def test_two_who_rotate_at_once(project: Project):
         others = [text for text in said if "[GITMEM_ROTATE]" not in text]
         assert all("Nothing to do" in text or "Another process has just rotated" in text for text in others)
         project.check()
-
-
-@pytest.mark.slow
-def test_linked_work_trees_of_a_project_share_its_store(project: Project, start: Callable[..., Saver], tmp_path: Path):
-    folders = [project.root, tmp_path / "linked", tmp_path / "other"]
-    for folder in folders[1:]:
-        subprocess.run(["git", "worktree", "add", "-q", str(folder)], cwd=project.root, env=os.environ, check=True)
-    run_all([start(project, folder.name, 4, cwd=folder) for folder in folders])
-    assert len(project.kept) == 12
-    project.check()
-    assert not any((folder / ".gitmem").exists() for folder in folders[1:])
 
 
 def test_a_lock_whose_holder_died_is_taken_at_once_and_a_living_holders_is_not(

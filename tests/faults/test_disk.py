@@ -284,16 +284,6 @@ def test_a_git_that_is_missing(project: Project, tmp_path: Path):
     mend(project)
 
 
-@pytest.mark.parametrize("limit", [0, 200, 800])
-def test_a_limit_on_the_size_of_files(project: Project, limit: int):
-    resource = pytest.importorskip("resource", reason="this system has no such limits")
-    project.save(project.text("x" * 700))
-    text = project.text("x" * 300)
-    done = attempt(project, text, lambda args: project.gitmem(*args, limits={resource.RLIMIT_FSIZE: limit}))
-    assert done.code != 0
-    mend(project)
-
-
 @pytest.mark.parametrize("limit", [6, 10, 14, 20])
 def test_a_limit_on_the_number_of_open_files(project: Project, limit: int):
     resource = pytest.importorskip("resource", reason="this system has no such limits")
