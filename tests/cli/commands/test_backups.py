@@ -109,26 +109,6 @@ def test_sync_works_after_it(first, remote, tmp_path, run_in, command):
     assert "after the restore" in run_in(first, "show").out
 
 
-def test_a_store_takes_what_it_lacks_and_syncs(first, remote, tmp_path, run_in, bare_git):
-    run_in(first, "save", "said before the backup")
-    run_in(first, "backup", str(tmp_path / "b"))
-    (tmp_path / "other").mkdir()
-    run_in(tmp_path / "other", "init")
-    run_in(tmp_path / "other", "save", "of the other")
-    assert run_in(tmp_path / "other", "restore", str(tmp_path / "b"), ok=False).code == ExitCode.REFUSED
-    accepted = run_in(tmp_path / "other", "restore", str(tmp_path / "b"), "--accept", "other-project", "--json")
-    assert accepted.json["came"]
-    shown = run_in(tmp_path / "other", "show").out
-    assert "of the other" in shown
-    assert "said before the backup" in shown
-    assert "nothing new" in run_in(tmp_path / "other", "restore", str(tmp_path / "b")).out
-    assert "_once" not in bare_git(tmp_path / "other" / ".gitmem", "for-each-ref")
-    run_in(tmp_path / "other", "remote", "add", str(remote))
-    run_in(tmp_path / "other", "sync")
-    run_in(first, "sync")
-    assert "of the other" in run_in(first, "show").out
-
-
 def test_transcripts_come_if_they_are_in_it(first, tmp_path, run_in, bare_git):
     said = {"role": "user", "content": "Why does the loader fail?"}
     line = {"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-11-21T10:00:00.000Z", "message": said}
@@ -140,24 +120,6 @@ def test_transcripts_come_if_they_are_in_it(first, tmp_path, run_in, bare_git):
         (tmp_path / f"new {name}").mkdir()
         run_in(tmp_path / f"new {name}", "restore", str(tmp_path / name))
         assert bool(bare_git(tmp_path / f"new {name}" / ".gitmem", "for-each-ref", "refs/gitmem/l1")) is there
-
-
-def test_what_is_wrong_with_a_file_is_said_of_the_file(first, tmp_path, run_in, bare_git):
-    run_in(first, "backup", str(tmp_path / "b"))
-    (tmp_path / "cut").write_bytes((tmp_path / "b").read_bytes()[:-40])
-    bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "part"), "HEAD~1..gitmem")
-    bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "none"), "HEAD")
-    (tmp_path / "새 곳").mkdir()
-    (tmp_path / "text").write_text("no bundle")
-    assert run_in(first, "restore", str(tmp_path / "text"), ok=False).code == ExitCode.USAGE
-    assert run_in(first, "restore", str(tmp_path / "nowhere"), ok=False).code == ExitCode.NOT_FOUND
-    wrong = {"cut": "is cut off or damaged", "part": "builds on commits that are not here", "none": "holds no memory"}
-    for name, words in wrong.items():
-        failed = run_in(tmp_path / "새 곳", "restore", str(tmp_path / name), ok=False)
-        assert f"{tmp_path / name} {words}" in failed.err.replace("is a part of a history: it ", "")
-        assert "_once" not in failed.err
-        assert not {"sync", "remote"} & set(failed.err.split())
-    assert list((tmp_path / "새 곳").iterdir()) == []
 
 
 def test_a_backup_is_trusted_no_more_than_a_remote(first, tmp_path, run_in, bare_git):

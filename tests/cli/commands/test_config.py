@@ -1,5 +1,4 @@
 import json
-import re
 import sys
 
 import pytest
@@ -30,16 +29,6 @@ def listed(answer):
     return {item["key"]: (item["value"], item["origin"]) for item in json.loads(answer[1])}
 
 
-def test_config_lists_every_setting_with_value_origin_and_help(gitmem):
-    code, out, err = gitmem("config")
-    assert (code, err) == (0, "")
-    lines = out.splitlines()
-    assert lines[0].split() == ["SETTING", "VALUE", "FROM"]
-    assert [line.split()[0] for line in lines[1:]] == list(rules())
-    threshold = ["rotation.threshold_tokens", "25000", "default", "rotate at this size, less 5 %"]
-    assert threshold in [re.split(" {2,}", line) for line in lines]
-
-
 def test_a_text_that_is_allowed_stays_and_what_allows_it_is_in_no_store(gitmem, git, own):
     gitmem("save", f"a key: {SECRET}")
     assert SECRET not in git("show", "HEAD:memory.md")
@@ -49,14 +38,6 @@ def test_a_text_that_is_allowed_stays_and_what_allows_it_is_in_no_store(gitmem, 
     assert json.loads(gitmem("config", "redaction.allow", "--json")[1])["value"] == [SECRET]
     gitmem("save", f"the test key is {SECRET}")
     assert SECRET in git("show", "HEAD:memory.md")
-
-
-def test_where_there_is_a_store_of_the_user_s_it_has_none_of_their_settings(run, home, own, bare_git):
-    run("init", "--user")
-    tip = bare_git(home / ".gitmem", "rev-parse", "HEAD")
-    code, out, _ = run("config", "--user", "lock.wait_seconds", "5")
-    assert (code, out) == (0, f"lock.wait_seconds is 5 in {own}.\n")
-    assert bare_git(home / ".gitmem", "rev-parse", "HEAD") == tip
 
 
 @posix

@@ -389,18 +389,6 @@ class TestScope:
         words = ("Use pnpm", "deno", "never the token", "yak", "gnu")
         return {word: word in start for word in words}
 
-    def test_init_names_the_parts_once_in_one_store(self, mono, bare_git):
-        before = bare_git(mono.root, "rev-parse", "HEAD")
-        made = json.loads(mono("init", "--scope", "packages/b", "--json")[1])
-        assert (made["new"], made["scopes"]) == (False, ["packages/a-js", "packages/b"])
-        assert bare_git(mono.root, "rev-parse", "HEAD") == before
-        assert "scopes: [packages/a-js, packages/b]\n" in (mono.root / "FORMAT.md").read_text()
-        assert json.loads(self.of(mono, "packages").json and mono("init", "--json")[1])["scopes"] == made["scopes"]
-        assert not list(mono.cwd.glob("packages/**/.gitmem"))
-        (mono.cwd / ("long/" * 12)).mkdir(parents=True)
-        for folder in (".", "..", "/", "nowhere", "packages/b/index.js", "long/" * 12):
-            assert mono("init", "--scope", folder)[0] == ExitCode.USAGE, folder
-
     def test_what_is_of_a_part_is_told_there_and_above(self, mono):
         a, b, inner = self.of(mono, "packages/a.js"), self.of(mono, "packages/b"), self.of(mono, "packages/a.js/src")
         assert a("save", "Use pnpm to install the widgets.", "--type", "decision")[0] == 0
@@ -420,32 +408,6 @@ class TestScope:
         )
         assert mono.json("review") == [], "they do not contradict each other"
 
-    def test_facts_and_searches_say_of_which_part_they_are(self, mono):
-        a, b = self.of(mono, "packages/a.js"), self.of(mono, "packages/b")
-        a("save", "Deploy the zebra with helm and the green chart.", "--type", "decision")
-        self.work(
-            a, "aaaaaaaa-1", "Where does the zebra chart of helm live?", "The zebra chart of helm lives in ops/charts."
-        )
-        (fact,) = a.json("facts", "list")
-        assert fact["scope"] == ["packages/a-js"]
-        assert b.json("facts", "list") == []
-        assert "of packages/a-js, and told there and above" in b("facts", "list", "--all")[1]
-        assert "packages/a-js" in mono("show", fact["id"])[1]
-        hits = b.json("search", "zebra chart")
-        assert {hit["status"] for hit in hits} == {"of another part of the project"}
-        assert "of packages/a-js" in b("search", "zebra chart")[1]
-        assert {hit["status"] for hit in a.json("search", "zebra chart")} == {None}
-        assert "of packages/a-js" in mono("search", "zebra chart")[1]
-        b("save", "The zebra has a note, which says chart and little else of use.", "--type", "decision")
-        first, *rest = b.json("search", "zebra chart")
-        assert ("little else" in first["text"], rest != []) == (True, True)
-        asked = {"prompt": "How do we deploy the zebra with helm and the green chart?", "prompt_id": "p-9"}
-        assert "Deploy the zebra" in hook(a, "UserPromptSubmit", session_id="s-9", **asked)
-        assert "Deploy the zebra" not in hook(b, "UserPromptSubmit", session_id="s-9", **asked)
-        assert "Deploy the zebra" in a("recall", "zebra chart")[1]
-        assert "of packages/a-js" in mono("recall", "zebra chart")[1]
-        assert "Deploy the zebra" not in b("recall", "zebra chart")[1]
-
     @pytest.mark.parametrize(
         "folder", ["a\0b", "/nowhere/packages/b", str(ROOT / "packages" / "b"), "\ud800", "x" * 9_000, "", 7]
     )
@@ -457,22 +419,6 @@ class TestScope:
         assert mono("hook", "claude", "--drain")[0] == 0
         assert "yak counter" in (mono.root / "memory.md").read_text(encoding="utf-8")
         assert "#in/" not in (mono.root / "memory.md").read_text(encoding="utf-8")
-
-    def test_what_two_parts_say_is_told_in_both_and_what_all_say_everywhere(self, mono):
-        a, b, docs = self.of(mono, "packages/a.js"), self.of(mono, "packages/b"), self.of(mono, "docs")
-        for run in (a, b):
-            run("save", "Run the yak linter first.", "--type", "rule")
-        (fact,) = b.json("facts", "list")
-        assert fact["scope"] == ["packages/a-js", "packages/b"]
-        assert docs.json("facts", "list") == []
-        mono("save", "Run the yak linter first.", "--type", "rule")
-        assert [one["scope"] for one in docs.json("facts", "list")] == [[]]
-
-    def test_a_linked_work_tree_has_the_same_parts(self, mono, bare_git):
-        self.of(mono, "packages/a.js")("save", "Use pnpm to install the widgets.", "--type", "decision")
-        bare_git(mono.cwd, "worktree", "add", "-q", str(mono.cwd.parent / "side"))
-        assert Runner(mono.cwd.parent / "side" / "packages" / "b", mono.environ).json("facts", "list") == []
-        assert len(Runner(mono.cwd.parent / "side" / "packages" / "a.js", mono.environ).json("facts", "list")) == 1
 
     @pytest.mark.parametrize("scopes", ["[../../x, /etc, '', 7, {a: b}]", "x", "[" + "a, " * 999 + "]", "{", "[a b]"])
     def test_what_a_hostile_file_names_reads_nothing(self, mono, scopes):
