@@ -266,15 +266,8 @@ def _block(number):
 TITLES = st.sampled_from([CORE_DECISIONS, CURRENT_STATE, RECENT_CONTEXT, KNOWN_ISSUES, "Mine", "known issues", "2026"])
 PIECES = st.sampled_from(
     [
-        "\n",
-        " \n",
-        "prose\n",
-        "한글 문장\n",
-        "### Deep\n",
-        "x" * 300 + "\n",
-        "```sh\n# no heading\n\n```\n",
-        "- item\n",
-        None,
+        *("\n", " \n", "prose\n", "한글 문장\n", "### Deep\n", "x" * 300 + "\n", "```sh\n# no heading\n\n```\n"),
+        *("- item\n", None),
     ]
 )
 
@@ -345,16 +338,7 @@ def test_what_is_saved_after_a_rotation_finds_its_section(body, limits):
 
 
 HOSTILE = [
-    "x",
-    "x\n",
-    " ",
-    "\n",
-    " \n",
-    "## a\n",
-    "## Core Decisions\n",
-    "```\n",
-    "```a\n",
-    _block(1),
+    *("x", "x\n", " ", "\n", " \n", "## a\n", "## Core Decisions\n", "```\n", "```a\n", _block(1)),
     "```\n" + _block(1) + "```\n",
 ]
 

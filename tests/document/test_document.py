@@ -174,24 +174,8 @@ def test_metadata_cannot_be_changed_behind_the_documents_back():
 # For any file ---------------------------------------------------------------------------------------------------------
 
 PIECES = [
-    b"\xef\xbb\xbf",
-    b"---",
-    b"...",
-    b"--- ",
-    b"----",
-    b"\n",
-    b"\r\n",
-    b"\r",
-    b"a: 1",
-    b"b: |\n  ---",
-    b"- x",
-    b"text",
-    b"<<<<<<< HEAD",
-    b"\xff",
-    "잠금 🎉".encode(),
-    b"\0",
-    b" ",
-    b"{",
+    *(b"\xef\xbb\xbf", b"---", b"...", b"--- ", b"----", b"\n", b"\r\n", b"\r", b"a: 1", b"b: |\n  ---", b"- x"),
+    *(b"text", b"<<<<<<< HEAD", b"\xff", "잠금 🎉".encode(), b"\0", b" ", b"{"),
 ]
 ENTRIES = [
     *("id: d001  # stays", "'title': \"Locks: flock first\"", "tags: [git, '잠금', 🎉]"),

@@ -41,33 +41,10 @@ def titles(text):
 
 LINES = st.sampled_from(
     [
-        "",
-        "  ",
-        "\t",
-        "words",
-        "words  ",
-        "\u3000",
-        "a\u2028b",
-        "  indented",
-        "# Title",
-        "## One",
-        "## one",
-        "## Two",
-        "##  ",
-        "### Three",
-        "#nothing",
-        "```",
-        "```python",
-        "````",
-        "```code``` in a line",
-        "~~~",
-        "~~~ `x`",
-        "- item",
-        f"quotes an id ^{A}",
-        f"  indented ^{B}",
-        line(A).rstrip(),
-        line(B, "two\nlines").rstrip(),
-        line(B, f"quotes\n{line(C).rstrip()}").rstrip(),
+        *("", "  ", "\t", "words", "words  ", "\u3000", "a\u2028b", "  indented", "# Title", "## One", "## one"),
+        *("## Two", "##  ", "### Three", "#nothing", "```", "```python", "````", "```code``` in a line", "~~~"),
+        *("~~~ `x`", "- item", f"quotes an id ^{A}", f"  indented ^{B}", line(A).rstrip()),
+        *(line(B, "two\nlines").rstrip(), line(B, f"quotes\n{line(C).rstrip()}").rstrip()),
     ]
 )
 BODIES = st.builds(
