@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gitmem.document.ids import CONFIG
 from gitmem.errors import (
@@ -48,6 +47,7 @@ from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget, no_memory, no
 from gitmem.sync.rounds import Options, Synced, fetch_memory, sync
 from gitmem.sync.sync import sync_transcripts
 from gitmem.text.terminal import mask_urls
+from gitmem.values import Value
 
 
 def clone_store(
@@ -138,8 +138,7 @@ RECORDS = {
 SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the person's settings
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(Value):
     """A backup: its file and size in bytes, the commits of memory and transcripts, the copy of the settings; or "".
 
     `records` are the numbers of its documents, by the names of `RECORDS`.

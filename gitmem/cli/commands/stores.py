@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from dataclasses import asdict
 
 from gitmem.cli.app import OWN, App, chosen_place, now
 from gitmem.cli.commands.hook import REMOTE
@@ -227,7 +226,7 @@ def run_sync(args: argparse.Namespace, app: App) -> None:
         done = [sync_remote(store, remote, options, asks=app.can_ask()) for remote in chosen]
     for one in done:
         app.notices(one.notices)
-    value = [asdict(one) for one in done]
+    value = [one._asdict() for one in done]
     source = None if any(one.review for one in done) else OWN  # names of documents
     app.answer(args, value[0] if len(value) == 1 else value, "\n".join(map(_words, done)), source)
     app.maintain_later(store)
@@ -279,7 +278,7 @@ def run_backup(args: argparse.Namespace, app: App) -> None:
         done = back_up(store, file, transcripts=args.transcripts)
     held = (count(done.records[name], noun) for name, noun in _NOUNS.items())
     text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(held)}."
-    app.answer(args, asdict(done), plain(text), OWN)
+    app.answer(args, done._asdict(), plain(text), OWN)
 
 
 def run_restore(args: argparse.Namespace, app: App) -> None:
