@@ -37,10 +37,9 @@ from gitmem.lessons.project_knowledge import KnowledgeKind, command_lines, purpo
 from gitmem.lessons.prompt import needles_of, plain_query
 from gitmem.lessons.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of
 from gitmem.search.engine import SearchAnswer, answer
-from gitmem.search.hits import Hit
+from gitmem.search.hits import Hit, bare_text
 from gitmem.search.query import fold, parse_query
 from gitmem.search.recall import with_own
-from gitmem.search.units import bare_text
 from gitmem.sessions.memory import running
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType, classify

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from gitmem.document.ids import short_session
 from gitmem.facts.lines import Marks
 from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
-from gitmem.search.hits import facts_of
+from gitmem.search.hits import bare_text, facts_of
 from gitmem.search.query import fold
 from gitmem.search.rank import Ranked
-from gitmem.search.units import FRAME, bare_text
+from gitmem.search.units import FRAME
 from gitmem.text.words import stop_words
 from gitmem.values import Value
 

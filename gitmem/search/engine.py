@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
 from gitmem.document.ids import do_all_meet, do_meet, scopes_in
@@ -17,7 +18,7 @@ from gitmem.search.hits import Hit, facts_of, make_hit
 from gitmem.search.query import Query, Term, parse_query
 from gitmem.search.rank import K1, NOTHING, Corpus, Found, Ranked, find_terms, needles_of, score_file, weights, worths
 from gitmem.search.sources import Pool
-from gitmem.search.units import HEADING, Units, is_told_again
+from gitmem.search.units import ENTRY, HEADING, SECTION, Units
 from gitmem.store.known_facts import marks_for
 from gitmem.store.store import Store
 from gitmem.values import Value
@@ -84,7 +85,9 @@ LIMIT = 10
 _MORE = 30  # hits beyond the limit that are read where a filter needs their text
 _COMPARED = 10  # hits beyond the limit that are compared by their subject
 _BARE_HEADING = 0.5  # factor for a heading without text below it
-_UNANSWERED = 0.5  # factor for a request without an answer
+_UNANSWERED = 0.5  # factor for a request of which nothing is told but how it ended
+_TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*")
+_REPLIED = re.compile(r"\n  (?:\*\*(?:Answer|Error|Files):|(?:Asked|Done|요청|한 일):)|\n- \[")
 _BESIDE = 0.5  # factor for what is of another part of the project
 _COMPOSED = ("summaries/", "weekly/", "monthly/", "concepts/")  # what is made of memories of several parts
 _LINKS = 0.5  # factor for a concept or an episode: they link to exchanges, which say more
@@ -170,7 +173,7 @@ def _search(
         ranked = fuse(store, ranked, near, query, filters)
     told = frozenset[str]().union(*(pool.told for pool in pools))
     if told:
-        ranked = [item for item in ranked if not is_told_again(item.units, item.index, told)]
+        ranked = [item for item in ranked if not _is_told_again(item.units, item.index, told)]
     ranked.sort(key=_order if query.terms else _newest)
     fitting = (item for item in once(ranked) if fits(item, query, filters))
     # To count all hits, filters that need the text of a unit would have to read every unit.
@@ -272,6 +275,14 @@ def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> lis
     ]
 
 
+_TELLERS = ("weekly/", "monthly/")
+
+
+def _is_told_again(units: Units, index: int, periods: Collection[str]) -> bool:
+    """Return whether a unit is the sentences of a weekly or monthly document on one of these days or weeks."""
+    return units.path.startswith(_TELLERS) and units.kind(index) == SECTION and units.unit(index).heading in periods
+
+
 def rank(pool: Pool, query: Query) -> list[Ranked]:
     """Return the units of a pool that match a query, with scores from 0 to about 1; without words all, with 0."""
     if not query.terms:
@@ -301,7 +312,9 @@ def _factor(units: Units, index: int) -> float:
         return _BARE_HEADING
     if units.is_links:
         return _LINKS
-    return _UNANSWERED if units.is_unanswered(index) else 1.0
+    unit = units.unit(index)
+    said = units.text[unit.start : unit.end] if unit.kind == ENTRY else ""
+    return _UNANSWERED if _TURN.match(said) and not _REPLIED.search(said) else 1.0
 
 
 def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Corpus:

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from functools import cache
 
+from gitmem.document.entry import without_ids
 from gitmem.document.ids import is_fact_id, is_git_folder, scopes_in, session_tag, short_session
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.lines import Marks, with_marks
@@ -15,9 +16,34 @@ from gitmem.history.authors import named
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Ranked, Worth
 from gitmem.search.units import ENTRY, Unit, Units, first_line
+from gitmem.sessions.exchange import Fields, split_fields
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
+
+_HEAD = r"(?m)^- \[[^]\n]{1,40}\] \*\*(?P<label>[^*\n]{1,60})\*\*(?: #[\w/-]+)*: ?"
+_SILENT = frozenset({"Exchange", "Note"})
+_IDLE = r"(?m)^(?:Keywords|키워드): .*\n?|^(?:Outcome|결과): (?:success|성공)$\n?|^\*\*(?:Answer):\*\* ?\n?"
+_INDENT = r"(?m)^  "
+_LINK = r"(?m)^(- [0-9-]{10} )\[(.*)\]\([^()\n]*\) ([0-9a-z]{11})$"  # of a concept or an episode to an exchange
+_GAPS = r"\n{3,}"
+
+
+def bare_text(text: str) -> str:
+    """Return a text of entries without frames, ids and repetitions."""
+
+    def label(found: re.Match[str]) -> str:
+        return "" if found["label"] in _SILENT else f"{found['label']}: "
+
+    bare = re.sub(_INDENT, "", re.sub(_HEAD, label, without_ids(text)))
+    bare = re.sub(_LINK, r"\1\2 ^\3", bare)
+    return re.sub(_GAPS, "\n\n", re.sub(_IDLE, "", bare)).strip()
+
+
+def fields_in(text: str) -> Fields:
+    """Return the fields of an exchange in the text of its entry."""
+    return split_fields(re.sub(_INDENT, "", re.sub(_HEAD, "", without_ids(text))))
+
 
 LENGTH = 200  # characters of a snippet (docs/spec.md J4), with ellipses
 ELLIPSIS = "…"
@@ -127,7 +153,7 @@ def _read(store: Store, path: str, commit: str | None) -> bytes | None:
 
 def _around(units: Units, lines: list[str], number: int) -> tuple[int, int]:
     """Return the first and the last line of the unit around a line."""
-    index = units.at(sum(len(line) + 1 for line in lines[: number - 1]))
+    index, _ = units.around(sum(len(line) + 1 for line in lines[: number - 1]))
     if index < 0:
         return number, number
     start, end = units.lines(units.unit(index))

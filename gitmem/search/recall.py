@@ -15,9 +15,9 @@ from gitmem.errors import NotFoundError
 from gitmem.facts.validity import in_force
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.files import LINKED, list_paths, stat_file
-from gitmem.search.hits import BEFORE, Hit, Passage, read_passage
+from gitmem.search.hits import BEFORE, Hit, Passage, bare_text, read_passage
 from gitmem.search.sources import load, work_tree
-from gitmem.search.units import FIELD, FRAME, HEADING, Units, bare_text, first_line
+from gitmem.search.units import FIELD, FRAME, HEADING, Units, first_line
 from gitmem.sessions.exchange import without_labels
 from gitmem.store.known_facts import known_facts
 from gitmem.store.locate import has_home_stores

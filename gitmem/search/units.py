@@ -9,42 +9,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from itertools import accumulate
 
-from gitmem.document.entry import FIRST_LINE, fences, without_ids
+from gitmem.document.entry import FIRST_LINE, fences
 from gitmem.document.ids import ID_FORM, LENGTH, is_id
 from gitmem.search.files import LINKED, TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query import fold
-from gitmem.sessions.exchange import Fields, split_fields
 from gitmem.values import Value
 
 Span = tuple[int, int, str]
-
-_HEAD = r"(?m)^- \[[^]\n]{1,40}\] \*\*(?P<label>[^*\n]{1,60})\*\*(?: #[\w/-]+)*: ?"
-_SILENT = frozenset({"Exchange", "Note"})
-_IDLE = r"(?m)^(?:Keywords|키워드): .*\n?|^(?:Outcome|결과): (?:success|성공)$\n?|^\*\*(?:Answer):\*\* ?\n?"
-_INDENT = r"(?m)^  "
-_LINK = r"(?m)^(- [0-9-]{10} )\[(.*)\]\([^()\n]*\) ([0-9a-z]{11})$"  # of a concept or an episode to an exchange
-_GAPS = r"\n{3,}"
-
-
-def bare_text(text: str) -> str:
-    """Return a text of entries without frames, ids and repetitions."""
-
-    def label(found: re.Match[str]) -> str:
-        return "" if found["label"] in _SILENT else f"{found['label']}: "
-
-    bare = re.sub(_INDENT, "", re.sub(_HEAD, label, without_ids(text)))
-    bare = re.sub(_LINK, r"\1\2 ^\3", bare)
-    return re.sub(_GAPS, "\n\n", re.sub(_IDLE, "", bare)).strip()
-
-
-def fields_in(text: str) -> Fields:
-    """Return the fields of an exchange in the text of its entry."""
-    return split_fields(re.sub(_INDENT, "", re.sub(_HEAD, "", without_ids(text))))
-
 
 ENTRY, SECTION, HEADING, FIELD = "entry", "section", "heading", "field"
 # Characters of a section; a longer one is cut at blank lines, into parts of at most about this length.
@@ -195,11 +170,8 @@ _NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a
 _LINKED_ID = rf"(?m)\) ({ID_FORM})\r?$"
 _EXCHANGES = re.compile(r"(?m)^exchanges: \[([^\]\n]*)\]")  # in the header of an episode
 _NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves
-_TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*")
-_REPLIED = re.compile(r"\n  (?:\*\*(?:Answer|Error|Files):|(?:Asked|Done|요청|한 일):)|\n- \[")
 # Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
 FRAME = 60
-_ASCII = bytes(range(128))
 
 
 class Unit(Value):
@@ -224,7 +196,7 @@ class Units:
         self.size = len(data)
         self.commit = commit
         self.text = data.decode("utf-8", "replace")
-        self.low = _fold(data, self.text)
+        self.low = fold(self.text)
 
     @cached_property
     def _spans(self) -> list[Span]:
@@ -262,23 +234,15 @@ class Units:
     def _heading(self, index: int) -> str:
         """Return the title of the last heading at or before a unit, or ""."""
         for before in range(index, -1, -1):
-            start, _, kind = self._spans[before]
+            start, end, kind = self._spans[before]
             if kind != ENTRY and self.text.startswith("#", start):
-                marks, _, title = self.text[start : self._line_end(start)].replace("\t", " ").partition(" ")
+                marks, _, title = self.text[start:end].split("\n", 1)[0].replace("\t", " ").partition(" ")
                 if not marks.strip("#"):
                     return title.strip()
         return ""
 
-    def _line_end(self, position: int) -> int:
-        end = self.text.find("\n", position)
-        return len(self.text) if end < 0 else end
-
-    def at(self, position: int) -> int:
-        """Return the index of the unit whose words those around a position are, or -1."""
-        return self.around(position)[0]
-
     def around(self, position: int) -> tuple[int, int]:
-        """Return `at` of a position, and up to which position it is the same."""
+        """Return the unit whose words those around a position are, or -1, and up to which position it is the same."""
         index = bisect_right(self.starts, position) - 1
         if index < 0 or position >= self._spans[index][1]:
             return -1, position
@@ -307,21 +271,14 @@ class Units:
         """Return the unit that a unit's words count for; a header field or bare title counts for the unit below it."""
         if self._spans[index][2] == ENTRY:
             return index
-        if index not in self._owners:
-            owner = index
-            while owner + 1 < len(self._spans) and self._is_head(owner) and self._spans[owner + 1][2] != ENTRY:
-                owner += 1
-            self._owners[index] = owner
-        return self._owners[index]
-
-    @cached_property
-    def _owners(self) -> dict[int, int]:
-        return {}
+        while index + 1 < len(self._spans) and self._is_head(index) and self._spans[index + 1][2] != ENTRY:
+            index += 1
+        return index
 
     def _is_head(self, index: int) -> bool:
         kind = self.kind(index)
-        says = kind == FIELD and is_summary(self.path) and not self.text.startswith(_NO_SENTENCES, self.starts[index])
-        return kind == HEADING or (kind == FIELD and not says)
+        is_bare = not is_summary(self.path) or self.text.startswith(_NO_SENTENCES, self.starts[index])
+        return kind == HEADING or (kind == FIELD and is_bare)
 
     def parts(self, index: int) -> Parts:
         """Return the parts of a unit."""
@@ -369,18 +326,7 @@ class Units:
 
     def memory(self, index: int) -> str:
         """Return the id of the memory that a unit is a view of, or "" if it has none."""
-        if index not in self._memories:
-            self._memories[index] = self.named or self.entry_id(index)
-        return self._memories[index]
-
-    @cached_property
-    def _memories(self) -> dict[int, str]:
-        return {}
-
-    def is_unanswered(self, index: int) -> bool:
-        """Return whether a unit is a request of which nothing is told but how it ended."""
-        start, end, kind = self._spans[index]
-        return kind == ENTRY and bool(_TURN.match(self.text, start)) and not _REPLIED.search(self.text, start, end)
+        return self.named or self.entry_id(index)
 
     @cached_property
     def named(self) -> str:
@@ -449,26 +395,7 @@ class Excerpts(Units):
         return number, number
 
 
-def _fold(data: bytes, text: str) -> str:
-    """Return `fold(text)`, given the bytes it was decoded from.
-
-    Few texts have capitals outside of ASCII; without any, lowering the bytes takes a fifth of the time.
-    """
-    if text.isascii():
-        return text.lower()
-    others = data.translate(None, _ASCII).decode("utf-8", "replace")
-    return data.lower().decode("utf-8", "replace") if others == others.lower() else fold(text)
-
-
 @cache
 def first_line() -> re.Pattern[str]:
     """Return the pattern of an entry's first line."""
     return re.compile(FIRST_LINE)
-
-
-_TELLERS = ("weekly/", "monthly/")
-
-
-def is_told_again(units: Units, index: int, periods: Collection[str]) -> bool:
-    """Return whether a unit is the sentences of a weekly or monthly document on one of these days or weeks."""
-    return units.path.startswith(_TELLERS) and units.kind(index) == SECTION and units.unit(index).heading in periods

@@ -105,13 +105,6 @@ def test_folding_keeps_each_character_in_its_place(text):
     assert len(fold(text)) == len(text)
 
 
-@given(st.text(max_size=100) | st.text("aA \nÄäΣσςİıſßK한😀", max_size=40), st.binary(max_size=20))
-def test_a_file_is_folded_as_its_text_is(text, more):
-    units = Units("daily/x.md", text.encode() + more)
-
-    assert units.low == fold(units.text)
-
-
 @given(st.text(alphabet="ab -#[]:\n*^\r한`~", max_size=400))
 def test_units_hold_all_the_text_that_is_no_blank(text):
     units = Units("daily/x.md", text.encode())
