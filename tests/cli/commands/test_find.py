@@ -107,25 +107,3 @@ def test_colour_is_for_terminals_and_control_characters_for_nobody(filled):
     assert "\x1b[2J" not in coloured
     assert "\x1b" not in filled("get", "archive/x.md:1", terminal=True)[1]
     assert "\x1b[1;33mstays\x1b[0m" in filled("search", "stays", terminal=True)[1], "the word, not its stem alone"
-
-
-def test_an_own_rule_that_contradicts_the_project_s_says_which_goes_before_it(gitmem):
-    gitmem("init", "--user")
-    gitmem("--user", "save", "Always use tabs for indentation.", "--type", "rule")
-    rule = gitmem.json("save", "Always use spaces for indentation.", "--type", "rule")
-    assert f"your own; in this project ^{rule['id']} goes before it" in gitmem("search", "indentation")[1]
-
-
-def test_own_rules_and_preferences_are_found_after_the_project_s_and_marked(gitmem):
-    gitmem("init", "--user")
-    gitmem("--user", "save", "Zebra stripes go left", "--type", "preference")
-    gitmem("--user", "save", "A zebra note that is nobody's business")
-    gitmem("save", "The zebra crossing stays")
-    first, second = gitmem.json("search", "zebra")
-    assert (first["own"], second["own"]) == (False, True)
-    assert second["path"].startswith("~/.gitmem/")
-    assert "your own, in every project" in gitmem("search", "zebra")[1]
-    assert "your own, in every project" in gitmem("recall", "zebra")[1]
-    assert [hit["own"] for hit in gitmem.json("--user", "search", "stripes")] == [False]
-    gitmem("--user", "facts", "retire", gitmem.json("--user", "facts", "list")[0]["id"])
-    assert len(gitmem.json("search", "zebra")) == 1

@@ -12,8 +12,6 @@ from gitmem.platform.machine import install_command
 from tests.cli.commands.project import Runner
 from tests.hooked import hooked_events
 
-NEXT = "Next: start Claude Code anew here. 'gitmem status' then tells what is remembered."
-
 
 @pytest.fixture
 def project(tmp_path, bare_git):
@@ -39,39 +37,6 @@ def gitmem(run, on_path, initialize):
     """Like `run`, in a project with a store and with gitmem on the PATH."""
     initialize(run.cwd)
     return run
-
-
-def test_install_and_uninstall_leave_the_project_and_the_home_as_they_were(gitmem, project, settings, home, bare_git):
-    only = ("--only", "hooks")
-    assert gitmem("install", "claude", *only) == (
-        0,
-        f"Claude Code's sessions are remembered from the next one on, by hooks in .claude/settings.json.\n{NEXT}\n",
-        "",
-    )
-    assert (home / ".local" / "share" / "gitmem" / "hook.sh").exists()
-    assert set(json.loads(settings.read_text())["hooks"]) == set(HOST.events)
-    assert gitmem("install", "claude", *only)[1] == "Claude Code's hooks are in .claude/settings.json already.\n"
-    assert gitmem("uninstall", "claude") == (
-        0,
-        "Removed .claude/settings.json: nothing else was in it.\n",
-        "",
-    )
-    assert gitmem("uninstall", "claude")[1].startswith("Nothing to do: ")
-    assert {path.name for path in home.rglob("*") if path.is_file()} == {"accepted", "machine"}, "of the store"
-    assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
-    assert bare_git(project / ".gitmem", "status", "--porcelain") == ""
-
-
-def test_without_a_store_it_says_what_to_do_or_makes_one(run, project, settings):
-    code, out, err = run("install", "claude")
-    assert (code, out) == (3, "")
-    assert "'gitmem install claude --init' makes one and installs the hooks." in err
-    assert not settings.exists()
-    assert run("install", "claude", "--init", "--dry-run")[0] == 0
-    assert sorted(path.name for path in project.iterdir()) == [".git"]
-    assert run("install", "claude", "--init")[0] == 0
-    assert (project / ".gitmem" / "memory.md").exists()
-    assert settings.exists()
 
 
 @pytest.mark.parametrize("words", [("install", "claude", "--user"), ("--user", "install", "claude")])
