@@ -1,7 +1,7 @@
 """Sync over servers that let nobody in, and in a project's own repository."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from gitmem.store.store import Store
 from gitmem.sync.remotes import add_remote, find_remote, remotes
 from gitmem.sync.rounds import Options, sync
 from tests.conftest import RunsGit
-from tests.store.machines import QUICK, Machine
+from tests.store.machines import QUICK
 from tests.store.servers import password_server
 
 
@@ -25,9 +25,7 @@ def web() -> Iterator[str]:
         yield f"127.0.0.1:{port}/memory.git"
 
 
-def test_a_web_server_that_lets_nobody_in_is_said_at_once_and_nobody_is_asked(
-    machine: Callable[..., Machine], web: str, environ: dict[str, str], tmp_path: Path
-):
+def test_a_web_server_that_lets_nobody_in_is_said_at_once_and_nobody_is_asked(machine, web, environ, tmp_path):
     asked = tmp_path / "asked"
     program = tmp_path / "ask"
     program.write_text(f"#!/bin/sh\ntouch '{asked}'\necho wrong\n")
@@ -43,7 +41,7 @@ def test_a_web_server_that_lets_nobody_in_is_said_at_once_and_nobody_is_asked(
     assert not asked.exists()
 
 
-def test_ssh_is_started_so_that_it_asks_nothing(machine: Callable[..., Machine], environ, tmp_path: Path):
+def test_ssh_is_started_so_that_it_asks_nothing(machine, environ, tmp_path):
     said = tmp_path / "said"
     program = tmp_path / "ssh"
     program.write_text(
@@ -103,7 +101,7 @@ def _theirs(root: Path, bare_git: RunsGit) -> dict[str, str]:
     }
 
 
-def test_the_users_repository_behaves_as_before(project, bare_git: RunsGit, tmp_path: Path, environ, home: Path):
+def test_the_users_repository_behaves_as_before(project, bare_git, tmp_path, environ, home):
     root, upstream, store = project
     before = _theirs(root, bare_git)
     with pytest.raises(GitmemError):
@@ -137,7 +135,7 @@ def test_the_users_repository_behaves_as_before(project, bare_git: RunsGit, tmp_
     assert bare_git(other, "rev-parse", "gitmem") == bare_git(upstream, "rev-parse", "gitmem")
 
 
-def test_memory_is_not_pushed_to_the_projects_remote_unless_that_is_said(project, bare_git: RunsGit):
+def test_memory_is_not_pushed_to_the_projects_remote_unless_that_is_said(project, bare_git):
     root, upstream, store = project
     assert remotes(store) == []
     assert not store.has_remotes()

@@ -203,7 +203,7 @@ def test_a_refusal_is_told_as_what_it_is(machine, remote, tmp_path, environ, mon
     place.machine.sound()
 
 
-def test_a_lock_that_goes_away_is_waited_for(machine, remote: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_lock_that_goes_away_is_waited_for(machine, remote, monkeypatch):
     first: Machine = machine("laptop")
     first.sync()
     first.save("one")
@@ -214,7 +214,7 @@ def test_a_lock_that_goes_away_is_waited_for(machine, remote: Path, monkeypatch:
     converge(first)
 
 
-def test_a_ref_that_moved_is_a_race_whatever_the_server_says(pair, remote: Path):
+def test_a_ref_that_moved_is_a_race_whatever_the_server_says(pair, remote):
     """The other machine's push runs while a hook of the server holds this one's."""
     first, second = pair
     second.save("from there")

@@ -22,7 +22,6 @@ from gitmem.sync.proposals import propose
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_transcripts
-from tests.conftest import RunsGit
 from tests.copies import accept
 from tests.own_settings import own_settings
 from tests.store.machines import Machine, converge
@@ -105,7 +104,7 @@ def test_what_nobody_signed_is_refused_by_name(one_signs):
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\x0c", "\t"])
-def test_no_name_hides_a_commit_that_nobody_signed(one_signs, mark: str):
+def test_no_name_hides_a_commit_that_nobody_signed(one_signs, mark):
     """A name with a line end of its own was no line with an id, so that no commit was without a signature."""
     first, second = one_signs
     second.write("knowledge/a.md", "# A\n\nOf the desktop.\n")
@@ -117,7 +116,7 @@ def test_no_name_hides_a_commit_that_nobody_signed(one_signs, mark: str):
     assert not (first.root / "knowledge" / "a.md").exists()
 
 
-def test_a_strangers_signature_does_not_count(pair: tuple[Machine, Machine], signing: Callable[..., Machine]):
+def test_a_strangers_signature_does_not_count(pair, signing):
     first, second = signing(pair[0]), signing(pair[1], is_trusted=False, settings="")
     second.save("of the desktop")
     second.git("-c", f"user.signingkey={second.context.home}/key.pub", "-c", "gpg.format=ssh", *_COMMIT)
@@ -130,7 +129,7 @@ def test_a_strangers_signature_does_not_count(pair: tuple[Machine, Machine], sig
 _COMMIT = ("commit", "--allow-empty", "--gpg-sign", "-m", "Mine")
 
 
-def test_without_a_key_nothing_is_pushed(pair: tuple[Machine, Machine], signing: Callable[..., Machine]):
+def test_without_a_key_nothing_is_pushed(pair, signing):
     first, second = signing(pair[0]), pair[1]
     os.remove(os.path.join(first.context.home, "key"))
     one = first.save("of the laptop")
@@ -179,7 +178,7 @@ def test_what_git_pulled_by_hand_is_told_and_not_signed(one_signs):
 
 
 @pytest.mark.parametrize("how", ["on top", "in a merge", "under a tag"])
-def test_a_signature_covers_what_is_below_it_alone(one_signs, how: str):
+def test_a_signature_covers_what_is_below_it_alone(one_signs, how):
     first, second = one_signs
     signs(second, "commit", "-q", "--allow-empty", "-S", "-m", "Signed")
     second.git("branch", "signed")
@@ -199,7 +198,7 @@ def test_a_signature_covers_what_is_below_it_alone(one_signs, how: str):
 
 
 @pytest.mark.parametrize("why", ["expired", "revoked", "not yet allowed"])
-def test_a_key_that_does_not_count_signs_nothing(both_sign, tmp_path: Path, why: str):
+def test_a_key_that_does_not_count_signs_nothing(both_sign, tmp_path, why):
     first, second = both_sign
     allowed = tmp_path / "allowed signers"
     if why == "revoked":
@@ -219,9 +218,7 @@ def test_a_key_that_does_not_count_signs_nothing(both_sign, tmp_path: Path, why:
         first.sync()
 
 
-def test_a_clone_and_a_branch_of_the_project_take_nothing_that_nobody_signed(
-    one_signs, tmp_path: Path, bare_git: RunsGit
-):
+def test_a_clone_and_a_branch_of_the_project_take_nothing_that_nobody_signed(one_signs, tmp_path, bare_git):
     first, second = one_signs
     pushed_unsigned(second)
     url = first.git("remote", "get-url", "origin")
@@ -287,9 +284,7 @@ def test_transcripts_that_nobody_signed_are_refused_and_own_ones_signed(one_sign
     assert {one.session for one in sessions(first.store)} == {"s-two"}
 
 
-def test_a_backup_of_ones_own_can_be_restored(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine], tmp_path: Path
-):
+def test_a_backup_of_ones_own_can_be_restored(pair, signing, tmp_path):
     first = signing(pair[0])
     one = first.save("of the laptop")
     back_up(first.store, str(tmp_path / "b"), transcripts=False)
@@ -310,7 +305,7 @@ def test_what_git_shows_of_signatures_by_the_person_s_wish_changes_nothing(both_
 
 
 @pytest.mark.skipif(shutil.which("gpg") is None, reason="needs gpg")
-def test_a_key_of_gpg_counts_as_the_person_trusts_it(both_sign, tmp_path: Path):
+def test_a_key_of_gpg_counts_as_the_person_trusts_it(both_sign, tmp_path):
     first, second = both_sign
     rings = {}
     for machine in (first, second):
@@ -345,7 +340,7 @@ def fingerprint(environ: Mapping[str, str]) -> str:
     return next(line for line in listed.stdout.decode().splitlines() if line.startswith("fpr")).split(":")[9]
 
 
-def test_a_program_that_the_store_names_is_not_run(both_sign, tmp_path: Path, bare_git: RunsGit):
+def test_a_program_that_the_store_names_is_not_run(both_sign, tmp_path, bare_git):
     first, second = both_sign
     flag = tmp_path / "ran"
     program = tmp_path / "program"
@@ -371,9 +366,7 @@ def test_a_program_that_the_store_names_is_not_run(both_sign, tmp_path: Path, ba
     ],
 )
 @pytest.mark.few(2)
-def test_a_purge_of_a_machine_that_is_not_listed_is_followed_if_the_person_signed_it(
-    pair: tuple[Machine, Machine], signing: Callable[..., Machine], how: str
-):
+def test_a_purge_of_a_machine_that_is_not_listed_is_followed_if_the_person_signed_it(pair, signing, how):
     also = "" if how == "signed by another person" else "author:\n  also: [desktop@example.org]\n"
     also = "" if "colleague" in how else also
     first = signing(pair[0], settings=also)

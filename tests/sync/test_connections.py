@@ -65,7 +65,7 @@ def parts(remote: Path, bare_git: RunsGit) -> int:
 
 @pytest.mark.slow
 def test_many_transcripts_get_there_in_parts_though_each_connection_breaks_off_after_some_bytes(
-    apart: list[Machine], relay: Relay, remote: Path, bare_git: RunsGit
+    apart, relay, remote, bare_git
 ):
     bare_git(remote, "config", "core.logAllRefUpdates", "always")
     laptop, desktop = apart
@@ -79,9 +79,7 @@ def test_many_transcripts_get_there_in_parts_though_each_connection_breaks_off_a
     assert len(sessions(desktop.store)) == _SESSIONS
 
 
-def test_a_push_that_breaks_off_goes_on_after_the_last_part(
-    apart: list[Machine], relay: Relay, remote: Path, bare_git: RunsGit
-):
+def test_a_push_that_breaks_off_goes_on_after_the_last_part(apart, relay, remote, bare_git):
     bare_git(remote, "config", "core.logAllRefUpdates", "always")
     laptop, _ = apart
     laptop.sync()
@@ -100,9 +98,7 @@ def test_a_push_that_breaks_off_goes_on_after_the_last_part(
     assert laptop.git("for-each-ref", "refs/gitmem/pending") == ""
 
 
-def test_a_transcript_larger_than_a_part_goes_as_one_and_a_backup_is_read_without_parts(
-    apart: list[Machine], monkeypatch, tmp_path: Path
-):
+def test_a_transcript_larger_than_a_part_goes_as_one_and_a_backup_is_read_without_parts(apart, monkeypatch, tmp_path):
     laptop, desktop = apart
     monkeypatch.setattr(transcripts, "PART", 1_000)
     talk(laptop, 2)
@@ -115,9 +111,7 @@ def test_a_transcript_larger_than_a_part_goes_as_one_and_a_backup_is_read_withou
 
 
 @pytest.mark.slow
-def test_where_a_third_of_the_connections_break_off_a_sync_ends_or_says_so_and_nothing_is_lost(
-    apart: list[Machine], relay: Relay
-):
+def test_where_a_third_of_the_connections_break_off_a_sync_ends_or_says_so_and_nothing_is_lost(apart, relay):
     dice, failures = random.Random(3), list[str]()
 
     def limits(_: int) -> tuple[int, int]:
@@ -156,7 +150,7 @@ def address(request, home: Path, environ: dict[str, str], tmp_path_factory, remo
     "options, how", [("--depth=1", "--unshallow"), ("--filter=blob:none", "--refetch --no-filter")]
 )
 def test_a_clone_by_git_that_lacks_history_is_a_store_that_works(  # noqa: PLR0917
-    pair: tuple[Machine, Machine], address: str, remote: Path, tmp_path: Path, bare_git: RunsGit, environ, options, how
+    pair, address: str, remote, tmp_path, bare_git, environ, options, how
 ):
     first, _ = pair
     for key in ("allowFilter", "allowAnySHA1InWant"):

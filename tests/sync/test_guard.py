@@ -36,7 +36,7 @@ def stranger(tmp_path: Path, context: Context, bare_git: RunsGit, remote: Path) 
     return Machine(Path(made.root), "stranger", context, bare_git)
 
 
-def test_another_projects_memory_is_not_merged_unasked(machine, stranger: Machine, remote: Path, bare_git: RunsGit):
+def test_another_projects_memory_is_not_merged_unasked(machine, stranger, remote, bare_git):
     first = machine("laptop")
     first.save("of the first")
     first.sync()
@@ -54,7 +54,7 @@ def test_another_projects_memory_is_not_merged_unasked(machine, stranger: Machin
     assert sorted(first.entries()) == sorted(first.ids | stranger.ids)
 
 
-def test_a_purge_of_another_project_is_not_followed(machine, stranger: Machine):
+def test_a_purge_of_another_project_is_not_followed(machine, stranger):
     first = machine("laptop")
     first.save("the fish is swordfish-1234-blue")
     first.sync()
@@ -66,7 +66,7 @@ def test_a_purge_of_another_project_is_not_followed(machine, stranger: Machine):
     assert "swordfish-1234-blue" in stranger.read("memory.md")
 
 
-def test_a_store_without_a_commit_of_its_own_takes_any_memory(machine, stranger: Machine):
+def test_a_store_without_a_commit_of_its_own_takes_any_memory(machine, stranger):
     first = machine("laptop")
     first.save("one")
     first.sync()
@@ -131,7 +131,7 @@ def refused(each: Machine, match: str = "would remove much of this memory") -> N
 
 @pytest.mark.parametrize("op", OPS)
 @pytest.mark.few(3)
-def test_days_that_go_nowhere_are_not_removed_unasked(days: tuple[Machine, Machine], op: str):
+def test_days_that_go_nowhere_are_not_removed_unasked(days, op):
     eve, victim = days
     eve.git("rm", "-q", "-r", "daily")
     commit(eve, op)
@@ -140,7 +140,7 @@ def test_days_that_go_nowhere_are_not_removed_unasked(days: tuple[Machine, Machi
     assert not (victim.root / "daily").exists()
 
 
-def test_a_consolidation_elsewhere_passes(days: tuple[Machine, Machine]):
+def test_a_consolidation_elsewhere_passes(days):
     first, second = days
     done = consolidate_due(first.store)
     assert len(done.done) >= 2
@@ -156,7 +156,7 @@ def test_a_consolidation_elsewhere_passes(days: tuple[Machine, Machine]):
     assert first.tip == second.tip
 
 
-def test_a_consolidation_to_months_passes(pair: tuple[Machine, Machine]):
+def test_a_consolidation_to_months_passes(pair):
     first, second = pair
     for day in range(60, 80):
         write_day(first, day)
@@ -171,7 +171,7 @@ def test_a_consolidation_to_months_passes(pair: tuple[Machine, Machine]):
 
 
 @pytest.mark.parametrize("what", ["no decisions", "nothing by hand", "no sentences", "other decisions"])
-def test_a_week_that_does_not_hold_what_its_days_held_is_no_consolidation(days: tuple[Machine, Machine], what: str):
+def test_a_week_that_does_not_hold_what_its_days_held_is_no_consolidation(days, what):
     eve, victim = days
     consolidate_due(eve.store)
     for path in (eve.root / "weekly").rglob("*.md"):
@@ -188,7 +188,7 @@ def test_a_week_that_does_not_hold_what_its_days_held_is_no_consolidation(days: 
     refused(victim)
 
 
-def test_what_is_not_over_is_not_consolidated(pair: tuple[Machine, Machine]):
+def test_what_is_not_over_is_not_consolidated(pair):
     eve, victim = pair
     victim.now = NOON - timedelta(days=10)
     for day in range(10, 14):
@@ -204,7 +204,7 @@ def test_what_is_not_over_is_not_consolidated(pair: tuple[Machine, Machine]):
     assert not (victim.root / path).exists()
 
 
-def test_a_small_memory_is_not_emptied(pair: tuple[Machine, Machine]):
+def test_a_small_memory_is_not_emptied(pair):
     eve, victim = pair
     for number in range(3):
         victim.save(f"number {number} of the few things that are known")
@@ -222,7 +222,7 @@ FACT = (
 
 @pytest.mark.parametrize("how", ["removed", "emptied", "replaced", "retired", "folder", "truncated"])
 @pytest.mark.few(2)
-def test_facts_do_not_go_though_they_are_little_among_much(pair: tuple[Machine, Machine], how: str):
+def test_facts_do_not_go_though_they_are_little_among_much(pair, how):
     eve, victim = pair
     victim.write("knowledge/much.md", "".join(f"Line {number} of much that is known.\n" for number in range(3000)))
     paths = [f"facts/decision/d000000000{number}-n.md" for number in range(5)]
@@ -247,7 +247,7 @@ def test_facts_do_not_go_though_they_are_little_among_much(pair: tuple[Machine, 
     refused(victim, match="could not write its own" if how == "folder" else "would remove much of this memory")
 
 
-def test_memory_that_is_replaced_in_place_is_noticed(pair: tuple[Machine, Machine]):
+def test_memory_that_is_replaced_in_place_is_noticed(pair):
     eve, victim = pair
     for number in range(8):
         victim.save(f"number {number} of the things that are known, each in some words")
@@ -258,7 +258,7 @@ def test_memory_that_is_replaced_in_place_is_noticed(pair: tuple[Machine, Machin
     refused(victim)
 
 
-def test_renamed_and_rotated_is_not_lost(days: tuple[Machine, Machine]):
+def test_renamed_and_rotated_is_not_lost(days):
     first, second = days
     for number in range(60):
         first.save(f"number {number} of the things that are known, each in some words, and some more words")
@@ -275,7 +275,7 @@ def test_renamed_and_rotated_is_not_lost(days: tuple[Machine, Machine]):
     assert list((second.root / "archive").iterdir())
 
 
-def test_archives_go_as_the_settings_here_have_it_too(pair: tuple[Machine, Machine]):
+def test_archives_go_as_the_settings_here_have_it_too(pair):
     first, second = pair
     for number in range(5):
         text = "".join(f"Line {line} of archive {number}.\n" for line in range(50))
@@ -292,7 +292,7 @@ def test_archives_go_as_the_settings_here_have_it_too(pair: tuple[Machine, Machi
     assert len(list((second.root / "archive").iterdir())) == 1
 
 
-def test_what_is_cleared_elsewhere_is_asked_about_above_a_share(days: tuple[Machine, Machine]):
+def test_what_is_cleared_elsewhere_is_asked_about_above_a_share(days):
     first, second = days
     assert clear(first.store, days=12).files
     first.sync()
@@ -301,7 +301,7 @@ def test_what_is_cleared_elsewhere_is_asked_about_above_a_share(days: tuple[Mach
     converge_commits(first, second)
 
 
-def test_an_undone_save_passes(pair: tuple[Machine, Machine]):
+def test_an_undone_save_passes(pair):
     first, second = pair
     first.save("kept, of the laptop")
     first.save("said in error")
@@ -312,7 +312,7 @@ def test_an_undone_save_passes(pair: tuple[Machine, Machine]):
     assert "said in error" not in second.read("memory.md")
 
 
-def test_transcripts_are_not_emptied_unasked(pair: tuple[Machine, Machine]):
+def test_transcripts_are_not_emptied_unasked(pair):
     eve, victim = pair
 
     def exchange(each: Machine, *accept: Accept) -> None:
@@ -333,7 +333,7 @@ def test_transcripts_are_not_emptied_unasked(pair: tuple[Machine, Machine]):
     assert read(victim.store, "session-1") is None
 
 
-def test_the_record_of_a_purge_is_not_removed_unasked(days: tuple[Machine, Machine]):
+def test_the_record_of_a_purge_is_not_removed_unasked(days):
     from tests.store.purges import purge
 
     first, second = days

@@ -1,7 +1,7 @@
 """Several machines and a remote between them: what each saved is on all of them, whatever happens on the way."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from tests.property.hostile import Objects, Said
 from tests.store.machines import Machine, converge
 
 
-def test_the_first_sync_with_an_empty_remote(machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit):
+def test_the_first_sync_with_an_empty_remote(machine, remote, bare_git):
     first = machine("laptop")
     first.save("one")
     done = first.sync()
@@ -34,7 +34,7 @@ def test_the_first_sync_with_an_empty_remote(machine: Callable[[str], Machine], 
     assert first.sync() == type(done)("origin", done.commit, 0, 0, (), 1, ())
 
 
-def test_both_machines_make_the_same_merge_commit(pair: tuple[Machine, Machine], tmp_path: Path, bare_git: RunsGit):
+def test_both_machines_make_the_same_merge_commit(pair, tmp_path, bare_git):
     first, second = pair
     first.save("of the laptop")
     second.save("of the desktop")
@@ -54,7 +54,7 @@ def test_both_machines_make_the_same_merge_commit(pair: tuple[Machine, Machine],
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
-def test_what_is_saved_or_edited_while_it_is_synced_is_kept(pair: tuple[Machine, Machine], by_hand: bool):
+def test_what_is_saved_or_edited_while_it_is_synced_is_kept(pair, by_hand):
     first, second = pair
     first.save("one")
     first.sync()
@@ -90,7 +90,7 @@ def _beaten(first: Machine, second: Machine, **options: object) -> Synced:
 
 
 def test_who_loses_three_rounds_leaves_its_commits_in_the_inbox_and_the_next_sync_takes_them_along(
-    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
+    pair, remote, bare_git
 ):
     first, second = pair
     one = second.save("one")
@@ -108,9 +108,7 @@ def test_who_loses_three_rounds_leaves_its_commits_in_the_inbox_and_the_next_syn
     converge(*pair)
 
 
-def test_a_commit_in_the_inbox_that_removes_much_stops_no_sync(
-    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
-):
+def test_a_commit_in_the_inbox_that_removes_much_stops_no_sync(pair, remote, bare_git):
     first, second = pair
     kept = {first.save(f"The oven of bakery {number} needs an hour.") for number in range(9)}
     converge(*pair)
@@ -128,9 +126,7 @@ def test_a_commit_in_the_inbox_that_removes_much_stops_no_sync(
 
 
 @pytest.mark.slow
-def test_what_many_left_becomes_one_merge_and_who_always_loses_waits_for_a_minute_at_most(
-    machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit
-):
+def test_what_many_left_becomes_one_merge_and_who_always_loses_waits_for_a_minute_at_most(machine, remote, bare_git):
     machines = [machine(name) for name in ("laptop", "desktop", "phone", "tablet")]
     first, last, *others = machines
     first.save("of all")
@@ -155,9 +151,7 @@ def test_what_many_left_becomes_one_merge_and_who_always_loses_waits_for_a_minut
     converge(*machines)
 
 
-def test_others_that_are_always_quicker_are_not_raced_for_ever(
-    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
-):
+def test_others_that_are_always_quicker_are_not_raced_for_ever(pair, remote, bare_git):
     first, second = pair
     (remote / "hooks" / "update").write_text('#!/bin/sh\ncase "$1" in refs/gitmem/*) exit 1;; esac\n')
     (remote / "hooks" / "update").chmod(0o755)
@@ -180,7 +174,7 @@ def test_others_that_are_always_quicker_are_not_raced_for_ever(
     converge(*pair)
 
 
-def test_no_lock_is_held_while_the_network_is_waited_for(pair: tuple[Machine, Machine]):
+def test_no_lock_is_held_while_the_network_is_waited_for(pair):
     _, second = pair
     held = []
 
@@ -194,7 +188,7 @@ def test_no_lock_is_held_while_the_network_is_waited_for(pair: tuple[Machine, Ma
     assert held == [SyncStep.FETCH, SyncStep.PUSH]
 
 
-def test_a_remote_that_is_not_there_is_no_loss(pair: tuple[Machine, Machine], remote: Path):
+def test_a_remote_that_is_not_there_is_no_loss(pair, remote):
     first, _ = pair
     first.save("offline")
     remote.rename(remote.with_name("away.git"))
@@ -209,7 +203,7 @@ def test_a_remote_that_is_not_there_is_no_loss(pair: tuple[Machine, Machine], re
     converge(*pair)
 
 
-def test_what_was_edited_by_hand_is_committed_also_without_a_remote(pair: tuple[Machine, Machine]):
+def test_what_was_edited_by_hand_is_committed_also_without_a_remote(pair):
     first, _ = pair
     first.git("remote", "set-url", "origin", "http://127.0.0.1:9/x.git")
     first.write("knowledge/hand.md", "# By hand\n")
@@ -219,7 +213,7 @@ def test_what_was_edited_by_hand_is_committed_also_without_a_remote(pair: tuple[
     first.sound()
 
 
-def test_what_is_edited_while_git_fetches_is_kept(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
+def test_what_is_edited_while_git_fetches_is_kept(pair, monkeypatch):
     first, second = pair
     first.write("knowledge/shared.md", "# Shared\n")
     for one in (first, second, first):
@@ -242,7 +236,7 @@ def test_what_is_edited_while_git_fetches_is_kept(pair: tuple[Machine, Machine],
     converge(*pair)
 
 
-def test_a_sync_starts_few_processes(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
+def test_a_sync_starts_few_processes(pair, monkeypatch):
     first, second = pair
     converge(*pair)
     started: list[str] = []
@@ -269,7 +263,7 @@ def test_a_sync_starts_few_processes(pair: tuple[Machine, Machine], monkeypatch:
     assert sorted(started) == sorted(["cat-file", "config", "fetch", *looking])
 
 
-def test_a_remote_that_takes_nothing_still_gives(pair: tuple[Machine, Machine], remote: Path):
+def test_a_remote_that_takes_nothing_still_gives(pair, remote):
     first, second = pair
     one = first.save("one")
     first.sync()
@@ -286,7 +280,7 @@ def test_a_remote_that_takes_nothing_still_gives(pair: tuple[Machine, Machine], 
     converge(*pair)
 
 
-def test_a_remote_that_was_emptied_stops_the_sync_and_says_so(pair: tuple[Machine, Machine], remote: Path, bare_git):
+def test_a_remote_that_was_emptied_stops_the_sync_and_says_so(pair, remote, bare_git):
     first, _second = pair
     first.save("one")
     first.sync()
@@ -302,9 +296,7 @@ def test_a_remote_that_was_emptied_stops_the_sync_and_says_so(pair: tuple[Machin
     converge(*pair)
 
 
-def test_a_remote_that_was_force_pushed_stops_the_sync_and_nothing_is_forced(
-    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
-):
+def test_a_remote_that_was_force_pushed_stops_the_sync_and_nothing_is_forced(pair, remote, bare_git):
     first, second = pair
     old = first.tip
     first.save("one")
@@ -320,7 +312,7 @@ def test_a_remote_that_was_force_pushed_stops_the_sync_and_nothing_is_forced(
     converge(*pair)
 
 
-def test_a_branch_that_is_no_memory_is_refused(machine: Callable[[str], Machine], remote: Path, bare_git: RunsGit):
+def test_a_branch_that_is_no_memory_is_refused(machine, remote, bare_git):
     first = machine("laptop")
     tree = bare_git(remote, "hash-object", "-w", "-t", "tree", "--stdin", stdin=b"")
     bare_git(remote, "update-ref", "refs/heads/gitmem", bare_git(remote, "commit-tree", "-m", "Something", tree))
@@ -330,7 +322,7 @@ def test_a_branch_that_is_no_memory_is_refused(machine: Callable[[str], Machine]
         first.sync(Accept.OTHER_PROJECT)
 
 
-def test_a_newer_format_is_not_touched(pair: tuple[Machine, Machine]):
+def test_a_newer_format_is_not_touched(pair):
     first, second = pair
     text = first.read("FORMAT.md")
     first.write("FORMAT.md", text.replace("version: 2", "version: 3"))
@@ -361,9 +353,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_what_could_leave_the_store_is_refused(
-    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit, what: str
-):
+def test_what_could_leave_the_store_is_refused(pair, remote, bare_git, what):
     _, second = pair
     mode, path, why = HOSTILE[what]
     blob = bare_git(remote, "hash-object", "-w", "--stdin", stdin=b"/etc/passwd")
@@ -391,9 +381,7 @@ def _planted(remote: Path, bare_git: RunsGit, path: str, mode: str, oid: str) ->
 
 @pytest.mark.parametrize("folder", [b"knowledge", b"purged"])
 @pytest.mark.parametrize("hidden", [False, True])
-def test_a_tree_without_end_is_not_looked_through(
-    pair: tuple[Machine, Machine], remote: Path, folder: bytes, hidden: bool
-):
+def test_a_tree_without_end_is_not_looked_through(pair, remote, folder, hidden):
     first, _ = pair
     objects = Objects(remote)
     own = {(b"FORMAT.md",): (b"100644", objects.write("blob", b"---\nversion: 2\n---\n"))}
@@ -410,7 +398,7 @@ def test_a_tree_without_end_is_not_looked_through(
 
 
 @pytest.mark.parametrize("kind", ["blob", "tree", "tag"])
-def test_a_branch_that_is_no_commit_is_refused(pair: tuple[Machine, Machine], remote: Path, kind: str):
+def test_a_branch_that_is_no_commit_is_refused(pair, remote, kind):
     first, _ = pair
     objects = Objects(remote)
     blob = objects.write("blob", b"x")
@@ -421,7 +409,7 @@ def test_a_branch_that_is_no_commit_is_refused(pair: tuple[Machine, Machine], re
     first.sound()
 
 
-def test_more_than_comes_at_once_is_refused(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
+def test_more_than_comes_at_once_is_refused(pair, monkeypatch):
     """One large blob under many names takes no room on the remote, and all the room there is here."""
     monkeypatch.setattr(incoming, "MOST_BYTES", 10_000)
     first, second = pair
@@ -434,9 +422,7 @@ def test_more_than_comes_at_once_is_refused(pair: tuple[Machine, Machine], monke
 
 
 @pytest.mark.slow
-def test_a_file_that_is_too_large_is_refused_though_a_later_commit_removes_it(
-    pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit
-):
+def test_a_file_that_is_too_large_is_refused_though_a_later_commit_removes_it(pair, remote, bare_git):
     """A gigabyte of zeros is a megabyte on the way; a purge or doctor would read it whole."""
     _, second = pair
     blob = bare_git(remote, "hash-object", "-w", "--stdin", stdin=bytes(MAX_FILE_BYTES + 1)).strip()
@@ -450,7 +436,7 @@ def test_a_file_that_is_too_large_is_refused_though_a_later_commit_removes_it(
         second.sync()
 
 
-def test_names_that_one_file_system_takes_for_one_are_refused(pair: tuple[Machine, Machine], remote: Path, bare_git):
+def test_names_that_one_file_system_takes_for_one_are_refused(pair, remote, bare_git):
     _, second = pair
     blob = bare_git(remote, "hash-object", "-w", "--stdin", stdin=b"x")
     listed = bare_git(remote, "ls-tree", "gitmem")
@@ -471,9 +457,7 @@ def test_names_that_one_file_system_takes_for_one_are_refused(pair: tuple[Machin
         ("notes/Topic.md", "notes/Topic.md/x.md"),
     ],
 )
-def test_new_names_that_one_file_system_takes_for_one_are_told_apart(
-    pair: tuple[Machine, Machine], here: str, there: str
-):
+def test_new_names_that_one_file_system_takes_for_one_are_told_apart(pair, here, there):
     first, second = pair
     first.write(here, "# Mine\n")
     first.sync()
@@ -488,7 +472,7 @@ def test_new_names_that_one_file_system_takes_for_one_are_told_apart(
     assert len({name.casefold() for name in names}) == len(names)
 
 
-def test_what_a_person_pulls_and_pushes_with_git_is_fine(pair: tuple[Machine, Machine]):
+def test_what_a_person_pulls_and_pushes_with_git_is_fine(pair):
     first, second = pair
     first.save("one")
     first.git("push", "-q")
@@ -501,7 +485,7 @@ def test_what_a_person_pulls_and_pushes_with_git_is_fine(pair: tuple[Machine, Ma
     converge(*pair)
 
 
-def test_histories_that_crossed_are_merged_once(pair: tuple[Machine, Machine], bare_git: RunsGit, tmp_path: Path):
+def test_histories_that_crossed_are_merged_once(pair, bare_git, tmp_path):
     """Two machines merge each other's commits and go on, each with a remote of its own; then they meet."""
     first, second = pair
     own = {}
@@ -523,9 +507,7 @@ def test_histories_that_crossed_are_merged_once(pair: tuple[Machine, Machine], b
     assert first.ids | second.ids <= set(first.entries())
 
 
-def test_a_crash_before_the_commits_of_a_person_elsewhere_are_in_the_files_takes_nothing_back(
-    pair: tuple[Machine, Machine], crashing
-):
+def test_a_crash_before_the_commits_of_a_person_elsewhere_are_in_the_files_takes_nothing_back(pair, crashing):
     """What another machine committed as an edit by hand is not in this work tree, though the branch has it."""
     first, second = pair
     first.write("memory.md", first.read("memory.md") + "\nBy hand, elsewhere.\n")
@@ -537,7 +519,7 @@ def test_a_crash_before_the_commits_of_a_person_elsewhere_are_in_the_files_takes
     assert "By hand, elsewhere." in second.read("memory.md")
 
 
-def test_passwords_in_urls_are_not_said(machine: Callable[[str], Machine]):
+def test_passwords_in_urls_are_not_said(machine):
     first = machine("laptop", url="http://ada:s3cr3t-pass@127.0.0.1:9/x.git?token=abc123")
     remote = find_remote(first.store, None)
     assert "s3cr3t" not in remote.shown
@@ -549,6 +531,6 @@ def test_passwords_in_urls_are_not_said(machine: Callable[[str], Machine]):
 
 
 @pytest.mark.parametrize("url", ["ext::sh -c 'touch /tmp/x'", "--upload-pack=x", "fd::17", "foo://x", "", "a\nb"])
-def test_what_is_no_url_is_refused(pair: tuple[Machine, Machine], url: str):
+def test_what_is_no_url_is_refused(pair, url):
     with pytest.raises(RefusedError):
         add_remote(pair[0].store, "other", url)

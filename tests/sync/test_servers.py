@@ -94,7 +94,7 @@ def _share(team: Team, lines: int = 20) -> None:
     _sync(team.ada)
 
 
-def test_both_hold_what_both_saved_also_what_lay_in_the_inbox(team: Team, bare_git: RunsGit):
+def test_both_hold_what_both_saved_also_what_lay_in_the_inbox(team, bare_git):
     ada, ben = team.ada, team.ben
     for each in (ada, ben):
         each.save(f"of {each.name} 기억")
@@ -136,7 +136,7 @@ def _text(one: Machine) -> PurgePlan:
 
 @pytest.mark.parametrize("plan", [_author, pytest.param(_session, marks=pytest.mark.slow), _text])
 def test_what_is_purged_or_forgotten_is_gone_from_the_server_and_from_every_clone(
-    team: Team, plan: Callable[[Machine], PurgePlan], bare_git: RunsGit
+    team, plan: Callable[[Machine], PurgePlan], bare_git
 ):
     _share(team, 4_500 if plan is _session else 20)  # the first: 1.2 MB packed, more than git sends over http at once
     assert SAID in team.everything(bare_git)
@@ -158,7 +158,7 @@ def test_what_is_purged_or_forgotten_is_gone_from_the_server_and_from_every_clon
     assert SAID not in team.everything(bare_git)
 
 
-def test_a_proposal_becomes_a_branch_that_its_next_version_replaces(team: Team, bare_git: RunsGit):
+def test_a_proposal_becomes_a_branch_that_its_next_version_replaces(team, bare_git):
     _share(team)
     store = team.ada.store
     fact = make_fact(FactKind.RULE, "Indent with four spaces.", AT)
@@ -176,7 +176,7 @@ def test_a_proposal_becomes_a_branch_that_its_next_version_replaces(team: Team, 
 
 
 @pytest.mark.slow
-def test_s3_is_for_those_who_allow_it(machine, home: Path, environ, tmp_path_factory):
+def test_s3_is_for_those_who_allow_it(machine, home, environ, tmp_path_factory):
     with s3(tmp_path_factory.mktemp("server"), home, environ) as address:
         (home / ".gitconfig").write_text("")
         laptop = machine("laptop", url=address)
@@ -188,7 +188,7 @@ def test_s3_is_for_those_who_allow_it(machine, home: Path, environ, tmp_path_fac
 
 
 @pytest.mark.slow
-def test_broken_objects_from_s3_are_refused(machine, home: Path, environ, tmp_path_factory, bare_git: RunsGit):
+def test_broken_objects_from_s3_are_refused(machine, home, environ, tmp_path_factory, bare_git):
     folder = tmp_path_factory.mktemp("server")
     with s3(folder, home, environ) as address:
         laptop = machine("laptop", url=address)

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_in_background, sync_remote
-from tests.conftest import RunsGit
 from tests.store.machines import Machine
 from tests.store.servers import password_server
 
@@ -101,7 +99,7 @@ def traps(tmp_path: Path, remote: Path) -> Traps:
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.few(10)
-def test_no_key_of_a_repository_starts_a_program(machine, traps: Traps, key: str):
+def test_no_key_of_a_repository_starts_a_program(machine, traps, key):
     first = machine("laptop")
     first.save("one")
     told: list[str] = []
@@ -118,7 +116,7 @@ def test_no_key_of_a_repository_starts_a_program(machine, traps: Traps, key: str
 
 
 @pytest.mark.parametrize("key", _KEYS_OF_PLAIN_GIT)
-def test_plain_git_starts_what_the_traps_name(machine, traps: Traps, key: str):
+def test_plain_git_starts_what_the_traps_name(machine, traps, key):
     first = machine("laptop")
     first.save("one")
     traps.set(first, *KEYS[key])
@@ -128,7 +126,7 @@ def test_plain_git_starts_what_the_traps_name(machine, traps: Traps, key: str):
     assert traps.ran
 
 
-def test_a_redirected_address_is_not_gone_to(pair, traps: Traps, remote: Path, tmp_path: Path, bare_git: RunsGit):
+def test_a_redirected_address_is_not_gone_to(pair, traps, remote, tmp_path, bare_git):
     """Nothing is started, but the memory would go elsewhere."""
     first, _ = pair
     elsewhere = tmp_path / "elsewhere.git"
@@ -140,7 +138,7 @@ def test_a_redirected_address_is_not_gone_to(pair, traps: Traps, remote: Path, t
     assert bare_git(remote, "rev-parse", "gitmem") == first.tip
 
 
-def test_the_persons_own_configuration_counts(machine, traps: Traps, tmp_path: Path, home: Path, remote: Path):
+def test_the_persons_own_configuration_counts(machine, traps, tmp_path, home, remote):
     first = machine("laptop", url=_SSH)
     first.save("one")
     own = tmp_path / "own"
@@ -164,7 +162,7 @@ def test_the_persons_own_configuration_counts(machine, traps: Traps, tmp_path: P
 
 
 @pytest.mark.parametrize("asks", [True, False])
-def test_an_address_that_starts_a_program_is_refused_wherever_it_stands(machine, traps: Traps, asks: bool):
+def test_an_address_that_starts_a_program_is_refused_wherever_it_stands(machine, traps, asks):
     first: Machine = machine("laptop")
     first.save("one")
     traps.set(first, "ext::{trap}", {"protocol.ext.allow": "always"})
@@ -174,7 +172,7 @@ def test_an_address_that_starts_a_program_is_refused_wherever_it_stands(machine,
     assert not traps.ran
 
 
-def test_only_gits_own_transports_are_used(machine: Callable[..., Machine], traps: Traps, home: Path, tmp_path: Path):
+def test_only_gits_own_transports_are_used(machine, traps, home, tmp_path):
     first = machine("laptop", url="https://x/")
     first.save("one")
     (home / ".gitconfig").write_text(

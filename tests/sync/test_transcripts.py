@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,6 @@ from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import REMOTE_REF, sync_remote, sync_transcripts
-from tests.conftest import RunsGit
 from tests.store.machines import QUICK, Machine
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
@@ -76,7 +74,7 @@ def older(one: Machine, *names: str) -> str:
     return one.git("rev-parse", REF)
 
 
-def test_each_person_has_a_ref_that_does_not_show_the_address(team, remote: Path, bare_git: RunsGit):
+def test_each_person_has_a_ref_that_does_not_show_the_address(team, remote, bare_git):
     exchange(*team, *team)
     refs = [f"{REF}/{person_of(address(name))}" for name in PEOPLE]
     for one in team:
@@ -130,7 +128,7 @@ def test_a_persons_own_history_stays_as_it_was(team):
     assert tips(ben.store) == {f"{REF}/{person_of(address('ben'))}": tip}
 
 
-def test_the_branch_of_older_versions_is_taken_apart_and_they_are_not_disturbed(team, remote: Path, bare_git: RunsGit):
+def test_the_branch_of_older_versions_is_taken_apart_and_they_are_not_disturbed(team, remote, bare_git):
     ada, ben, cleo = team
     old = older(cleo, "ada", "ben", "cleo")  # a clone whose gitmem stays old
     cleo.git("push", "-q", "origin", f"{REF}:{REMOTE_REF}")
@@ -146,7 +144,7 @@ def test_the_branch_of_older_versions_is_taken_apart_and_they_are_not_disturbed(
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_a_backup_has_the_transcripts_of_all_persons(team, tmp_path: Path, old: bool):
+def test_a_backup_has_the_transcripts_of_all_persons(team, tmp_path, old):
     ada, ben, cleo = team
     file = str(tmp_path / "backup")
     if old:  # by an older version
@@ -160,7 +158,7 @@ def test_a_backup_has_the_transcripts_of_all_persons(team, tmp_path: Path, old: 
     assert sorted(tips(cleo.store)) == sorted(f"{REF}/{person_of(address(name))}" for name in PEOPLE)
 
 
-def test_who_keeps_no_transcripts_of_others_takes_them_out_of_the_remote(team, remote: Path, bare_git: RunsGit):
+def test_who_keeps_no_transcripts_of_others_takes_them_out_of_the_remote(team, remote, bare_git):
     ada, ben, _ = team
     exchange(ada)
     put(ada.store, "s-both", BEGAN, [said("ada"), said("ada")])
@@ -173,7 +171,7 @@ def test_who_keeps_no_transcripts_of_others_takes_them_out_of_the_remote(team, r
 
 
 @pytest.mark.slow
-def test_an_authors_transcripts_go_from_every_clone_and_from_the_remote(team, remote: Path, bare_git: RunsGit):
+def test_an_authors_transcripts_go_from_every_clone_and_from_the_remote(team, remote, bare_git):
     ada, ben, cleo = team
     exchange(*team, *team)
     ada.git("push", "-q", "origin", f"{older(ada, 'ada')}:{REMOTE_REF}")  # by a clone whose gitmem stays old
