@@ -273,8 +273,7 @@ _NOUNS = {"sessions": "session", "facts": "fact", "episodes": "task", "patterns"
 def run_backup(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
     file = app.path(args, args.file)
-    with Progress(app.err) as progress:
-        progress.step("writing the memory to one file, and reading it back")
+    with Progress(app.err, "writing the memory to one file, and reading it back"):
         done = back_up(store, file, transcripts=args.transcripts)
     held = (count(done.records[name], noun) for name, noun in _NOUNS.items())
     text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(held)}."

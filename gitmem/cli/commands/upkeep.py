@@ -274,8 +274,7 @@ def run_forget(args: argparse.Namespace, app: App) -> None:
 
 def _erase(args: argparse.Namespace, app: App) -> None:
     store = app.settled(args)
-    with Progress(app.err) as progress:
-        progress.step("searching history")
+    with Progress(app.err, "searching history"):
         plan = plan_erasure(store, author=args.author or "", session=args.session or "")
     _purge(args, app, store, plan, act="Forget?", nothing="Nothing was forgotten.", dry_run=args.dry_run)
 
@@ -293,8 +292,7 @@ def _forget_count(planned: Forgotten) -> str:
 def run_purge(args: argparse.Namespace, app: App) -> None:
     wanted = _wanted(args, app)
     store = app.settled(args)
-    with Progress(app.err) as progress:
-        progress.step("searching history")
+    with Progress(app.err, "searching history"):
         plan = plan_purge(store, wanted)
     _purge(args, app, store, plan, act="Purge?", nothing="Nothing was purged.", dry_run=args.dry_run or not plan.needed)
 
@@ -309,8 +307,7 @@ def _purge(
     question = f"{_would_purge(plan)}\nThis cannot be undone. {act}"
     if not agreed(app, "This rewrites history", question, yes=args.yes, nothing=nothing):
         return
-    with Progress(app.err) as progress:
-        progress.step("rewriting history")
+    with Progress(app.err, "rewriting history"):
         done = purge(store, plan)
     app.notices(done.notices)
     checked = f"; none of the {done.objects:,} objects holds it" if done.objects else ""
