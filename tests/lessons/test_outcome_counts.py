@@ -14,7 +14,7 @@ from gitmem.lessons.episode import Episode, episode_path, render_episode
 from gitmem.lessons.known_errors import counts, known_patterns, pattern_headers, tell_error
 from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs, mark_stale
 from gitmem.lessons.outcome_counts import MOST, add_told, count_given, judge, measure, note_mends
-from gitmem.lessons.usage_log import ALPHA, BEGINS, Count, GivenText, record
+from gitmem.lessons.usage_log import ALPHA, BEGINS, GivenText, record
 from gitmem.project.state import Past, ProjectCommit
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import replay
@@ -22,23 +22,6 @@ from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import Failure, Run, TaskType, Turn
 from gitmem.store.store import Store
 from tests.desk import BEGAN, Desk, Recorder
-
-
-def test_what_was_told_counts_by_how_its_turn_ended(desk):
-    at = desk.clock.now
-    turns = [
-        Turn("s-1", "h", "t1", at, at, "Fix the loader", "Fixed it.", ("a.py",), closed=True),
-        Turn("s-1", "h", "t2", at + timedelta(minutes=5), at, "still broken", "Now.", ("a.py",), closed=True),
-    ]
-    for minutes, session, ids in ((1, "s-1", ("e1", "b1")), (6, "s-1", ("e1",)), (7, "s-2", ("e2",))):
-        record(desk.store.private, GivenText(at + timedelta(minutes=minutes), session, "prompt", ids, 10))
-    assert count_given(desk.store, "s-1", turns) is not None
-    found = counts(desk.store)
-    assert found["e1"] == Count(2, pytest.approx(0.3 * 1 + 0.7 * 0.35))
-    assert found["b1"] == Count(1, pytest.approx(0.35))
-    assert "e2" not in found
-    assert count_given(desk.store, "s-1", turns) is None
-
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
 MEND = "uv sync --all"

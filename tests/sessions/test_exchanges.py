@@ -76,16 +76,6 @@ def test_live_it_is_the_same_as_replayed(desk, recorder, bare_git):
     assert exchanges(desk.text(PATH)) == [first, idle, second]
 
 
-def test_a_session_that_goes_on_adds_what_is_new(desk, recorder, bare_git):
-    replay(desk.store, recorder.write())
-    recorder.turn(4, "테스트도 고쳐줘", "테스트를 수정했습니다. 모두 통과합니다.")
-    done = replay(again(desk), recorder.write())
-    assert (done.turns, done.saved, done.transcript) == (4, 1, True)
-    assert len(exchanges(desk.text(PATH))) == 4
-    assert exchanges(desk.text(PATH))[-1].summary.startswith("테스트")
-    assert subjects(desk, bare_git)[0].startswith("Session s-rec: ")
-
-
 def test_what_a_person_reworded_stays(desk, recorder):
     path = recorder.write()
     replay(desk.store, path)

@@ -154,32 +154,6 @@ def test_a_session_is_found_by_its_prefix(store: Store) -> None:
         find_working(store, "x")
 
 
-def test_a_file_of_an_earlier_version_is_read(store: Store) -> None:
-    apply_events(
-        store, [*events(), event(HookKind.PROMPT, 9, text="Write the documentation of the API")], {"s1": 20_000}
-    )
-    path = os.path.join(store.private, FOLDER, "s1.json")
-    with open(path, encoding="utf-8") as file:
-        given = json.load(file)
-    memory = find_working(store, "s1")
-    assert memory.statistics.context == 20_000
-    assert [one.task.description for one in memory.earlier] == ["The loader crashes on empty files, fix it 🎉"]
-    for name in ("earlier", "turn", "cwd"):
-        given["working"].pop(name)
-    for one, names in (
-        (given["working"]["errors"][0], ["files"]),
-        (given["working"]["files"][0], ["previous", "at", "changes"]),
-        (given["working"]["statistics"], ["proposed", "tokens", "context"]),
-    ):
-        for name in names:
-            one.pop(name)
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(given, file)
-    again = read_working(store, "s1")
-    assert again is not None
-    assert (again.task, again.errors[0].files) == (memory.task, ())
-
-
 def test_a_broken_file_is_begun_anew(store: Store) -> None:
     apply_events(store, events()[:1])
     folder = os.path.join(store.private, FOLDER)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.facts.fact import FactKind
 from gitmem.hosts.host import find_host, writer
 from gitmem.sessions.end import replay
 from gitmem.sessions.transcript import Role, Unread, hook_events, records
@@ -16,12 +15,6 @@ from gitmem.sessions.turns import fold
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "sessions"
 SESSIONS = sorted(DATA.glob("*.jsonl"))
-KINDS = ("decision", "preference", "rule", "issue", "knowledge", "mend")
-
-
-def beside(path: Path, name: str, default: object) -> object:
-    file = path.with_suffix(name)
-    return json.loads(file.read_text("utf-8")) if file.exists() else default
 
 
 def prompts_of(path: Path) -> list[str]:
@@ -43,32 +36,6 @@ def test_a_recorded_session_is_read_whole(path):
     roles = Counter(part.role for part in parts)
     assert roles[Role.CALL] == roles[Role.RESULT]
     assert sum(turn.tools for turn in turns) == roles[Role.CALL]
-
-
-@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
-def test_labels_point_at_what_is_there(path):
-    known = beside(path, ".known.json", {})
-    facts = {f"F{number}": fact for number, fact in enumerate(known.get("facts", ()), 1)}
-    assert {fact["kind"] for fact in facts.values()} <= {kind.value for kind in FactKind}
-    for label in beside(path, ".labels.json", None):
-        assert label["kind"] in KINDS, label
-        assert 1 <= label["request"] <= len(prompts_of(path)), label
-        assert label["words"], label
-        assert all(words.split() for words in label["words"]), label
-        assert label.keys() <= {"kind", "request", "words", "optional", "replaces", "resolves"}, label
-        assert "replaces" not in label or facts[label["replaces"]]["kind"] != "issue", label
-        assert "resolves" not in label or facts[label["resolves"]]["kind"] == "issue", label
-
-
-def test_the_recorded_sessions_hold_what_judgement_is_measured_by():
-    labels = [label for path in SESSIONS for label in beside(path, ".labels.json", None)]
-    counts = Counter(label["kind"] for label in labels if not label.get("optional"))
-    assert len(SESSIONS) == 24
-    assert counts["decision"] + counts["preference"] + counts["rule"] >= 60
-    assert counts["mend"] >= 20
-    assert counts["issue"] >= 20
-    assert sum("replaces" in label for label in labels) >= 6
-    assert sum("resolves" in label for label in labels) >= 2
 
 
 LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)")

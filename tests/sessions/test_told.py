@@ -16,7 +16,7 @@ from gitmem.sessions.save import save
 from gitmem.sessions.start import start_parts
 from gitmem.sessions.told import TITLE, choose_facts
 from gitmem.store.init import Place, init_store
-from gitmem.store.known_facts import KNOWN_FOLDER, known_facts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 from tests.sessions.test_start import titles
@@ -124,15 +124,6 @@ def test_of_facts_that_are_not_looked_at_an_edit_is_seen_behind_the_next_hook(de
     assert "linter" in told(desk)
     do_upkeep(desk.store, lambda: True)
     assert "All handlers" in told(desk)
-
-
-@pytest.mark.parametrize("content", ["", "1\n", "2\nx\n", "1\nfacts/rule/x.md\n", "1\na\tb\n", "1\n\t\t\t\n", "no\0"])
-def test_whatever_stands_in_the_cache_of_headers(desk, content):
-    put(desk, FactKind.RULE, "Always run the linter.")
-    cache = Path(desk.store.private, KNOWN_FOLDER, "facts.tsv")
-    cache.parent.mkdir(exist_ok=True)
-    cache.write_text(content)
-    assert "Always run the linter." in told(desk)
 
 
 def test_facts_about_what_is_changed_and_often_said_come_first(desk):
