@@ -264,33 +264,27 @@ def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:
     """Return the tag of a state: of the person, known by name and address, else of the machine, and of the branch."""
     person = store.identity().result()
-    known = person.email != GITMEM.email  # else a container's, whose user has no name
-    name, address = (person.name, person.email) if known else (store.context.machine, store.context.machine)
+    name, address = person.name, person.email
+    if address == GITMEM.email:  # of a container, whose user has no name
+        name = address = store.context.machine
     digest = f"{zlib.crc32(address.casefold().encode()):08x}"[:4]
     branch = slug(book.branch_of(turn.cwd), length=_TAG_PART)
     return "/".join(filter(None, ("by", f"{slug(name, length=_TAG_PART) or 'x'}-{digest}", branch)))
 
 
 def _with_remembered(data: bytes, remembered: Remembered) -> bytes:
-    """Return `memory.md` with a turn's entries; the latest turn of a person on a branch replaces their state there.
-
-    A state without a person is of an older gitmem: any replaces it.
-    """
+    """Return `memory.md` with a turn's entries; the latest turn of a person on a branch replaces their state there."""
     document = Document.parse(data)
     body = document.body
     if remembered.told is not None:
         body = put_entry(body, RECENT_CONTEXT, remembered.told, document.newline)
     if remembered.state is not None:
         every = [entry for entry in entries_in(body, CURRENT_STATE) if entry.entry.label == STATE]
-        whose = remembered.state.tags[-1:]
-        states = [
-            entry for entry in every if entry.entry.tags[-1:] == whose or "#by/" not in f"#{'#'.join(entry.entry.tags)}"
-        ]
+        states = [entry for entry in every if entry.entry.tags[-1:] == remembered.state.tags[-1:]]
         if all(state.entry.time <= remembered.state.time for state in states):
-            later = {state.entry.id for state in states[1:]}
             others = sorted((entry.entry for entry in every if entry not in states), key=lambda entry: entry.time)
-            later |= {entry.id for entry in others[: -_MOST_STATES + 1]}
+            gone = {*(state.entry.id for state in states[1:]), *(entry.id for entry in others[: -_MOST_STATES + 1])}
             body = replace_entry(body, states[0], remembered.state, document.newline) if states else body
-            body = remove_entries(body, later - {remembered.state.id})
+            body = remove_entries(body, gone - {remembered.state.id})
             body = put_entry(body, CURRENT_STATE, remembered.state, document.newline)
     return document.with_body(body).render()

@@ -83,14 +83,8 @@ def _told(path: str, lines: list[str]) -> str:
 MAX_TEXT = 200_000  # characters of a prompt or an answer that are kept; the transcript has the rest
 MAX_DETAIL = 4_000  # characters of a command or an error
 _MAX_NAME = 1_000  # characters of an id or a path
-# Tools that write a whole plan down, and its place in their input: of Claude Code, Codex, OpenCode, Qwen and Gemini.
-_PLANS = {
-    "TodoWrite": "todos",
-    "update_plan": "plan",
-    "todowrite": "todos",
-    "todo_write": "todos",
-    "write_todos": "todos",
-}
+# Tools that write a whole plan down, and its place in their input: of Codex, Claude Code, OpenCode, Qwen and Gemini.
+_PLANS = {"update_plan": "plan", **dict.fromkeys(("TodoWrite", "todowrite", "todo_write", "write_todos"), "todos")}
 _APPROVED = "ExitPlanMode"  # Claude Code's tool at whose end a person accepted a plan
 _STATES = ("pending", "in_progress", "completed")
 GIVEN_UP = ("cancelled", "deleted")  # of OpenCode and Gemini, Claude Code
@@ -174,12 +168,9 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
     name, session = _string(payload, "hook_event_name"), _string(payload, "session_id", _MAX_NAME)
     if not name or not session.strip():
         raise ValueError("the payload has no hook_event_name or no session_id")
-    try:
-        kind = HookKind(name)
-    except ValueError:
+    if name not in _TEXT_OF and name != HookKind.TOOL:
         return None
-    if kind in {HookKind.SAID, HookKind.INTERRUPTED}:
-        return None
+    kind = HookKind(name)
     return HookEvent(
         kind=kind,
         session=session,
@@ -217,7 +208,7 @@ def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...
     named = [_string(tool_input, key, _MAX_NAME) for key in _PATHS]
     for line in _patch_of(tool_input).split("\n"):
         named += [line[len(start) :].strip()[:_MAX_NAME] for start in (*_PATCHED, _MOVED) if line.startswith(start)]
-    return tuple(dict.fromkeys(name for name in named if name))
+    return tuple(dict.fromkeys(filter(None, named)))
 
 
 def plan_steps(tool: str, tool_input: Mapping[str, object], result: object = None) -> tuple[tuple[str, str, str], ...]:
@@ -235,7 +226,7 @@ def plan_steps(tool: str, tool_input: Mapping[str, object], result: object = Non
         return ((text, status, key),) if key and (text or status) else ()
     if tool == _APPROVED:
         told = result.get("plan") if isinstance(result, dict) else result
-        plan = _string(tool_input, "plan") or (told if isinstance(told, str) else "")
+        plan = _string(tool_input, "plan") or _string({"plan": told}, "plan")
         return steps_of_plan(plan.rpartition("Approved Plan")[2])
     given = tool_input.get(_PLANS.get(tool, ""))
     return steps_of_plan(given) if isinstance(given, str) else _steps(given, "content", "step", "description")
@@ -268,14 +259,13 @@ def _key_of(result: object) -> str:
 
 
 def _steps(given: object, *names: str) -> tuple[tuple[str, str, str], ...]:
-    listed = given[:_MAX_STEPS] if isinstance(given, list) else []
-    found = []
-    for step in listed:
-        if isinstance(step, dict):
-            text, status = _first(step, names, MAX_DETAIL), _string(step, "status")
-            if text and status not in GIVEN_UP:
-                found.append((text, status if status in _STATES else "pending", ""))
-    return tuple(found)
+    listed = [step for step in given[:_MAX_STEPS] if isinstance(step, dict)] if isinstance(given, list) else []
+    rows = ((_first(step, names, MAX_DETAIL), _string(step, "status")) for step in listed)
+    return tuple(
+        (text, status if status in _STATES else "pending", "")
+        for text, status in rows
+        if text and status not in GIVEN_UP
+    )
 
 
 def _string(payload: Mapping[str, object], key: str, limit: int = MAX_TEXT) -> str:
