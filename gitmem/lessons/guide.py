@@ -232,8 +232,14 @@ def _of_memories(store: Store, task: str) -> Iterator[Advice]:
     for one in ranked_episodes(store, hits, alike=classify(task))[:_EPISODES]:
         yield from _of_episode(one, shares[one.path], needles)
     for hit in hits:
-        if hit.path.startswith(f"{BUGS}/"):
-            yield from _of_pattern(store, hit)
+        read = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
+        pattern = own_part(store, read) if read else None
+        best = pattern.best() if pattern else None
+        if pattern and best:
+            ids, sure = (pattern.id, *best.worked[-_LINES:]), min(hit.worth.share, 1.0) * best.confidence
+            yield Advice(AdviceKind.TRY, f"{pattern.title}: mended by {best.text}", ids, sure)
+        elif pattern:
+            yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), min(hit.worth.share, 1.0))
         elif hit.fact:
             part, text = AdviceKind.CHALLENGE if hit.entry.startswith("i") else AdviceKind.APPROACH, _plain(hit)
             yield Advice(part, text, (hit.entry,), hit.worth.share)
@@ -270,18 +276,6 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
         yield from (Advice(part, text, source, sure) for text in near[:_FEW])
     for change in episode.changes[:1]:
         yield Advice(AdviceKind.CHALLENGE, f"The person then turned the work: {change}", source, sure)
-
-
-def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
-    read = read_pattern(store, hit.path)
-    pattern = own_part(store, read) if read else None
-    best = pattern.best() if pattern else None
-    sure = min(hit.worth.share, 1.0)
-    if pattern and best:
-        ids = (pattern.id, *best.worked[-_LINES:])
-        yield Advice(AdviceKind.TRY, f"{pattern.title}: mended by {best.text}", ids, sure * best.confidence)
-    elif pattern:
-        yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), sure)
 
 
 def _of_person(store: Store, task: str) -> Iterator[Advice]:

@@ -155,10 +155,18 @@ def measure(
     now = store.context.clock()
     weeks = [week_of(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
     episodes, rows = list(_episodes(store, weeks[0])), join(map(parse_counts, count_files(store)))
+    hosts = {(record.session, record.host) for record in found if record.session}
+    ops = Counter(record.op for record in found)
     told, mended = (sum(getattr(mend, name) for mend in notes.mends) for name in ("told", "mended"))
     return {
         "storage": _storage(store),
-        "usage": _usage(found),
+        "usage": {
+            "commits": len(found),
+            "saves": ops[Op.SAVE.value],
+            "exchanges": ops[Op.TURN.value],
+            "sessions": len({session for session, _ in hosts}),
+            "agents": dict(Counter(host for _, host in hosts if host).most_common()),
+        },
         "learning": _learning(store, found, facts, episodes, weeks),
         "tasks": _tasks([episode for episode in episodes if episode["created"] >= weeks[0]], notes.given),
         "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in ASKED},
@@ -193,18 +201,6 @@ def _sizes(folder: str, without: str = "") -> Iterator[int]:
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if os.path.join(parent, name) != without]
         yield from (_size(os.path.join(parent, name)) for name in names)
-
-
-def _usage(found: Sequence[CommitRecord]) -> dict[str, Any]:
-    hosts = {(record.session, record.host) for record in found if record.session}
-    ops = Counter(record.op for record in found)
-    return {
-        "commits": len(found),
-        "saves": ops[Op.SAVE.value],
-        "exchanges": ops[Op.TURN.value],
-        "sessions": len({session for session, _ in hosts}),
-        "agents": dict(Counter(host for _, host in hosts if host).most_common()),
-    }
 
 
 def _learning(

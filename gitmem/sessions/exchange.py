@@ -14,6 +14,7 @@ import re
 from gitmem.document.document import flow
 from gitmem.document.entry import Entry, clean_text, find_entries
 from gitmem.document.ids import slug
+from gitmem.document.message import one_line
 from gitmem.errors import RefusedError
 from gitmem.platform.machine import UTC
 from gitmem.sessions.outcome import Outcome
@@ -86,12 +87,12 @@ def render(exchange: Exchange, *, korean: bool | None = None) -> Entry:
     """Return the entry of an exchange, within its bounds, with labels in the language of its texts if none is given."""
     told = f"{exchange.asked} {exchange.summary} {exchange.details}"
     at = is_korean(told) if korean is None else korean
-    lines = [_one_line(exchange.summary, MAX_SUMMARY)] if exchange.summary else []
-    lines += [f"{_ASKED[at]}: {_one_line(exchange.asked, MAX_ASKED)}"] if exchange.asked.strip() else []
-    lines += [f"{_DONE[at]}: {_one_line(exchange.details, MAX_DETAILS)}"] if exchange.details.strip() else []
+    lines = [one_line(exchange.summary, MAX_SUMMARY)] if exchange.summary else []
+    lines += [f"{_ASKED[at]}: {one_line(exchange.asked, MAX_ASKED)}"] if exchange.asked.strip() else []
+    lines += [f"{_DONE[at]}: {one_line(exchange.details, MAX_DETAILS)}"] if exchange.details.strip() else []
     lines += [f"{LABEL_FILES[at]}: {listed_files(exchange.files, korean=at)}"] if exchange.files else []
     lines += exchange.failed
-    words = [_one_line(word, MAX_KEYWORD).replace(",", " ") for word in exchange.keywords[:MAX_KEYWORDS]]
+    words = [one_line(word, MAX_KEYWORD).replace(",", " ") for word in exchange.keywords[:MAX_KEYWORDS]]
     lines += [f"{_KEYWORDS[at]}: {', '.join(filter(None, words))}"] if any(words) else []
     lines += [] if exchange.raw else [f"{_OUTCOME[at]}: {_OUTCOMES[exchange.outcome][at]}"]
     return Entry(exchange.id, exchange.time, EXCHANGE, clean_text("\n".join(lines)), exchange.tags)
@@ -203,11 +204,6 @@ def _value(lines: Sequence[str], labels: Sequence[str]) -> str:
 
 def _listed(lines: Sequence[str], labels: Sequence[str]) -> list[str]:
     return [part for part in _value(lines, labels).split(", ") if part]
-
-
-def _one_line(text: str, limit: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def names_only_files(summary: str) -> bool:

@@ -14,7 +14,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import datetime
     from typing import TypeVar
 
@@ -78,14 +78,19 @@ def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool
         return event._replace(source=file.name)
 
     events, now = tuple(filter(None, spool.read(event_of))), context.clock()
-    sessions = tuple(
-        _session(name, events, running=now - last < IDLE and (not owner or alive(owner)))
-        for name, (last, owner) in sorted(owners.items())
-    )
+    sessions = []
+    for name, (last, owner) in sorted(owners.items()):
+        ours = sorted((event for event in events if event.session == name), key=lambda event: event.at)
+        boundaries = [event for event in ours if event.kind in _BOUNDARIES]
+        ended = bool(boundaries) and boundaries[-1].kind is HookKind.SESSION_END and boundaries[-1].at >= ours[-1].at
+        over = ended or now - last >= IDLE or (owner != 0 and not alive(owner))
+        transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
+        sources = tuple(event.source for event in boundaries)
+        sessions.append(PendingSession(name, ours[-1].host, over, transcript, sources))
     transcripts = {session.name: session.transcript for session in sessions}
     return Pending(
         tuple(_completed(turn, transcripts[turn.session]) for turn in fold(events)),
-        sessions,
+        tuple(sessions),
         tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
         tuple(useless),
         tuple(unreadable),
@@ -93,22 +98,11 @@ def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool
     )
 
 
-def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> PendingSession:
-    ours = sorted((event for event in events if event.session == name), key=lambda event: event.at)
-    boundaries = [event for event in ours if event.kind in _BOUNDARIES]
-    ended = bool(boundaries) and boundaries[-1].kind is HookKind.SESSION_END and boundaries[-1].at >= ours[-1].at
-    transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
-    return PendingSession(
-        name, ours[-1].host, ended or not running, transcript, tuple(event.source for event in boundaries)
-    )
-
-
 def _completed(turn: Turn, transcript: str) -> Turn:
     """Return a turn with the prompt and the answer that hooks of hosts other than Claude Code may leave out."""
     is_complete = turn.prompt and (turn.answer or not turn.closed)
-    if is_complete or not transcript or turn.host == _TELLS_ALL:
-        return turn
-    found = recorded_turn(transcript, turn)
+    told_all = is_complete or not transcript or turn.host == _TELLS_ALL
+    found = None if told_all else recorded_turn(transcript, turn)
     if found is None:
         return turn
     answer = turn.answer or (found.answer if turn.closed else "")
@@ -201,11 +195,9 @@ def context_tokens(path: str) -> tuple[int, int]:
     from gitmem.sessions.transcript import records
 
     lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n") if path else []
-    used = [part for part in records(lines) if part.tokens and not part.sidechain]
-    if not used:
-        return 0, _WINDOW
-    large = "[1m]" in used[-1].model or max(part.tokens for part in used) > _WINDOW
-    return used[-1].tokens, _LARGE_WINDOW if large else _WINDOW
+    used = [(part.tokens, part.model) for part in records(lines) if part.tokens and not part.sidechain] or [(0, "")]
+    large = "[1m]" in used[-1][1] or max(tokens for tokens, _ in used) > _WINDOW
+    return used[-1][0], _LARGE_WINDOW if large else _WINDOW
 
 
 def in_context(path: str, marker: str) -> bool:
