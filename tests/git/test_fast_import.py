@@ -1,5 +1,4 @@
 import os
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -452,14 +451,3 @@ def test_a_full_disk(disk, bare_git, own, room):
     put(git, tip_of(git), {"a": b"after"})
     assert tree(git, REF) == {"a": (REGULAR, b"after")}
     git.run("fsck", "--strict", "--no-dangling")
-
-
-@root_needed
-def test_a_read_only_disk(disk, bare_git):
-    git = make_repository(disk / "store", bare_git)
-    base = put(git, None, {"a": b"0"})
-    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    with pytest.raises(NotSavedError, match="read-only file system"):
-        put(git, base, {"a": b"new"})
-    assert tip_of(git) == base
-    sound(git)

@@ -98,15 +98,6 @@ def test_a_project_of_another_user(project, environ, bare_git):
     assert project_code(str(project), environ).root == str(project)
 
 
-def test_a_leaked_git_environment_is_not_asked(project, environ, tmp_path, bare_git):
-    other = tmp_path / "other"
-    other.mkdir()
-    bare_git(other, "init", "-q")
-    bare_git(other, "commit", "-q", "--allow-empty", "-m", "not ours")
-    leaked = {**environ, "GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(other)}
-    assert "not ours" not in "".join(ask(project, leaked).commits)
-
-
 def test_a_git_that_does_not_answer_is_left(project, environ, tmp_path, monkeypatch):
     monkeypatch.setattr("gitmem.project.state.SECONDS", 0.3)
     if os.name != "posix":
