@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 NO_SUCH_REF = "couldn't find remote ref"
 _MOVED = "stale info"  # the remote named another value than the expected one
 _UNFORCED = "is not ancestor of"  # git-remote-s3, of a push that replaces history
-_RACES = (
-    *("fetch first", "non-fast-forward", "is at ", "incorrect old value", "reference already exists"),
-    *("stale remote", _UNFORCED),
-)
 _PARTIAL = "lacks these prerequisite commits"  # git of a bundle
 # How lines begin that this machine's git writes; of the rest ssh passes on what the server said.
 _OWN_LINES = (
@@ -65,11 +61,9 @@ def _fitting(kinds: tuple[str, ...], output: str) -> _Failure | None:
 
 
 def is_race(error: GitFailedError) -> bool | None:
-    """Return whether a push failed since the remote's ref had moved; None if that is not known."""
+    """Return whether a push failed since the remote's ref had moved; None if the server refused it in other words."""
     line = _rejection(error)
-    if _MOVED in line:
-        return True
-    return None if any(words in line for words in _RACES) or is_locked(error) else False
+    return True if _MOVED in line else None if line else False
 
 
 def is_dropped(error: GitFailedError) -> bool:
