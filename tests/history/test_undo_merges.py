@@ -1,3 +1,5 @@
+"""An undo is a merge: of any saves, rotations and undos, what is taken back goes and nothing else does."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
