@@ -48,8 +48,7 @@ def test_another_projects_memory_is_not_merged_unasked(machine, stranger, remote
     assert (stranger.tip, bare_git(remote, "for-each-ref")) == (before, refs)
     stranger.save("of the stranger")
     stranger.sync(Accept.OTHER_PROJECT)
-    for each in (first, stranger, first, stranger):
-        each.sync()  # nobody is asked again
+    sync_all(first, stranger, first, stranger)  # nobody is asked again
     assert first.tip == stranger.tip
     assert sorted(first.entries()) == sorted(first.ids | stranger.ids)
 
@@ -105,12 +104,16 @@ def commit(each: Machine, op: str = "", *, push: bool = True) -> None:
         each.git("push", "-q", "origin", "HEAD:gitmem")
 
 
+def sync_all(*machines: Machine) -> None:
+    for each in machines:
+        each.sync()
+
+
 def make_days(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
     first, second = make_pair(machine)
     for day in range(10, 24):
         write_day(first, day)
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     return first, second
 
 
@@ -144,14 +147,12 @@ def test_a_consolidation_elsewhere_passes(days):
     first, second = days
     done = consolidate_due(first.store)
     assert len(done.done) >= 2
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     assert first.tip == second.tip
     assert not (second.root / "daily").exists()
     for commit_ in reversed([one.commit for one in done.done]):
         undo(first.store, revision=commit_)
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     assert (second.root / "daily").exists(), "and so does its undo"
     assert first.tip == second.tip
 
@@ -160,13 +161,11 @@ def test_a_consolidation_to_months_passes(pair):
     first, second = pair
     for day in range(60, 80):
         write_day(first, day)
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     consolidate_due(first.store)
     consolidate_due(first.store)
     assert (first.root / "monthly").exists()
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     assert first.tip == second.tip
 
 
@@ -193,8 +192,7 @@ def test_what_is_not_over_is_not_consolidated(pair):
     victim.now = NOON - timedelta(days=10)
     for day in range(10, 14):
         write_day(eve, day)
-    eve.sync()
-    victim.sync()
+    sync_all(eve, victim)
     consolidate_due(eve.store)
     eve.sync()
     path = "daily/2026/11/2026-11-11.md"
@@ -228,8 +226,7 @@ def test_facts_do_not_go_though_they_are_little_among_much(pair, how):
     paths = [f"facts/decision/d000000000{number}-n.md" for number in range(5)]
     for number, path in enumerate(paths):
         victim.write(path, FACT.format(number))
-    victim.sync()
-    eve.sync()
+    sync_all(victim, eve)
     for path in paths:
         text = eve.read(path)
         head, _, body = text.rpartition("---\n")
@@ -263,14 +260,13 @@ def test_renamed_and_rotated_is_not_lost(days):
     for number in range(60):
         first.save(f"number {number} of the things that are known, each in some words, and some more words")
     first.write("knowledge/a.md", "".join(f"Line {number}.\n" for number in range(100)))
-    converge_commits(first, second)
+    sync_all(first, second, first, second)
     first.git("mv", "knowledge/a.md", "knowledge/b.md")
     commit(first, push=False)
     own_settings(first.context, "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n")
     first.store = type(first.store)(first.store.root, first.context)
     assert check(first.store)[0].archive
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     assert first.tip == second.tip
     assert list((second.root / "archive").iterdir())
 
@@ -280,8 +276,7 @@ def test_archives_go_as_the_settings_here_have_it_too(pair):
     for number in range(5):
         text = "".join(f"Line {line} of archive {number}.\n" for line in range(50))
         first.write(f"archive/memory_2026110{number + 1}_120000.md", text)
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     for path in sorted((first.root / "archive").iterdir())[:4]:
         path.unlink()
     commit(first, "retain")
@@ -298,7 +293,7 @@ def test_what_is_cleared_elsewhere_is_asked_about_above_a_share(days):
     first.sync()
     refused(second)
     second.sync(Accept.DELETIONS)
-    converge_commits(first, second)
+    sync_all(first, second, first, second)
 
 
 def test_an_undone_save_passes(pair):
@@ -307,8 +302,7 @@ def test_an_undone_save_passes(pair):
     first.save("said in error")
     converge(*pair)
     undo(first.store)
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     assert "said in error" not in second.read("memory.md")
 
 
@@ -338,17 +332,12 @@ def test_the_record_of_a_purge_is_not_removed_unasked(days):
 
     first, second = days
     first.save("The key is tok_swordfish-4242/Q7, says Ada.")
-    converge_commits(first, second)
+    sync_all(first, second, first, second)
     purge(first.store, "tok_swordfish-4242/Q7")
-    converge_commits(first, second)
+    sync_all(first, second, first, second)
     first.git("rm", "-q", "-r", "purged")
     commit(first)
     refused(second, "the record of a purge")
-
-
-def converge_commits(*machines: Machine) -> None:
-    for each in (*machines, *machines):
-        each.sync()
 
 
 def with_notes(machine: Callable[[str], Machine], count: int) -> tuple[Machine, Machine, list[Path]]:
@@ -358,8 +347,7 @@ def with_notes(machine: Callable[[str], Machine], count: int) -> tuple[Machine, 
         first.write(
             f"knowledge/{number}.md", f"# Note {number}\n\nWhat is said in note {number}, and nowhere else.\n" * 3
         )
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     return first, second, sorted((second.root / "knowledge").iterdir())
 
 
@@ -396,8 +384,7 @@ def test_losses_of_long_ago_do_not_count(machine):
 def test_a_memory_of_a_line_is_not_emptied_unasked(machine, lines):
     first, second = make_pair(machine)
     first.write("knowledge/a.md", "# A\n\n" + "".join(f"Line {number}.\n\n" for number in range(lines)))
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     for name in ("knowledge", "daily", "facts"):
         shutil.rmtree(second.root / name, ignore_errors=True)
     memory = second.root / "memory.md"
@@ -410,8 +397,7 @@ def test_losses_of_a_few_bytes_a_sync_add_up(machine):
     first, second = make_pair(machine)
     lines = "".join(f"Line {line} of the only note.\n" for line in range(90))
     first.write("knowledge/a.md", f"# Note\n\n{lines}")
-    first.sync()
-    second.sync()
+    sync_all(first, second)
     path = second.root / "knowledge" / "a.md"
     for _ in range(4):  # less than 512 bytes each, and less than half of the file
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:-11]))
@@ -427,8 +413,7 @@ def test_small_trims_of_many_documents_add_up(machine):
     for number in range(12):
         lines = "".join(f"Line {line} of note {number}, and of no other.\n" for line in range(20))
         first.write(f"knowledge/{number}.md", f"# Note {number}\n\n{lines}")
-    first.sync()
-    second.sync()
+    sync_all(first, second)
 
     def trim(count: int, *, instead: str = "") -> None:
         for path in (second.root / "knowledge").iterdir():

@@ -271,25 +271,6 @@ def install_check(remote: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a hook is a program of POSIX")
-def test_the_shipped_hook_takes_good_pushes_and_refuses_bad_ones_and_the_end_of_the_memory(pair, remote, bare_git):
-    laptop, _ = pair
-    install_check(remote)
-    add(laptop, UV)
-    laptop.sync()
-    assert bare_git(remote, "rev-parse", "gitmem") == laptop.tip
-    good = laptop.tip
-    secret = "ghp_" + "a1B2" * 9
-    laptop.write("notes.md", f"the token is {secret}\n")
-    commit(laptop, "A", "a@example.com")
-    with pytest.raises(AssertionError, match=r"notes\.md:1: error: A likely secret"):
-        laptop.git("push", str(remote), "HEAD:refs/heads/gitmem")
-    with pytest.raises(AssertionError, match="cannot be deleted"):
-        laptop.git("push", str(remote), ":refs/heads/gitmem")
-    laptop.git("push", str(remote), "HEAD:refs/heads/other")
-    assert bare_git(remote, "rev-parse", "gitmem") == good
-
-
-@pytest.mark.skipif(os.name == "nt", reason="a hook is a program of POSIX")
 def test_a_sync_with_a_protected_branch_takes_what_came_and_says_how_to_propose(pair, remote):
     laptop, desktop = pair
     add(desktop, SPACES)
@@ -369,7 +350,9 @@ def generated(machine: Machine, dice: random.Random, lines: list[str]) -> set[st
 @contextlib.contextmanager
 def served(kind: str, folder: Path, remote: Path, environ: dict[str, str]) -> Iterator[tuple[str, Path]]:
     """Serve an empty repository as a real server does; yield its address and its folder."""
-    if kind == "http":
+    if kind == "path":
+        yield str(remote), remote
+    elif kind == "http":
         with nginx(folder, remote.parent) as address:
             yield address + remote.name.replace(" ", "%20"), remote
     else:
@@ -378,24 +361,29 @@ def served(kind: str, folder: Path, remote: Path, environ: dict[str, str]) -> It
             yield server.url("/memory"), folder / "gitolite" / "repositories" / "memory.git"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the servers are programs of POSIX")
-@pytest.mark.parametrize("kind", ["http", pytest.param("gitolite", marks=pytest.mark.slow)])
-def test_the_shipped_hook_works_behind_real_servers(  # noqa: PLR0917
+@pytest.mark.skipif(os.name == "nt", reason="the servers and a hook are programs of POSIX")
+@pytest.mark.parametrize("kind", ["path", "http", pytest.param("gitolite", marks=pytest.mark.slow)])
+def test_the_shipped_hook_takes_good_pushes_and_refuses_bad_ones_and_the_end_of_the_memory(  # noqa: PLR0917
     kind, machine, remote, tmp_path_factory, environ, bare_git
 ):
-    folder = tmp_path_factory.mktemp("server")
     bare_git(remote, "config", "http.receivepack", "true")
-    with served(kind, folder, remote, environ) as (address, repository):
+    with served(kind, tmp_path_factory.mktemp("server"), remote, environ) as (address, repository):
         install_check(repository)
         laptop = machine("laptop", url=address)
+
+        def push(what: str) -> None:
+            bare_git(laptop.root, "push", address, what, env=environ)
+
         add(laptop, UV)
         laptop.sync()
         good = laptop.tip
-        assert bare_git(repository, "rev-parse", "gitmem") == good
-        laptop.write("notes.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
+        laptop.write("notes.md", "the token is ghp_" + "a1B2" * 9 + "\n")
         commit(laptop, "A", "a@example.com")
-        with pytest.raises(AssertionError, match=r"notes\.md:1: error: Conflict markers"):
-            bare_git(laptop.root, "push", address, "HEAD:refs/heads/gitmem", env=environ)
+        with pytest.raises(AssertionError, match=r"notes\.md:1: error: A likely secret"):
+            push("HEAD:refs/heads/gitmem")
+        with pytest.raises(AssertionError, match="cannot be deleted"):
+            push(":refs/heads/gitmem")
+        push("HEAD:refs/heads/other")
         assert bare_git(repository, "rev-parse", "gitmem") == good
 
 
