@@ -140,13 +140,20 @@ def test_another_store_in_its_place_is_not_taken_for_it(project: Path, context: 
     assert not opened(project, context).acceptance.given()
 
 
-def test_a_lost_private_folder_costs_one_question(project: Path, context: Context):
+@pytest.mark.parametrize("lost", ["private folder", "token"])
+def test_a_lost_private_folder_or_token_costs_one_question(project: Path, context: Context, lost: str):
     """A store without its token may be another one, whose folder has the number on the disk of one that was deleted."""
     store = opened(project, context)
-    shutil.rmtree(store.private)
+    token = Path(store.private, "machine")
+    if lost == "token":
+        token.write_bytes(b"")  # as on a full disk
+    else:
+        shutil.rmtree(store.private)
     assert not opened(project, context).acceptance.given()
     store.acceptance.give(())
     assert opened(project, context).acceptance.given()
+    assert len(token.read_text().strip()) == 32
+    assert os.listdir(store.private).count("machine") == len([*Path(store.private).glob("machine*")])
 
 
 def test_a_file_that_leads_to_another_store_is_not_gone_by(project: Path, context: Context, tmp_path: Path):
