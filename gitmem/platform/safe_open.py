@@ -266,6 +266,16 @@ def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None
         raise
 
 
+def set_mark(path: str, *, on: bool) -> None:
+    """Make an empty file, or remove it. Raises OSError if that fails."""
+    if on:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | _NO_FOLLOW, 0o600))
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
 def open_regular(path: str) -> BinaryIO | None:
     """Open a file that a host names, without blocking; None if it is no regular file, such as a pipe."""
     try:

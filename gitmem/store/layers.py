@@ -7,12 +7,11 @@ spool of the project's store, which is never committed; before any is, `divert` 
 
 from __future__ import annotations
 
-import contextlib
 import os
 from datetime import datetime
 
 from gitmem.document.ids import slug
-from gitmem.platform.safe_open import read_json, write_json
+from gitmem.platform.safe_open import read_json, set_mark, write_json
 from gitmem.store.locate import PRIVATE_SUFFIX, find_project, home_store, is_store
 from gitmem.store.spool import Delivered, HookSpool
 from gitmem.store.store import LAYERS, Store
@@ -50,7 +49,7 @@ def private_store(store: Store, *, make: bool = False) -> Store | None:
 def is_private(store: Store, session: str, folder: str = "") -> bool:
     """Return whether a session is private: by its mark, that of all sessions, or a folder of the settings."""
     marks = [_EVERY, *([_name(session)] if session else [])]
-    if any(os.path.exists(os.path.join(store.private, LAYERS, mark)) for mark in marks):
+    if any(os.path.exists(_path(store, mark)) for mark in marks):
         return True
     from fnmatch import fnmatch
 
@@ -64,31 +63,28 @@ def is_private(store: Store, session: str, folder: str = "") -> bool:
 
 def set_private(store: Store, session: str, *, on: bool) -> None:
     """Mark a session, or with "" all sessions of the project, as private, or take the mark away."""
-    path = os.path.join(store.private, LAYERS, _name(session) if session else _EVERY)
-    if on:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(path, "wb"):
-            pass
-    else:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+    set_mark(_path(store, _name(session) if session else _EVERY), on=on)
 
 
 def _name(session: str) -> str:
     return f"session-{slug(session, length=100) or 'x'}"
 
 
+def _path(store: Store, name: str) -> str:
+    return os.path.join(store.private, LAYERS, name)
+
+
 def pause(store: Store, seconds: float | None) -> None:
     """Record nothing of sessions from now on, for some seconds or until `resume`."""
     now = store.context.clock().timestamp()
-    write_pauses(store, [*pauses(store), [now, now + (seconds or _FOR_EVER)]])
+    write_json(_path(store, _PAUSES), {"v": [*pauses(store), [now, now + (seconds or _FOR_EVER)]]})
 
 
 def resume(store: Store) -> bool:
     """End the pause; return False if there was none."""
     now = store.context.clock().timestamp()
     before = pauses(store)
-    write_pauses(store, [[begin, min(end, now)] for begin, end in before])
+    write_json(_path(store, _PAUSES), {"v": [[begin, min(end, now)] for begin, end in before]})
     return any(end > now for _, end in before)
 
 
@@ -103,26 +99,14 @@ def paused_words(store: Store) -> str:
 def pauses(store: Store) -> list[list[float]]:
     """Return when each pause began and ends, in seconds since 1970."""
     try:
-        return [
-            [float(begin), float(end)] for begin, end in read_json(os.path.join(store.private, LAYERS, _PAUSES))["v"]
-        ]
+        return [[float(begin), float(end)] for begin, end in read_json(_path(store, _PAUSES))["v"]]
     except (OSError, ValueError, TypeError, KeyError):
         return []
 
 
-def write_pauses(store: Store, found: list[list[float]]) -> None:
-    """Write the pauses."""
-    os.makedirs(os.path.join(store.private, LAYERS), mode=0o700, exist_ok=True)
-    write_json(os.path.join(store.private, LAYERS, _PAUSES), {"v": found})
-
-
 def was_paused(store: Store, session: str) -> bool:
     """Return whether events of a session were dropped, so that its transcript tells what was not to be recorded."""
-    return os.path.exists(_paused_mark(store, session))
-
-
-def _paused_mark(store: Store, session: str) -> str:
-    return os.path.join(store.private, LAYERS, f"paused-{_name(session)}")
+    return os.path.exists(_path(store, f"paused-{_name(session)}"))
 
 
 def divert(store: Store) -> Store | None:
@@ -135,8 +119,7 @@ def divert(store: Store) -> Store | None:
     folders = {session: folder for _, _, session, folder in reversed(events) if folder}
     for name, at, session, _ in events:
         if any(begin <= at <= end for begin, end in stopped):
-            with open(_paused_mark(store, session), "wb"):
-                pass
+            set_mark(_path(store, f"paused-{_name(session)}"), on=True)
             spool.remove([name])
         elif is_private(store, session, folders.get(session, "")):
             if session:

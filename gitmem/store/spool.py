@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 
 from gitmem.errors import RefusedError
 from gitmem.platform.machine import UTC, datetime, local
-from gitmem.platform.safe_open import CREATE, READ
+from gitmem.platform.safe_open import CREATE, READ, set_mark
 from gitmem.store.locate import HOME_HOSTS, user_store
 from gitmem.values import Value
 
@@ -276,15 +276,10 @@ class HookSpool(Spool):
 
     def _set_mark(self, name: str, *, on: bool) -> None:
         mark = os.path.join(self.folder, name)
-        if on == os.path.exists(mark):
-            return
         with contextlib.suppress(OSError):
-            if on:
+            if on != os.path.exists(mark):
                 self.make()
-                with open(mark, "wb"):
-                    pass
-            else:
-                os.unlink(mark)
+                set_mark(mark, on=on)
 
     def fits(self, most: int, most_bytes: int) -> bool:
         """Return whether at most so many payloads with at most so many bytes wait."""
