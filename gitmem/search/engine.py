@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
+from math import log
 
 from gitmem.document.ids import do_all_meet, do_meet, scopes_in
 from gitmem.facts.lines import Marks
@@ -16,7 +17,7 @@ from gitmem.search.files import LAYERS, Scanner
 from gitmem.search.filters import Filters, allowed_text, excluded, literals_for, read_filters
 from gitmem.search.hits import Hit, facts_of, make_hit
 from gitmem.search.query import Query, Term, parse_query
-from gitmem.search.rank import K1, NOTHING, Corpus, Found, Ranked, find_terms, needles_of, score_file, weights, worths
+from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, score_file, worths
 from gitmem.search.sources import Pool
 from gitmem.search.units import ENTRY, HEADING, SECTION, Units
 from gitmem.store.known_facts import marks_for
@@ -293,16 +294,15 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
         found = [find_terms(units, needles, loosely=loosely) for units in pool.read]
         if any(found):
             break
-    corpus = measure(pool, found, len(query.terms))
-    says = weights(query.terms, corpus)
+    says, average = _weigh(pool, found, query.terms)
     most = (K1 + 1) * sum(says) or 1.0  # that BM25 gives
     ranked = []
     for units, of_file in zip(pool.read, found, strict=True):
         dropped = excluded(query, units)
-        for index, score in score_file(units, of_file, says, corpus.average).items():
+        for index, (score, part) in score_file(units, of_file, says, average).items():
             if index not in dropped:
-                value = score.value / most * _factor(units, index)
-                ranked.append(Ranked(value, units, index, of_file[index], says, score.part))
+                value = score / most * _factor(units, index)
+                ranked.append(Ranked(value, units, index, of_file[index], says, part))
     return ranked
 
 
@@ -317,22 +317,25 @@ def _factor(units: Units, index: int) -> float:
     return _UNANSWERED if _TURN.match(said) and not _REPLIED.search(said) else 1.0
 
 
-def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Corpus:
-    """Estimate the statistics of all files from the read ones with a term, which alone are cut into units."""
+def _weigh(pool: Pool, found: Sequence[Mapping[int, Found]], terms: Sequence[Term]) -> tuple[list[float], float]:
+    """Return the weight of each term times its inverse document frequency, and the average length of units.
+
+    Both are estimated for all files from the read ones with a term, which alone are cut into units.
+    """
     matching = [units for units, of_file in zip(pool.read, found, strict=True) if of_file]
     units = sum(map(len, matching))
     characters = sum(one.total for one in matching)
     times = pool.times * sum(one.size for one in pool.read) / max(sum(one.size for one in matching), 1)
-    having, counts = [0.0] * terms, [0.0] * terms
-    for of_file in found:
-        for unit in of_file.values():
-            for term, count in unit.counts.items():
-                having[term] += 1
-                counts[term] += count
-    # A unit may have a word several times.
-    every = [times / (count or 1.0) for times, count in zip(pool.counts or counts, counts, strict=True)]
-    frequencies = [max(one, more * (one or 1.0)) for one, more in zip(having, every, strict=True)]
-    return Corpus(units * times, max(characters / units, 1.0) if units else 1.0, tuple(frequencies))
+    having, counts = [0.0] * len(terms), [0.0] * len(terms)
+    for unit in (unit for of_file in found for unit in of_file.values()):
+        for number, count in unit.counts.items():
+            having[number] += 1
+            counts[number] += count
+    says, total = [], max(units * times, 1.0)
+    for term, one, count, every in zip(terms, having, counts, pool.counts or counts, strict=True):
+        frequency = max(one, every / (count or 1.0) * (one or 1.0))  # a unit may have a word several times
+        says.append(term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5)))
+    return says, max(characters / units, 1.0) if units else 1.0
 
 
 def fits(item: Ranked, query: Query, filters: Filters) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from math import log
 
 from gitmem.search.query import INSIDE, WHOLE, Needle, Query, Term
 from gitmem.search.units import Units
@@ -156,32 +155,10 @@ def ends_word(text: str, end: int) -> bool:
     return end >= len(text) or starts_word(text, end) or not text[end].isalnum()
 
 
-class Corpus(Value):
-    """Statistics of all units: their number, their average length, and the number with each term."""
-
-    units: float
-    average: float
-    frequencies: tuple[float, ...]
-
-
-def weights(terms: Sequence[Term], corpus: Corpus) -> list[float]:
-    """Return the weight of each term times its inverse document frequency."""
-    total = max(corpus.units, 1.0)
-    return [
-        term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5))
-        for term, frequency in zip(terms, corpus.frequencies, strict=True)
-    ]
-
-
-class Score(Value):
-    """The score of a unit, and the part of it that has it."""
-
-    value: float
-    part: tuple[int, int]
-
-
-def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], average: float) -> dict[int, Score]:
-    """Return the scores of a file's units, by their index."""
+def score_file(
+    units: Units, found: Mapping[int, Found], says: Sequence[float], average: float
+) -> dict[int, tuple[float, tuple[int, int]]]:
+    """Return the scores of a file's units, each with the part that has it, by their index."""
     average += ROOM
     scores = {}
     for index, unit in found.items():
@@ -189,7 +166,7 @@ def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], 
         first_end, lines = units.outline(index)
         near = _near_by(found, index, leaning(length) / lines)
         parts = units.parts(index)
-        best = Score(-1.0, parts.spans[0])
+        best = -1.0, parts.spans[0]
         for span in parts.spans:
             if len(parts.spans) == 1:
                 here, size = unit, length
@@ -202,8 +179,8 @@ def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], 
                 value += FIRST * sum(says[term] for term in in_first)
             if parts.said[0] <= span[0] < parts.said[1]:
                 value *= SAID
-            if value > best.value:
-                best = Score(value, span)
+            if value > best[0]:
+                best = value, span
         scores[index] = best
     return scores
 
@@ -272,13 +249,6 @@ _STAND_IN = 0.8  # of a word that is in the memory by another word for it, or jo
 _FIRST = 3  # hits of which one has to be good for any to be
 
 
-class Word(Value):
-    """A word of a query: its weight, and the share of each of its terms."""
-
-    weight: float
-    terms: tuple[tuple[int, float], ...]
-
-
 class Worth(Value):
     """The share of a query's words that a hit has, how many they are, whether it is weak."""
 
@@ -291,39 +261,28 @@ def worths(hits: Sequence[Ranked], query: Query) -> list[Worth]:
     """Return the worth of each hit, the best first; for a query without words none is weak."""
     if not query.terms:
         return [Worth()] * len(hits)
-    words: list[Word] | None = None
-    found = []
+    words = _words(query, next((hit.says for hit in hits if hit.says), [0.0] * len(query.terms)))
+    whole = sum(weight for weight, _ in words)
+    found, good = [], []
     for hit in hits:
-        if words is None and hit.says:
-            words = _words(query, hit.says)
-        found.append(_worth(hit, words or ()))
-    good = [_is_good(one.share, hit.near) for one, hit in zip(found, hits, strict=True)]
+        counts = _counts(hit)
+        there = [weight * max(value * min(counts.get(at, 0.0), 1.0) for at, value in terms) for weight, terms in words]
+        share = sum(there) / whole if whole else float(bool(words and hit.says))
+        good.append(hit.near >= LEAST_NEAR or (share >= LEAST_COVERAGE and not 0 <= hit.near < FAR))
+        found.append(Worth(share, sum(1 for one in there if one)))
     some = any(good[:_FIRST])
     return [one._replace(weak=not (some and fine)) for one, fine in zip(found, good, strict=True)]
 
 
-def _is_good(share: float, near: float) -> bool:
-    return near >= LEAST_NEAR or (share >= LEAST_COVERAGE and not 0 <= near < FAR)
-
-
-def _words(query: Query, says: Sequence[float]) -> list[Word]:
+def _words(query: Query, says: Sequence[float]) -> list[tuple[float, list[tuple[int, float]]]]:
+    """Return the weight of each word of a query, with its terms and the share of each."""
     groups: dict[int, list[tuple[int, float]]] = {}
     weights: dict[int, float] = {}
     for number, term in enumerate(query.terms):
         groups.setdefault(term.group, []).append((number, _STAND_IN if term.aside else term.weight))
         if not term.aside:
             weights[term.group] = max(weights.get(term.group, 0.0), says[number] / term.weight)
-    return [Word(weight, tuple(groups[group])) for group, weight in weights.items()]
-
-
-def _worth(hit: Ranked, words: Sequence[Word]) -> Worth:
-    whole = sum(word.weight for word in words)
-    counts = _counts(hit)
-    there = [
-        word.weight * max(value * min(counts.get(number, 0.0), 1.0) for number, value in word.terms) for word in words
-    ]
-    share = sum(there) / whole if whole else float(bool(words))
-    return Worth(share, sum(1 for one in there if one))
+    return [(weight, groups[group]) for group, weight in weights.items()]
 
 
 def _counts(hit: Ranked) -> Mapping[int, float]:

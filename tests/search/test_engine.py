@@ -2,6 +2,8 @@
 
 import unicodedata
 
+import pytest
+
 from gitmem.search import engine, sources
 from gitmem.search.engine import answer
 from gitmem.search.query import parse_query
@@ -11,18 +13,34 @@ from gitmem.search.recall import recall
 ENTRY = "- [2026-11-2{n} 10:00:00] **Note**: {text} ^01m80m1r5d7wvtt7ft{n}{n}\n"
 
 
-def test_words_are_found_in_their_other_forms(shelf):
-    shelf.put("knowledge/a.md", "# One\n\nShe was painting two stories.\n\n# Two\n\nNothing of it.\n")
+FOUND = {  # a text, and in which line the section of the best hit begins
+    "other forms of a word": (
+        "# One\n\nShe was painting two stories.\n\n# Two\n\nNothing of it.\n",
+        dict.fromkeys(("paint", "painted", "story", "PAINTS", "who painted a story?"), 1),
+    ),
+    "Korean words without particles": (
+        "# 하나\n\n환불테스트를 고쳤다.\n\n# 둘\n\n다른 이야기.\n",
+        {"테스트는 어떻게 고쳤나요?": 1, "환불을": 1},
+    ),
+    "Japanese and Chinese within a line": (
+        "# A\n\n今日は東京の天気がいい\n\n# B\n\n数据库的索引\n",
+        {"東京の天気": 1, "索引": 5},
+    ),
+    "a term inside a word where nothing better is": ("# A\n\nreorganization\n", {"ganiz": 1}),
+    "stop words alone": ("# A\n\nThis is what it was.\n", {"what was it": 1}),
+    "what has no letter": ("# A\n\nx -> y\n\n# B\n\nnothing\n", {"->": 1}),
+    "letters and marks that stand apart": (
+        unicodedata.normalize("NFD", "# A\n\n환불 테스트 and a café\n"),
+        {"환불을": 1, "café": 1, '"환불 테스트"': 1},
+    ),
+}
 
-    for query in ("paint", "painted", "story", "PAINTS", "who painted a story?"):
-        assert shelf.places(query)[0] == ("knowledge/a.md", 1), query
 
+@pytest.mark.parametrize("text, queries", FOUND.values(), ids=FOUND)
+def test_words_are_found(shelf, text, queries):
+    shelf.put("knowledge/a.md", text)
 
-def test_korean_words_are_found_without_their_particles(shelf):
-    shelf.put("knowledge/a.md", "# 하나\n\n환불테스트를 고쳤다.\n\n# 둘\n\n다른 이야기.\n")
-
-    assert shelf.places("테스트는 어떻게 고쳤나요?")[0] == ("knowledge/a.md", 1)
-    assert shelf.places("환불을")[0] == ("knowledge/a.md", 1)
+    assert {query: shelf.places(query)[0][1] for query in queries} == queries
 
 
 def test_parts_of_identifiers_are_words_and_the_whole_counts_more(shelf):
@@ -30,31 +48,6 @@ def test_parts_of_identifiers_are_words_and_the_whole_counts_more(shelf):
 
     assert {start for _, start in shelf.places("getUserName")[:2]} == {5, 9}
     assert len(shelf.places("user")) == 3
-
-
-def test_japanese_and_chinese_are_found_within_a_line(shelf):
-    shelf.put("knowledge/a.md", "# A\n\n今日は東京の天気がいい\n\n# B\n\n数据库的索引\n")
-
-    assert shelf.places("東京の天気")[0] == ("knowledge/a.md", 1)
-    assert shelf.places("索引")[0] == ("knowledge/a.md", 5)
-
-
-def test_a_term_inside_a_word_is_found_where_nothing_better_is(shelf):
-    shelf.put("knowledge/a.md", "# A\n\nreorganization\n")
-
-    assert shelf.paths("ganiz") == ["knowledge/a.md"]
-
-
-def test_stop_words_alone_still_answer(shelf):
-    shelf.put("knowledge/a.md", "# A\n\nThis is what it was.\n")
-
-    assert shelf.paths("what was it") == ["knowledge/a.md"]
-
-
-def test_what_has_no_letter_is_looked_for_as_it_stands(shelf):
-    shelf.put("knowledge/a.md", "# A\n\nx -> y\n\n# B\n\nnothing\n")
-
-    assert shelf.places("->") == [("knowledge/a.md", 1)]
 
 
 def test_one_entry_in_several_files_is_one_hit(shelf):
@@ -141,14 +134,6 @@ def test_a_better_hit_stays_before_a_newer_one(shelf):
     shelf.put("archive/memory_1.md", "## Notes\n\n" + dated("2020-01-01", 1).replace("cache", "wheel cache"))
     shelf.put("memory.md", f"## Notes\n\n{dated('2026-11-21', 2)}")
     assert shelf.paths("wheel cache")[0] == "archive/memory_1.md"
-
-
-def test_letters_and_marks_that_stand_apart_are_found(shelf):
-    shelf.put("knowledge/a.md", unicodedata.normalize("NFD", "# A\n\n환불 테스트 and a café\n"))
-
-    assert shelf.paths("환불을") == ["knowledge/a.md"]
-    assert shelf.paths("café") == ["knowledge/a.md"]
-    assert shelf.paths('"환불 테스트"') == ["knowledge/a.md"]
 
 
 def test_the_total_counts_hits_beyond_the_limit(shelf, monkeypatch):
