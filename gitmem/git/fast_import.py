@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.git.objects import blob_id
 from gitmem.git.process import Dialogue, Git, failure
-from gitmem.git.repository import lock_in_the_way
+from gitmem.git.repository import MOVED, SYNC, lock_in_the_way
 from gitmem.platform.machine import datetime
 from gitmem.platform.spawn import Child
 from gitmem.values import Value
@@ -59,7 +59,6 @@ _MODES = (REGULAR, EXECUTABLE)
 _EPOCH = datetime(1970, 1, 1)  # without a zone, so that no year is out of range
 _FURTHEST_ZONE = 14 * 60  # minutes
 _MAX_AWAITED = 1000  # unread ids of commits: they must fit into a pipe, or both sides would block
-_SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 # Maintenance compresses again; compressing well now takes half of the time of a drain.
 _QUICK = ("-c", "pack.compression=1")
 # No deltas: fast-import makes them against the previous blob, which is another file's. Maintenance would keep such a
@@ -80,8 +79,6 @@ _AGAIN = (
     ("cannot create keep file", "File exists"),
 )
 _UPDATE_REF = ("update-ref", "-m", "gitmem", "--stdin")
-# What update-ref says if the branch moved, was created or was deleted.
-_MOVED = (b"but expected", b"already exists", b"unable to resolve reference")
 CRASH_REPORT = "fast_import_crash_"  # a file in the git dir, followed by the process id
 _GRACE = 60.0  # seconds for an idle process to end
 
@@ -157,7 +154,7 @@ class Writer(Dialogue):
     def __init__(self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", holds: bool = False) -> None:
         """Start git; with `holds` the ref is a new one that `write` creates, to keep the objects till it is deleted."""
         listing = (f"--export-pack-edges={listed_in}",) if listed_in else ()
-        super().__init__(git, *_SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
+        super().__init__(git, *SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
         self._ref = ref
         self._base = tip
         self._own = not listed_in
@@ -235,7 +232,7 @@ class Writer(Dialogue):
             reset = b"" if self._holds else b"reset %s\n" % self._ref.encode()
             self.send(b"%scheckpoint\n%s\n" % (reset, _FINISHED))
             if moves:  # it starts while the objects are synced
-                self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
+                self._mover = self._git.spawn(*SYNC, *_UPDATE_REF)
 
     def finish(self) -> tuple[str, ...]:
         """Sync all objects, then move the branch; return the commits' ids, oldest first.
@@ -275,14 +272,15 @@ class Writer(Dialogue):
 
     def _move(self, last: str) -> None:
         """Move the branch."""
-        mover = self._mover = self._mover or self._git.spawn(*_SYNC, *_UPDATE_REF)
+        mover = self._mover = self._mover or self._git.spawn(*SYNC, *_UPDATE_REF)
         base = self._base or "0" * len(last)
         _, stderr = mover.communicate(f"update {self._ref} {last} {base}\n".encode())
         if mover.returncode == 0:
             return
-        if lock := lock_in_the_way(os.fsdecode(stderr)):
+        said = os.fsdecode(stderr)
+        if lock := lock_in_the_way(said):
             raise TipLockedError(lock)
-        if any(words in stderr for words in _MOVED):
+        if any(words in said for words in MOVED):
             raise TipMovedError
         raise self._failure(_UPDATE_REF, mover.wait(), stderr)
 

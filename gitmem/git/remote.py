@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gitmem.errors import GitFailedError, RefusedError
 from gitmem.git.process import Git, unfiltered_settings
 from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_dropped, is_locked, is_race, is_unforced
-from gitmem.git.repository import MEMORY_BRANCH, Layout, is_object_id
+from gitmem.git.repository import MEMORY_BRANCH, SYNC, Layout, is_object_id
 from gitmem.platform.safe_open import read_text
 from gitmem.text.terminal import mask_urls
 from gitmem.values import Value
@@ -91,7 +91,6 @@ _INBOX_NAME = re.compile(r"inbox/[0-9a-z-]{1,80}-[0-9a-f]{12}")
 _KNOWN = f"{_TOP}/known-"
 _PREFIX = "tmp_objdir-gitmem-"  # `git gc` removes such a folder of a killed process
 _KEEP = b"fast-import"  # recovery removes a `.keep` with this word, if this process is killed
-_SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 
 
 class Quarantine:
@@ -139,7 +138,7 @@ class Quarantine:
             if os.path.exists(cut := os.path.join(self._folder, "shallow")):  # which commits lack their parents
                 os.replace(cut, os.path.join(self._common, "shallow"))
             if lines := "".join(moved):
-                self._git.run(*_SYNC, "update-ref", "-m", "gitmem fetch", "--stdin", stdin=lines.encode())
+                self._git.run(*SYNC, "update-ref", "-m", "gitmem fetch", "--stdin", stdin=lines.encode())
         finally:
             for path in kept:
                 with contextlib.suppress(FileNotFoundError):

@@ -289,9 +289,9 @@ class Repository:
         return True
 
 
-_SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
+SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 _ATTEMPTS = 20  # of a tenth of a second, while another git holds the ref's lock
-_MOVED = ("but expected", "already exists", "unable to resolve reference")
+MOVED = ("but expected", "already exists", "unable to resolve reference")  # what update-ref says of a ref that moved
 
 
 def read_refs(git: Git, *patterns: str) -> dict[str, str]:
@@ -315,9 +315,9 @@ def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], why:
     ]
     try:
         if lines:
-            run_past_lock(git, *_SYNC, "update-ref", "-m", why, "--stdin", stdin="".join(lines).encode())
+            run_past_lock(git, *SYNC, "update-ref", "-m", why, "--stdin", stdin="".join(lines).encode())
     except GitFailedError as error:
-        if any(words in error.stderr for words in _MOVED):
+        if any(words in error.stderr for words in MOVED):
             return False
         raise
     return True

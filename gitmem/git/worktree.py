@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterable, Sequence
 
 from gitmem.errors import RefusedError
-from gitmem.git.process import Git
+from gitmem.git.process import Git, unfiltered_settings
 from gitmem.platform.safe_open import CREATE, MAX_FILE_BYTES, Folder, enter, in_the_way, split
 from gitmem.values import Value
 
@@ -47,7 +47,6 @@ class WorkTree:
         self._git = git
         self._temporary = temporary
         self._seen: dict[str, tuple[int, ...]] = {}  # an empty tuple: no file
-        self._trusts_modes: bool | None = None
 
     def read(self, path: str) -> bytes | None:
         """Return a file's content, or None if it is missing. Raises as `load`."""
@@ -111,10 +110,8 @@ class WorkTree:
 
     def trusts_modes(self) -> bool:
         """Return whether the file system has executable bits, as `git init` found out."""
-        if self._trusts_modes is None:
-            output = self._git.run("config", "--type=bool", "--get", "core.fileMode", ok=(0, 1, 128))
-            self._trusts_modes = output.strip() != b"false"
-        return self._trusts_modes
+        settings, _ = unfiltered_settings(self._git.git_dir or "")
+        return settings.get("core.fileMode") != "false"
 
     def stage(self, path: str, content: bytes | None, *, executable: bool = False) -> Staged:
         """Write content to a temporary file and sync it, without publishing it.
