@@ -11,7 +11,7 @@ from __future__ import annotations
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Message, Op, Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.facts.fact import FOLDER, PATH, Fact, FactKind
+from gitmem.facts.fact import FOLDER, PATH, Fact, FactKind, parse_fact, render_fact
 from gitmem.store.known_facts import OthersChange, read_changes, write_changes
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -57,7 +57,6 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         NotFoundError: the fact cannot be read.
 
     """
-    from gitmem.facts.fact import parse_fact, render_fact
     from gitmem.facts.validity import ended
     from gitmem.store.transact import transact
 
@@ -186,8 +185,6 @@ def _source(store: Store, repair: Commit, identifier: str) -> Commit:
 
 
 def _facts(path: str, contents: Iterable[bytes | None]) -> list[Fact | None]:
-    from gitmem.facts.fact import parse_fact
-
     return [parse_fact(data, path) if data else None for data in contents]
 
 

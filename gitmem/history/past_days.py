@@ -10,6 +10,9 @@ import contextlib
 import os
 import re
 
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import tail_of
+from gitmem.document.message import Op, Trailer
 from gitmem.git.repository import is_object_id
 from gitmem.platform.safe_open import read_regular, read_text, replace_file
 from gitmem.values import Value
@@ -112,8 +115,6 @@ def keep_days(store: Store) -> None:
 
 def _changed_since(store: Store, done: str, tip: str) -> bool:
     """Return whether a commit after `done` consolidated, undid or cleared something; True if `done` is gone."""
-    from gitmem.document.message import Op, Trailer
-
     greps = [f"--grep={Trailer.OP.value}: {op.value}" for op in (Op.CONSOLIDATE, Op.UNDO, Op.CLEAR)]
     git = store.repository.git
     if git.run("merge-base", done, tip, ok=(0, 1, 128)).decode().strip() != done:
@@ -126,7 +127,6 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
 
     A version of a day that two machines consolidated counts once.
     """
-    from gitmem.document.message import Op, Trailer
     from gitmem.git.rewrite import commit_changes
     from gitmem.history.origin import commits_with
 
@@ -146,7 +146,6 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
 
 def _cleared(store: Store) -> Mapping[str, frozenset[str]]:
     """Return the weeks and months that a clearing removed, by each consolidation before it."""
-    from gitmem.document.message import Op, Trailer
     from gitmem.git.log import log
     from gitmem.history.origin import commits_with
 
@@ -177,8 +176,6 @@ def _newest(store: Store, days: Mapping[KeptDay, str]) -> dict[KeptDay, str]:
 
 def _undone_entries(store: Store, tip: str) -> frozenset[str]:
     """Return the tails of the ids of all entries whose save was undone."""
-    from gitmem.document.ids import tail_of
-    from gitmem.document.message import Trailer
     from gitmem.git.log import commits
     from gitmem.history.origin import undone_commits
 
@@ -189,9 +186,6 @@ def _undone_entries(store: Store, tip: str) -> frozenset[str]:
 
 def _without(data: bytes, undone: Collection[str]) -> bytes:
     """Return a log with empty lines in place of undone entries, so that the others keep their line numbers."""
-    from gitmem.document.entry import find_entries
-    from gitmem.document.ids import tail_of
-
     text = data.decode("utf-8", "surrogateescape")
     for entry in reversed([*find_entries(text)]) if undone else ():
         if tail_of(entry.entry.id) in undone:

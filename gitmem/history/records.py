@@ -326,7 +326,7 @@ def rotations(store: Store, revision: str = HEAD) -> list[RotatedFile]:
 
     Archives deleted by retention (spec R13) are included, not `present`; those of undone rotations are not.
     """
-    from gitmem.history.origin import undone_commits  # brings merges, which a search with a date need not wait for
+    from gitmem.history.origin import undone_commits  # which imports this module
 
     commit = store.repository.resolve(revision)
     files = {file.path: file for file in store.repository.files(commit, ARCHIVE, SUMMARIES)}
