@@ -20,7 +20,6 @@ from gitmem.lessons.concepts import (
     affinity,
     begun,
     choose,
-    concept_id,
     find_concept,
     group,
     joined,
@@ -203,11 +202,6 @@ def test_a_concept_names_the_parts_of_the_project_its_exchanges_are_of():
     assert parse_concept(data, concept.path).scope == ("b",)
     both = joined(concept, second)
     assert parse_concept(render_changed(data, both, []), concept.path).scope == ("a", "b")
-
-
-def test_the_same_exchange_begins_the_same_concept():
-    assert begun(exchange(1, ("parser", "tokens"))) == begun(exchange(1, ("parser", "tokens")))
-    assert concept_id("a") != concept_id("b")
 
 
 def test_a_name_says_what_it_is_about():

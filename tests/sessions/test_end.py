@@ -63,20 +63,6 @@ def test_only_regular_files_are_read(tmp_path):
 # The transcript
 
 
-def test_a_transcript_is_kept_once(desk, path, bare_git):
-    name = write(path, line("user", "질문 one"), line("assistant", "answer", 1))
-    assert keep_transcript(desk.store, "s-1", name) is not None
-    assert keep_transcript(desk.store, "s-1", name) is None
-    assert [json.loads(one)["text"] for one in transcripts.read(desk.store, "s-1") or ()] == ["질문 one", "answer"]
-    write(path, line("user", "질문 one"), line("assistant", "answer", 1), line("user", "two", 2))
-    assert keep_transcript(desk.store, "s-1", name) is not None
-    assert len(transcripts.read(desk.store, "s-1") or ()) == 3
-    assert len(transcripts.sessions(desk.store)) == 1
-    root = Path(desk.store.root)
-    assert bare_git(root, "status", "--porcelain") == ""
-    assert bare_git(root, "rev-parse", "--abbrev-ref", "HEAD") == "gitmem"
-
-
 @pytest.mark.parametrize("lines", [[], ["not json"], ["{}"], [line("assistant", "only an answer")]])
 def test_nothing_that_a_person_said_is_no_session(desk, path, lines):
     assert keep_transcript(desk.store, "s-1", write(path, *lines)) is None

@@ -141,18 +141,6 @@ def test_code_and_tables_at_the_ends_are_whole() -> None:
     assert LEFT_OUT in short
 
 
-def test_a_long_code_block_is_whole() -> None:
-    code = "```py\n" + "\n".join(f"x = {number}" for number in range(100)) + "\n```"
-    assert without_middle(f"Look:\n\n{code}", 6_000) == f"Look:\n\n{code}"
-
-
-def test_one_long_line_is_cut_between_sentences() -> None:
-    short = without_middle(SENTENCE * 500, 1_000)
-    assert len(short) <= 1_000 + len(LEFT_OUT) + 4
-    assert short.startswith(SENTENCE * 5)
-    assert short.endswith("goes on.")
-
-
 @given(st.text(st.sampled_from("ab `|\n.#-"), max_size=3_000), st.integers(50, 500))
 @settings(max_examples=100, deadline=None)
 def test_any_text_stays_about_within_its_limit(text: str, limit: int) -> None:

@@ -193,25 +193,6 @@ def test_what_can_be_read_is_kept_and_the_other_lines_are_counted_and_told(desk,
     assert done.notices == ((f"{path}: {lines} could not be read; everything else is saved.",) if unread else ())
 
 
-def test_cut_off_anywhere_it_keeps_what_is_before_the_cut(desk, bare_git, recorder):
-    path = Path(recorder.write())
-    data = path.read_bytes()
-    turns = 0
-    for cut in range(0, len(data), max(1, len(data) // 12)):
-        path.write_bytes(data[:cut])
-        done = replay(again(desk), str(path))
-        whole = data[:cut].count(b'"promptId": "p-1"') + data[:cut].count(b'"promptId": "p-3"')
-        assert done.turns >= min(whole, 1)
-        assert done.turns >= turns
-        turns = done.turns
-    path.write_bytes(data)
-    replay(again(desk), str(path))
-    assert requests(desk) == ["CRLF 파서를 추가해줘", "And write its docs"]
-    before = tips(desk, bare_git)
-    assert replay(again(desk), str(path)).saved == 0
-    assert tips(desk, bare_git) == before
-
-
 @pytest.mark.parametrize(
     "source", [EVERY_EVENT_TRANSCRIPT, transcript_of("gemini"), SESSIONS[0]], ids=["claude", "gemini", "long"]
 )

@@ -13,12 +13,10 @@ from gitmem.project.state import ProjectState
 from gitmem.sessions import told as facts
 from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.save import save
-from gitmem.sessions.start import start_parts
 from gitmem.sessions.told import TITLE, choose_facts
 from gitmem.store.init import Place, init_store
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.text.words import estimate_tokens
 from tests.sessions.test_start import titles
 from tests.started import session_start
 
@@ -171,13 +169,6 @@ def test_rules_and_preferences_are_told_and_nothing_else(desk, own):
     assert [line.partition(" (")[0] for line in lines] == ["- Never push without asking.", "- Answer in Korean."]
 
 
-def test_the_start_names_their_ids_so_that_they_are_recorded_as_given(desk, own):
-    store = own("Answer in Korean.")
-    (fact,) = known_facts(store)
-    (part,) = (one for one in start_parts(Store(desk.store.root, desk.store.context), (), None, ()) if one.ids)
-    assert (part.title, part.ids) == (TITLE, (fact.id,))
-
-
 def test_of_two_rules_that_contradict_each_other_the_newer_is_told(desk, own):
     own("Always use tabs for indentation.", MemoryType.RULE)
     desk.clock.now += timedelta(days=1)
@@ -206,13 +197,6 @@ def test_what_the_project_says_too_and_what_ended_are_left_out(desk, own):
     (answer,) = (fact for fact in known_facts(store) if "Korean" in fact.description)
     retire(store, answer, "")
     assert own_part(started(desk)) == []
-
-
-def test_they_keep_within_their_share(desk, own):
-    for number in range(12):
-        own(f"Preference {number:02}: " + " ".join(f"word{number}{index}" for index in range(60)))
-    text = started(desk)
-    assert 0 < estimate_tokens("\n".join(own_part(text))) <= desk.store.config.session.budget_tokens // 10
 
 
 def test_in_the_own_store_itself_nothing_is_told_twice(desk, own):
