@@ -10,7 +10,7 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 
@@ -29,7 +29,7 @@ from gitmem.git.packing import (
 )
 from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.repository import MEMORY_BRANCH
-from gitmem.git.trust import GITMEM, IdentityLookup
+from gitmem.git.trust import GITMEM
 from gitmem.store.document_checks import ATTRIBUTES, MODULES, attributes_finding, check_names, check_secrets, look
 from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, bytes_below, crowded, is_due, judged
 from gitmem.store.spool import HookSpool
@@ -197,9 +197,10 @@ CHECKS = (
 OPENED = (check_trusted, check_branch, check_config)
 
 
-def check_attributes(store: Store) -> Iterator[Finding]:
-    """Report attributes that are neither gitmem's nor harmless, and a list of submodules."""
-    yield attributes_finding(store, known_files(store.repository.git, f":(glob)**/{ATTRIBUTES}", f":(top){MODULES}"))
+def check_attributes(store: Store, names: Sequence[str] = ()) -> Iterator[Finding]:
+    """Report attributes that are neither gitmem's nor harmless, and a list of submodules; `names` are known files."""
+    listed = names or known_files(store.repository.git, f":(glob)**/{ATTRIBUTES}", f":(top){MODULES}")
+    yield attributes_finding(store, listed)
 
 
 _OLD_LOCK = 60.0  # seconds; git commands hold one for milliseconds, or while an editor is open
@@ -305,8 +306,7 @@ def check_private_folder(store: Store) -> Iterator[Finding]:
 
 def check_identity(store: Store) -> Iterator[Finding]:
     """Report the author of new commits."""
-    layout = store.repository.layout
-    who = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+    who = store.identity().result()
     message = f"Git does not know your name; the author of commits is {who.name}."
     remedy = "git config --global user.name 'Your Name'; git config --global user.email you@example.org"
     problem = Finding("identity", Level.NOTE, message, remedy)

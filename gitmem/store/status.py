@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 
 from gitmem.archives.plans import Limits
 from gitmem.document.entry import KNOWN_ISSUES, find_entries, find_section
@@ -21,8 +22,8 @@ from gitmem.git.log import Commit, EarlyLog, newest_with
 from gitmem.git.packing import tracked_files
 from gitmem.history.review import ToReview
 from gitmem.platform.machine import local
-from gitmem.store.doctor import CHECKS, OPENED, Check
-from gitmem.store.document_checks import AT_ONCE, attributes_finding, look, read_or_none, tip_of
+from gitmem.store.doctor import CHECKS, OPENED, Check, check_attributes
+from gitmem.store.document_checks import AT_ONCE, look, read_or_none, tip_of
 from gitmem.store.findings import Finding, Level, bytes_below, examine
 from gitmem.store.known_facts import facts_for
 from gitmem.store.spool import HookSpool
@@ -238,9 +239,6 @@ def _attention(
         review.extend(looked.review)
         return iter(looked.findings)
 
-    def check_attributes(store: Store) -> Iterator[Finding]:
-        yield attributes_finding(store, names)
-
-    checks: tuple[Check, ...] = (*CHECKS, check_attributes, check_documents_that_changed)
+    checks: tuple[Check, ...] = (*CHECKS, partial(check_attributes, names=names), check_documents_that_changed)
     findings = examine(store, checks if accepted else OPENED)
     return tuple(finding for finding in findings if finding.level is not Level.OK), tuple(review)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Generic, TypeVar
 
     from gitmem.git.lock import Lock
-    from gitmem.git.trust import IdentityLookup
     from gitmem.git.worktree import Staged
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -62,13 +61,7 @@ class TransactResult(_Carrier["T"]):
 
 
 def attempt(
-    store: Store,
-    plan: Callable[[Transaction], T],
-    lock: Lock,
-    identity: IdentityLookup,
-    repaired: list[str],
-    *,
-    scan: bool,
+    store: Store, plan: Callable[[Transaction], T], lock: Lock, repaired: list[str], *, scan: bool
 ) -> TransactResult[T]:
     """Run a plan on the present tip and make its commits; see `transact`.
 
@@ -105,7 +98,7 @@ def attempt(
         paths = {*(path for path, _, _ in transaction.files()), *transaction.touched(), *scanned}
         if not paths:
             return TransactResult(value, (), tuple(transaction.notices))
-        for commit in transaction.commits(identity.result()):
+        for commit in transaction.commits(store.identity().result()):
             writer.commit(commit)
         writer.seal()
         commits, notices = _land(store, writer, transaction, lock, tip=tip, paths=paths)
@@ -236,12 +229,11 @@ def transact(
         lock = store.lock(purpose)
         lock.acquire(store.config.lock.wait_seconds)
         stack.callback(lock.release)
-        identity = store.identity()
-        stack.callback(identity.result)  # waits for its git, also if nothing is committed
+        stack.callback(store.identity().result)  # waits for its git, also if nothing is committed
         repaired: list[str] = []
         for number in range(ATTEMPTS):
             try:
-                outcome = attempt(store, plan, lock, identity, repaired, scan=scan)
+                outcome = attempt(store, plan, lock, repaired, scan=scan)
             except TipLockedError as error:
                 clear_left_behind(error.lock)
                 busy = BusyError(f"Another git command holds {error.lock}.", "If none is running, remove that file.")
