@@ -100,11 +100,7 @@ def test_a_person_who_presses_tab_sees_each_id_with_its_sentence(gitmem, home, t
     (folder / "gitmem").chmod(0o755)
     for name in (".bashrc", ".zshrc"):
         (home / name).write_text(f'{start} "$(gitmem completion {shell})"\nPS1="ready"\n')
-    environ = {
-        **os.environ,
-        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
-        "TERM": "xterm",
-    }
+    environ = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "TERM": "xterm"}
     ours, theirs = pty.openpty()
     with subprocess.Popen([shell, "-i"], env=environ, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs) as run:
         os.close(theirs)

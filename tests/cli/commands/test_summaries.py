@@ -24,57 +24,6 @@ def test_a_model_sums_up_and_status_says_what_it_cost(gitmem, rotated, home, mod
     assert "sk-mine" not in json.dumps(model_server.asked)
 
 
-def test_a_summary_is_named_by_its_archive_or_itself(gitmem, rotated):
-    shown = gitmem("summary", "show")[1]
-    name = rotated.removeprefix("archive/")
-    summary = f"summaries/{name.removesuffix('.md')}.summary.md"
-    for named in (rotated, name, name.removesuffix(".md"), summary):
-        assert gitmem("summary", "show", named) == (0, shown, "")
-
-
-def test_control_characters_do_not_reach_a_terminal(gitmem, rotated, tmp_path):
-    path = tmp_path / ".gitmem" / rotated.replace("archive/", "summaries/").replace(".md", ".summary.md")
-    path.write_bytes(path.read_bytes() + "\x1b[2J\u202e".encode())
-    assert "\x1b" not in gitmem("summary", "show")[1]
-    assert "\u202e" not in gitmem("summary", "show")[1]
-
-
-def test_an_agent_hands_a_summary_over(gitmem, rotated, tmp_path, bare_git):
-    name = rotated.removeprefix("archive/").removesuffix(".md")
-    code, out, err = gitmem(
-        "summary", "put", name, "--by", "claude-haiku", stdin=json.dumps(SUMMARY).encode(), CLAUDE_CODE_SESSION_ID="s-7"
-    )
-    assert (code, err) == (0, "")
-    assert "has the summary of claude-haiku" in out
-    form = "".join(
-        f"%(trailers:key=Gitmem-{name},valueonly,separator=) " for name in ("Op", "Model", "Host", "Session")
-    )
-    assert bare_git(tmp_path / ".gitmem", "log", "-1", f"--format={form}").split() == [
-        "summarize",
-        "claude-haiku",
-        "claude-code",
-        "s-7",
-    ]
-    assert json.loads(gitmem("summary", "show", "--json")[1])["overallSummary"] == SUMMARY["overallSummary"]
-    assert json.loads(gitmem("summary", "pending", "--json")[1]) == []
-    assert gitmem("summary", "pending")[1] == "No summary is pending.\n"
-
-
-def test_what_is_more_than_a_summary_holds_is_said(gitmem, rotated):
-    themes = [{"name": f"theme {number}", "summary": "It was worked on.", "sessions": []} for number in range(12)]
-    code, _, err = gitmem("summary", "put", rotated, stdin=json.dumps({**SUMMARY, "themes": themes}).encode())
-    assert code == 0
-    assert "left out are 2 of 12 themes, the last ones." in err
-    assert len(json.loads(gitmem("summary", "show", "--json")[1])["themes"]) == 10
-
-
-def test_a_summary_may_come_from_a_file(gitmem, rotated, tmp_path):
-    (tmp_path / "답 one.json").write_text(f"```json\n{json.dumps(SUMMARY)}\n```\n", encoding="utf-8")
-    value = json.loads(gitmem("summary", "put", rotated, "답 one.json", "--json")[1])
-    assert (value["archive"], value["method"]) == (rotated, "cli")
-    assert gitmem("summary", "put", rotated, "no such file")[0] == 9
-
-
 @pytest.mark.parametrize(
     "reply",
     [b"", b"no JSON", b"{}", b"[" * 50_000, b"\xff\xfe", json.dumps({**SUMMARY, "overallSummary": "x"}).encode()],
