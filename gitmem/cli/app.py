@@ -172,7 +172,7 @@ class App(Value):
             if os.path.isdir(hooks) and os.listdir(hooks):
                 from gitmem.sessions.background import process_spool
 
-                self.notices(process_spool(store).notices)
+                self.notices(tuple(process_spool(store)))
         except GitmemError as error:
             from gitmem.store.findings import FailureLog, LoggedFailure
 

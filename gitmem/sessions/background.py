@@ -14,7 +14,7 @@ from functools import partial
 from gitmem.errors import GitmemError, UnreadableError
 from gitmem.platform.machine import is_running
 from gitmem.platform.safe_open import read_text
-from gitmem.sessions.capture import Captured, capture, is_due
+from gitmem.sessions.capture import capture, is_due
 from gitmem.sessions.exchange import file_name
 from gitmem.sessions.read import context_tokens, context_used, lacks_answer, look
 from gitmem.store.findings import FailureLog, LoggedFailure
@@ -39,18 +39,21 @@ _WRITTEN_LATE, _PAUSE = 4.0, 0.05  # seconds that an answer may be written late,
 _MARKS = "half"  # folder: by session, a mark that lessons were saved at half of the context
 
 
-def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
-    """Process the due events in the spool of the hooks; cheap if none are. Failures are written to the log."""
-    spool, steps, captured = HookSpool(store.private), _Steps(store), list[Captured]()
+def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> list[str]:
+    """Process the due events in the spool of the hooks, and return notices; cheap if none are.
+
+    Failures are written to the log.
+    """
+    spool, steps, notices = HookSpool(store.private), _Steps(store), list[str]()
     if not steps.run("private sessions", lambda: _process_private(store, alive)):
-        return Captured()  # nothing is committed before it is known whose it is
+        return []  # nothing is committed before it is known whose it is
     if not spool.names():
-        return Captured()
+        return []
     pending = _look_again(store, alive)
     steps.run("working memory", partial(_follow, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
-        steps.run("capture", lambda: captured.append(capture(store, partial(look, store, alive))))
+        steps.run("capture", lambda: notices.extend(capture(store, partial(look, store, alive))))
     sessions = {session.name: session for session in pending.sessions}
     for event in pending.compactions:
         if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
@@ -62,7 +65,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> Ca
                 spool.remove([*session.sources])
         elif session.name in answered:
             steps.run("half of the context", partial(steps.half_used, session))
-    return captured[0] if captured else Captured()
+    return notices
 
 
 def _look_again(store: Store, alive: Callable[[int], bool]) -> Pending:

@@ -37,7 +37,6 @@ from gitmem.sessions.read import Pending, boot_lines, redacted
 from gitmem.sessions.save import day_log, day_of, memory_of, memory_text, new_daily, rotate_if_full
 from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
-from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -121,62 +120,45 @@ _MOST_STATES = 8  # in Current State: of other people and branches the newest st
 _LONGEST_PICK = 400  # characters of a prompt
 
 
-class Captured(Value):
-    """The result of a capture: commits, archives that rotations made, notices for the user.
-
-    `saved` is how many turns of a transcript were new, or longer than before.
-    """
-
-    commits: tuple[str, ...] = ()
-    archives: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
-    saved: int = 0
-
-
-def capture(store: Store, read: Callable[[], Pending]) -> Captured:
-    """Commit finished turns and long unfinished ones; remove the events of finished turns.
+def capture(store: Store, read: Callable[[], Pending]) -> list[str]:
+    """Commit finished turns and long unfinished ones, remove the events of finished turns, and return notices.
 
     Raises:
         GitmemError: they could not be committed, and stay in the spool.
 
     """
-    commits: list[str] = []
-    archives: list[str] = []
     notices: list[str] = []
     spool = HookSpool(store.private)
 
-    def plan(transaction: Transaction) -> tuple[Pending, list[str], list[str], bool]:
-        """Add a commit for each turn that is due; return the spool, the events done, archives, and if more wait."""
+    def plan(transaction: Transaction) -> tuple[Pending, list[str], bool]:
+        """Add a commit for each turn that is due; return the spool, the events done, and whether more wait."""
         pending = read()
         over, boot = pending.over(), boot_lines(store)
         done: list[str] = []
-        rotated: list[str] = []
         for turn in pending.turns:
             if not is_due(turn, over, store, transaction.now):
                 continue
             if done and transaction.planned > BATCH_BYTES:
-                return pending, done, rotated, True
+                return pending, done, True
             turn = turn._replace(closed=turn.closed or turn.session in over)  # noqa: PLW2901
             try:
-                rotated += capture_turn(transaction, store, turn, boot)
+                capture_turn(transaction, store, turn, boot)
             except RefusedError as error:  # stays in the spool; others may go into another day's log
                 transaction.notices.append(f"A turn is not saved yet: {error.sentences}")
                 continue
             done += turn.sources if turn.closed else ()
-        return pending, done, rotated, False
+        return pending, done, False
 
     while True:
         outcome = transact(store, plan, purpose="capture")
-        pending, done, rotated, is_full = outcome.value
-        commits += outcome.commits
-        archives += rotated
+        pending, done, is_full = outcome.value
         notices += outcome.notices
         spool.remove([*done, *pending.useless])
         for name in pending.unreadable:
             spool.put_aside(name)
             notices.append(f"A hook's payload could not be parsed and was kept aside: {name}.")
         if not is_full:
-            return Captured(tuple(commits), tuple(archives), tuple(notices))
+            return notices
 
 
 def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:

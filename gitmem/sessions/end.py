@@ -13,7 +13,7 @@ from gitmem.errors import UnreadableError
 from gitmem.hosts.host import file_of, find_host, read_transcript, writer
 from gitmem.platform.machine import local
 from gitmem.platform.safe_open import open_regular
-from gitmem.sessions.capture import BATCH_BYTES, Captured, capture_turn, log_changes
+from gitmem.sessions.capture import BATCH_BYTES, capture_turn, log_changes
 from gitmem.sessions.entries import Placed, cue_entries
 from gitmem.sessions.exchange import EXCHANGE, MENDED, exchanges_in, split_fields
 from gitmem.sessions.read import boot_lines, cleaner
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 _LONGEST_SESSION = timedelta(days=7)
 
 
-def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> Captured:
+def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> tuple[int, list[str], list[str]]:
     """Save the turns of a transcript, as far as the logs lack them; a second call changes nothing.
+
+    Returns how many were new or longer than before, the archives that rotations made, and notices.
 
     Raises:
         GitmemError: it could not be committed.
@@ -65,7 +67,7 @@ def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> Captu
         done, new, rotated = outcome.value
         saved, archives = saved + new, archives + rotated
         notices += outcome.notices
-    return Captured((), tuple(archives), tuple(notices), saved)
+    return saved, archives, notices
 
 
 def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
@@ -285,7 +287,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
     turns = [turn for turn in turns if since is None or turn.started >= since]
     if not turns and (begun or since is not None):
         return Replayed(path, unread=unread.lines)
-    recorded = capture_recorded(store, turns, "replay")
+    saved, archives, more = capture_recorded(store, turns, "replay")
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
     told = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
     is_told = lost if turns else os.path.getsize(file_of(path))
@@ -296,7 +298,5 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
         records = (record for record in read_records(path, None, name) if record.session in {session, ""})
         keep_session(store, session, own[0].host, own, records)
         note_mends(store, session, own)
-    notices = tuple(dict.fromkeys((*([notice] if is_told else []), *recorded.notices)))
-    return Replayed(
-        path, sessions, len(turns), unread.lines, recorded.saved, archives=recorded.archives, notices=notices
-    )
+    notices = tuple(dict.fromkeys((*([notice] if is_told else []), *more)))
+    return Replayed(path, sessions, len(turns), unread.lines, saved, archives=tuple(archives), notices=notices)
