@@ -228,10 +228,8 @@ class Store:
 
         return open_lock(self.repository.git, folder, kind=LockKind.FILE, purpose=purpose, machine=self.context.machine)
 
-    def at_rest(self, *, checked: bool = False) -> str | None:
+    def at_rest(self) -> str | None:
         """Return the tip if the work tree holds it, edits by hand aside; None if a transaction has to repair it first.
-
-        With `checked`, check the format version of the tip as well.
 
         Raises:
             UnfinishedError: the user has a git operation in progress in the store.
@@ -241,9 +239,8 @@ class Store:
         tip = self.tip
         if tip is None or self.marked() != tip or os.path.exists(os.path.join(self.private, PURGING)):
             return None
-        if checked:
-            with self.repository.reading() as objects:
-                self.check_format(next(objects.contents([f"{tip}:{FORMAT}"])) or b"")
+        with self.repository.reading() as objects:
+            self.check_format(next(objects.contents([f"{tip}:{FORMAT}"])) or b"")
         return tip
 
     def own_refs(self) -> dict[str, tuple[str, str]]:

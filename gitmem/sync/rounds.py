@@ -341,7 +341,7 @@ class _Sync:
 
     def _settle(self) -> str:
         """Commit edits by hand, and return the tip of the branch."""
-        tip = self._store.at_rest(checked=True)
+        tip = self._store.at_rest()
         if tip is not None:
             with self._store.files.look(tip) as look:
                 if not look.edited():
