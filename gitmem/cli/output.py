@@ -114,10 +114,15 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def first_of(paths: Sequence[str], most: int) -> list[str]:
-    """Return the first of some paths as lines, and how many more there are."""
-    more = [f"  … and {len(paths) - most} more"] if len(paths) > most else []
-    return [*(f"  {path}" for path in paths[:most]), *more]
+def first_of(lines: Sequence[str], most: int) -> list[str]:
+    """Return the first of some lines, indented, and how many more there are."""
+    more = [f"  … and {len(lines) - most} more; --json lists all"] if len(lines) > most else []
+    return [*(f"  {line}" for line in lines[:most]), *more]
+
+
+def few(names: Sequence[str], most: int = 5) -> str:
+    """Return the first of some names in a line."""
+    return ", ".join(names[:most]) + ", ..." * (len(names) > most)
 
 
 SHORT = 10  # characters of an object id

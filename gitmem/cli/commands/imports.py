@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from gitmem.cli.app import OWN, App, read_date
 from gitmem.cli.commands.agents import place_of
-from gitmem.cli.output import Progress, table
+from gitmem.cli.output import Progress, first_of, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.facts.learn import adopt
 from gitmem.hosts.agents.claude_code import memory_folder
@@ -43,7 +43,7 @@ def run_import(args: argparse.Namespace, app: App) -> int:
         raise NotFoundError(f"Neither transcripts nor a memory that gitmem knows are in {args.sources[0]}.", remedy)
     if args.dry_run:
         files = [one for path in _transcripts(args, app) for one in find_transcripts(path)]
-        lines = [*_listed(files), f"{count(len(files), 'transcript')} would be imported."]
+        lines = [*first_of(files, _SHOWN), f"{count(len(files), 'transcript')} would be imported."]
         app.answer(args, {"dry_run": True, "files": files}, "\n".join(lines), OWN)
         return ExitCode.OK
     return run_replay(args, app)
@@ -180,17 +180,12 @@ def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
         lines.append(
             f"{one.source.folder} ({one.source.kind.value}): {len(one.brought)} {verb}, {one.there} already here"
         )
-        lines += _listed([f"  {item.source} -> {item.to}" for item in one.brought])
+        lines += first_of([f"{item.source} -> {item.to}" for item in one.brought], _SHOWN)
         if one.brought and not dry_run:
             lines.append(f"To take all of it back: gitmem undo --session {one.session}")
         lines += ["Not imported:"] if one.left else []
-        lines += _listed([f"  {item.source}: {item.why}" for item in one.left])
+        lines += first_of([f"{item.source}: {item.why}" for item in one.left], _SHOWN)
     return plain("\n".join(lines))
-
-
-def _listed(lines: list[str]) -> list[str]:
-    more = len(lines) - _SHOWN
-    return [*lines[:_SHOWN], f"  … and {more} more; --json lists all"] if more > 0 else lines
 
 
 def run_adopt(args: argparse.Namespace, app: App) -> None:

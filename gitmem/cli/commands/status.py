@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.archives.summary import pending_archives
 from gitmem.cli.app import OWN, VECTORS, App
-from gitmem.cli.output import finding_lines
+from gitmem.cli.output import few, finding_lines
 from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.lessons.usage_log import ASKED, read_notes
 from gitmem.llm.protocol import TURN_ON
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gitmem.search.vectors import Overview
     from gitmem.sync.remotes import RemoteState
 
-_SHOWN = 5
 _DAYS = 7
 _BRANCH = "gitmem"  # as in gitmem.git.repository
 
@@ -136,13 +135,13 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
     rows.append(("models", _model_words(more.models)))
     rows += [("sync", _sync_words(state)) for state in status.remotes]
     if status.review:
-        names = _listed([item.path for item in status.review])
+        names = few([item.path for item in status.review])
         rows.append(("review", f"{count(len(status.review), 'document')} with two versions: {names}"))
     if status.contradictions:
         pairs = count(status.contradictions, "contradiction")
         rows.append(("facts", f"{pairs} to decide: 'gitmem review' shows both sentences"))
     if status.edited:
-        rows.append(("by hand", f"{_listed(status.edited)}: the next save commits this"))
+        rows.append(("by hand", f"{few(status.edited)}: the next save commits this"))
     needed = {"review", "facts", "by hand"} | ({"recording"} if more.paused or not more.agents else set())
     lines = [
         app.styled("heading", f"{name:<12}") + (app.styled("warning", plain(value)) if name in needed else plain(value))
@@ -173,10 +172,6 @@ def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
     if more.pending:
         summaries = "1 summary" if more.pending == 1 else f"{more.pending:,} summaries"
         yield f"{summaries} that a model could improve ('gitmem summary pending')"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
 
 
 def _sync_words(state: RemoteState) -> str:

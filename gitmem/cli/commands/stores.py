@@ -8,7 +8,7 @@ import re
 
 from gitmem.cli.app import OWN, App, chosen_place, now
 from gitmem.cli.commands.hook import REMOTE
-from gitmem.cli.output import Progress, agreed
+from gitmem.cli.output import Progress, agreed, few
 from gitmem.errors import NotFoundError, StoreNotFoundError, UnreachableError, UsageError
 from gitmem.facts.edit import find_fact, move
 from gitmem.git.packing import is_bundle
@@ -212,9 +212,6 @@ def _move(args: argparse.Namespace, app: App, source: Store, target: Store, wher
     app.answer(args, value, plain(f"{fact.id} is {where} now: {fact.description}"))
 
 
-_REVIEWED = 5  # documents that are named
-
-
 def run_sync(args: argparse.Namespace, app: App) -> None:
     if args.background:
         _background(args, app)
@@ -244,8 +241,7 @@ def _words(done: Synced) -> str:
     came, went = (count(number, "commit") if number else "nothing" for number in (done.came, done.went))
     text = f"Synced with {done.remote}: received {came}, sent {went}"
     if done.review:
-        names = ", ".join(done.review[:_REVIEWED]) + (", ..." if len(done.review) > _REVIEWED else "")
-        return plain(f"{text}; {count(len(done.review), 'document')} to review: {names}.")
+        return plain(f"{text}; {count(len(done.review), 'document')} to review: {few(done.review)}.")
     return plain(f"{text}.")
 
 
