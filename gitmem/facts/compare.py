@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from heapq import nlargest
 from itertools import takewhile
@@ -89,9 +89,8 @@ def may_concern(one: str, other: str) -> bool:
 
 def says_the_same(one: str, other: str) -> bool:
     """Return whether two facts mean the same: the same words in another order, with the same negation."""
-    words = sorted(_content(one))
-    same = bool(words) and words == sorted(_content(other)) and is_negated(one) == is_negated(other)
-    return same and not contradict(one, other)
+    words, others = (sorted(word.stem for word in _read(text)) for text in (one, other))
+    return bool(words) and words == others and is_negated(one) == is_negated(other) and not contradict(one, other)
 
 
 def contradict(one: str, other: str) -> bool:
@@ -282,14 +281,6 @@ def _word(word: str) -> _Word:
     says = word not in _MARKERS
     is_whole = not says or word in _BEFORE_A_NUMBER or word.endswith(("ed", "ing"))
     return _Word(word if is_whole else stem(word), says=says)
-
-
-def _content(text: str) -> Iterator[str]:
-    """Yield a text's words and numbers with a meaning of their own, in lower case."""
-    for match in re.finditer(r"`[^`\n]+`|[0-9]+(?:\.[0-9]+)*|[^\W\d][\w@#+]*(?:[./-][\w@#+]+)*", text):
-        word = match[0].strip("`_./-#").casefold()
-        if word and word not in _LIGHT:
-            yield _NUMBERS.get(word, word)
 
 
 # The kinds whose facts can contradict each other.

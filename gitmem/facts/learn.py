@@ -30,7 +30,7 @@ from gitmem.facts.extract import (
     saved_in,
 )
 from gitmem.facts.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
-from gitmem.facts.validity import ended, supersede
+from gitmem.facts.validity import supersede
 from gitmem.platform.machine import UTC, Context, datetime, timedelta
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.project.state import ProjectCode, project_code
@@ -131,13 +131,12 @@ def resolve(book: FactBook, turns: Sequence[Turn]) -> Changes:
     """Return the file changes that resolve the open issues mended in these turns."""
     issues = [fact for fact in book.known().values() if fact.kind == FactKind.ISSUE and fact.binds]
     fixes = [*find_fixes(turns)] if issues else []
-    changed = []
+    changes: Changes = {}
     for known in issues:
         fix = next((fix for fix in fixes if fix.at > known.created and fix.mends(known.description)), None)
-        fact = book.read(known) if fix else None
-        if fix is not None and fact is not None:
-            changed.append(ended(fact, fix.at, fix.text))
-    return book.changes(changed)
+        if fix is not None:
+            changes |= book.resolve_one(known.id, fix.at, fix.text)
+    return changes
 
 
 def _note_commit(book: FactBook, commit: str, files: Collection[str]) -> Changes:
@@ -247,7 +246,6 @@ _KINDS = {
 class Adopted(Value):
     """The result for a folder: ids of new, changed and retired facts, and the commits."""
 
-    folder: str
     new: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     retired: tuple[str, ...] = ()
@@ -265,11 +263,11 @@ def adopt(store: Store, folder: str) -> Adopted:
     """
     made = _read_folder(folder, store.context)
     if made is None:
-        return Adopted(folder)
+        return Adopted()
     outcome = transact(store, partial(_mirror, store, made), purpose="adopt")
     if outcome.commits:
         known_facts(store)
-    return outcome.value._replace(folder=folder, commits=outcome.commits)
+    return outcome.value._replace(commits=outcome.commits)
 
 
 def adopt_if_changed(store: Store, folder: str) -> None:
@@ -352,7 +350,7 @@ def _mirror(store: Store, memories: Sequence[Fact], transaction: Transaction) ->
         subject = f"Adopt the agent's own memory, {numbers}: {next(iter(facts.values())).description}"
         message = session_message(subject, Op.ADOPT, Trailer.FACT, facts, host=TOOL)
         transaction.commit(message, {paths.get(name, fact.path): render_fact(fact) for name, fact in facts.items()})
-    return Adopted("", tuple(new), tuple(changed), tuple(retired))
+    return Adopted(tuple(new), tuple(changed), tuple(retired))
 
 
 def _changed(mirror: Fact | None, made: Fact) -> Fact | None:
