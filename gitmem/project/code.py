@@ -175,9 +175,9 @@ def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
 class _Question(Value):
     """Whether facts hold on what is checked out, asked of one git that reads all objects, and of another about merges.
 
-    In a hurry git looks for merges only of what no earlier answer is known of. `tips` are those of other branches of
-    facts, here or as last fetched; `kept` are earlier answers, and `brought` says which files that which was not merged
-    then brought, None for files that are many or unknown.
+    In a hurry an earlier answer for another commit stands. `tips` are those of other branches of facts, here or as last
+    fetched; `kept` are earlier answers; `brought` has the files of each commit that was not merged then, None where
+    they are many or unknown.
     """
 
     code: ProjectCode

@@ -14,7 +14,6 @@ from gitmem.llm.protocol import (
     NONE,
     OPENAI,
     AnswerError,
-    Choice,
     DeadlineError,
     ProviderError,
     choose,
@@ -118,12 +117,6 @@ def test_a_key_does_not_go_over_the_network_in_the_clear(provider):
     assert make_embedder(settings, {}) is not None
 
 
-def test_a_key_in_the_environment_alone_sends_nothing_anywhere():
-    keys = {"OPENAI_API_KEY": "sk", "GEMINI_API_KEY": "g"}
-    assert choose(config(), keys).provider in {LOCAL, NONE}
-    assert choose(config(NONE), keys).provider == NONE
-
-
 @pytest.mark.parametrize(
     "settings, environ, chosen",
     [
@@ -135,28 +128,23 @@ def test_a_key_in_the_environment_alone_sends_nothing_anywhere():
         (config(OPENAI), {"GITMEM_EMBEDDING_PROVIDER": "none", "OPENAI_API_KEY": "sk"}, NONE),
         (config(OPENAI), {"GITMEM_EMBEDDING_PROVIDER": "nonsense", "OPENAI_API_KEY": "sk"}, NONE),
         (config(OPENAI), {}, OPENAI),
+        (config(NONE), {"OPENAI_API_KEY": "sk", "GEMINI_API_KEY": "g"}, NONE),
     ],
 )
 def test_which_provider_is_chosen(settings, environ, chosen):
-    assert choose(settings, environ).provider == chosen
+    choice = choose(settings, environ)
+    assert choice.provider == chosen
+    if chosen == NONE:
+        assert make_embedder(settings, environ) is None
 
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_the_local_model_is_used_where_it_is_installed(monkeypatch, installed):
     monkeypatch.setattr("gitmem.llm.protocol.is_installed", lambda _: installed)
-    assert choose(config(), {}).provider == (LOCAL if installed else NONE)
+    keys = {"OPENAI_API_KEY": "sk", "GEMINI_API_KEY": "g"}  # which alone send nothing anywhere
+    assert choose(config(), keys).provider == choose(config(), {}).provider == (LOCAL if installed else NONE)
     assert choose(config(AUTO), {}).provider == (LOCAL if installed else NONE)
     assert "local" in choose(config(), {}).reason
-
-
-def test_what_is_installed():
-    assert is_installed("json")
-    assert not is_installed("no_such_package_anywhere")
-
-
-def test_no_embedder_for_none():
-    assert make_embedder(config(NONE), {}) is None
-    assert choose(config(NONE), {}) == Choice(NONE, "embedding.provider says so")
 
 
 def test_another_variable_may_have_the_key(provider):
