@@ -49,24 +49,6 @@ def test_a_pinned_fact_is_told_before_all_others_whatever_its_age(gitmem, store)
     assert "port 8081" not in gitmem("start")[1]
 
 
-def test_a_fact_is_stale_once_its_code_has_changed(gitmem, store, tmp_path, bare_git):
-    source = tmp_path / "src_한글.py"
-    source.write_text("one\n")
-    bare_git(tmp_path, "add", ".")
-    bare_git(tmp_path, "commit", "-qm", "Begin")
-    ended(store, "From now on keep all loaders in src_한글.py, never elsewhere.", files=(str(source),))
-    [fact] = listed(gitmem)
-    assert (fact["kind"], fact["files"], fact["stale"]) == ("rule", ["src_한글.py"], [])
-    assert fact["commit"] == bare_git(tmp_path, "rev-parse", "HEAD")[:12]
-    assert listed(gitmem, "--stale") == []
-    source.write_text("two\n")
-    bare_git(tmp_path, "commit", "-qam", "Change it")
-    assert [one["stale"] for one in listed(gitmem, "--stale")] == [["src_한글.py"]]
-    assert "may be out of date, since changed: src_한글.py" in gitmem("facts", "list")[1]
-    assert gitmem("facts", "confirm", fact["id"])[0] == 0
-    assert listed(gitmem, "--stale") == []
-
-
 def test_what_is_not_committed_yet_is_not_stale_once_it_is(gitmem, store, tmp_path, bare_git):
     (tmp_path / "a.py").write_text("one\n")
     bare_git(tmp_path, "add", ".")

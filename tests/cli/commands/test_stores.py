@@ -223,31 +223,6 @@ class TestJoin:
         bare_git(project, "init", "-q")
         return type(gitmem)(project, gitmem.environ)
 
-    def test_the_file_of_the_project_names_it_and_the_person_says_yes(self, fresh, shared):
-        (fresh.cwd / ".gitmem-remote").write_text(f"# our memory\n\n{shared}\n")
-        assert fresh("join")[0] == 8
-        assert fresh("join", answer="n\n")[0] == 0
-        assert not fresh.root.exists()
-        assert fresh("join", answer="y\n")[0] == 0
-        assert "helm" in fresh("search", "deploy")[1]
-        assert "already" in fresh("join")[1]
-
-    def test_the_environment_goes_before_the_file_and_is_not_asked_about(self, fresh, shared):
-        (fresh.cwd / ".gitmem-remote").write_text("https://evil.example/memory.git\n")
-        assert fresh("join", GITMEM_REMOTE=str(shared), GITMEM_READONLY="1")[0] == 0
-        assert "helm" in fresh("search", "deploy", GITMEM_READONLY="1")[1]
-
-    def test_a_link_or_an_option_is_no_address(self, fresh, tmp_path):
-        (tmp_path / "secret").write_text("https://evil.example/memory.git\n")
-        (fresh.cwd / ".gitmem-remote").symlink_to(tmp_path / "secret")
-        assert fresh("join", "--yes")[0] == 9
-        (fresh.cwd / ".gitmem-remote").unlink()
-        (fresh.cwd / ".gitmem-remote").write_text("ext::sh -c 'touch pwned'\n")
-        assert fresh("join", "--yes")[0] == 8
-        (fresh.cwd / ".gitmem-remote").write_text("https://\0evil.example\n")
-        assert fresh("join", "--yes")[0] == 8
-        assert not fresh.root.exists()
-
     def starts(self, run: Runner, event: str = "SessionStart", **environ: str) -> str:
         payload = {"hook_event_name": event, "session_id": "s", "cwd": str(run.cwd), "source": "startup"}
         payload |= {"prompt": "How do we deploy the charts?"} if event == "UserPromptSubmit" else {}
