@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
@@ -91,8 +92,7 @@ def read_filters(store: Store, query: Query) -> Filters:
 
 def _is_by(authors: Sequence[str], people: People, identifier: str) -> bool:
     """Return whether a memory is of one of these authors: a part of their name or address, or "me"."""
-    origin = people.origin(identifier)
-    if origin is None:
+    if (origin := people.origin(identifier)) is None:
         return False
     name = f"{origin.author} {origin.email}".casefold()
     return any(people.is_own(origin) if author == _ME else author in name for author in authors)
@@ -100,13 +100,8 @@ def _is_by(authors: Sequence[str], people: People, identifier: str) -> bool:
 
 def allowed_text(query: Query, units: Units, unit: Unit) -> bool:
     """Return whether a unit has all phrases of a query, and none of the excluded ones."""
-    if query.phrases or query.without_phrases:
-        text = " ".join(units.low[unit.start : unit.end].split())
-        if not all(phrase in text for phrase in query.phrases) or any(
-            phrase in text for phrase in query.without_phrases
-        ):
-            return False
-    return True
+    text = " ".join(units.low[unit.start : unit.end].split())
+    return all(phrase in text for phrase in query.phrases) and not any(map(text.__contains__, query.without_phrases))
 
 
 def excluded(query: Query, units: Units) -> set[int]:
@@ -149,10 +144,8 @@ def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
 
     entries: set[str] = set()
     for session in sessions:
-        try:
+        with contextlib.suppress(NotFoundError):
             entries.update(entry for record in records(store, session=session) for entry in record.entries)
-        except NotFoundError:
-            continue
     return frozenset(entries)
 
 

@@ -268,30 +268,23 @@ def facts_of(units: Units, unit: Unit) -> Facts:
     if unit.kind == ENTRY and (line := first_line().match(units.text, unit.start, unit.end)):
         label, entry, time = line["label"], line["id"], line["time"]
         tags = tuple(line["tags"].replace("#", "").split())
-    day, session = file_facts(units)
+    named = re.search(_SESSION_NAME, units.path) if units.path.startswith("sessions/") else None
+    day = day_of(units.path.rpartition("/")[2])
+    if not day and units.text.startswith("---"):
+        created = re.search(_CREATED, units.text[:_HEADER])
+        day = created[1].replace("T", " ").strip() if created else ""
     if " " in time:
         date = time
     elif time:
         date = f"{day[:10]} {time}".strip()
     else:
         date = day_of(unit.heading) or day
-    session = session or next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
+    session = named[1] if named else next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
     if not label and (scope := re.search(_SCOPE, units.text[: max(units.text.find("\n---", 3) + 1, 0)])):
         tags = tuple(f"in/{one}" for one in re.findall(r'[^\s",]+', scope[1]))
     within = units.text[unit.start : unit.end] if label else ""
     also = tuple(re.findall(_WITHIN, within)) if "\n  **" in within else ()
     return Facts(date, session, entry, label, tags, also)
-
-
-def file_facts(units: Units) -> tuple[str, str]:
-    """Return the date and the session of a file, each "" if unknown."""
-    named = re.search(_SESSION_NAME, units.path) if units.path.startswith("sessions/") else None
-    session = named[1] if named else ""
-    day = day_of(units.path.rpartition("/")[2])
-    if not day and units.text.startswith("---"):
-        created = re.search(_CREATED, units.text[:_HEADER])
-        day = created[1].replace("T", " ").strip() if created else ""
-    return day, session
 
 
 @cache
