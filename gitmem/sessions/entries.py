@@ -316,7 +316,8 @@ def without_middle(text: str, limit: int) -> str:
     while last > first and len(pieces[last - 1]) <= room:
         room -= len(pieces[last - 1])
         last -= 1
-    head = "".join(pieces[:first]) or pieces[0][: limit // 2].rpartition("\n" if "\n" in pieces[0] else " ")[0]
+    cut = pieces[0][: limit // 2]
+    head = "".join(pieces[:first]) or cut.rpartition("\n" if "\n" in cut else " ")[0] or cut
     return "\n\n".join(filter(None, (head.rstrip(), LEFT_OUT, "".join(pieces[last:]).strip("\n"))))
 
 

@@ -141,6 +141,10 @@ def test_code_and_tables_at_the_ends_are_whole() -> None:
     assert LEFT_OUT in short
 
 
+def test_of_one_piece_that_is_too_long_the_beginning_stays() -> None:
+    assert without_middle("`" * 5_000, 1_000) == f"{'`' * 500}\n\n{LEFT_OUT}"
+
+
 @given(st.text(st.sampled_from("ab `|\n.#-"), max_size=3_000), st.integers(50, 500))
 @settings(max_examples=100, deadline=None)
 def test_any_text_stays_about_within_its_limit(text: str, limit: int) -> None:
