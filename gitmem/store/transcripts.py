@@ -16,7 +16,7 @@ from gitmem.document.ids import check_path, digest
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.errors import BusyError, RefusedError, disk_errors
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
-from gitmem.git.lock import Lock, beating
+from gitmem.git.lock import beating
 from gitmem.git.log import Addition, additions, commits, fork
 from gitmem.git.objects import blob_id, read_tree
 from gitmem.git.packing import remove_unreachable, sizes
@@ -87,7 +87,10 @@ def put(
             if stored and stored.oid == blob_id(data, like=stored.oid):
                 return None
             try:
-                return _commit(store, lock, (ref, tip), new._replace(changes={path: data}))
+                with Writer(store.repository.git, ref, tip, listed_in=store.packs_file) as writer:
+                    writer.commit(new._replace(changes={path: data}))
+                    lock.check()
+                    return writer.finish()[-1]
             except TipLockedError as error:
                 clear_left_behind(error.lock)
                 obstacle = f"another git command holds {error.lock}; if none is running, remove that file"
@@ -160,15 +163,6 @@ def _tip_or_root(store: Store, ref: str) -> str:
         tip = make_root(store.repository.git)
         store.repository.git.run("update-ref", "-m", "gitmem", ref, tip, "")
     return tip
-
-
-def _commit(store: Store, lock: Lock, place: tuple[str, str], new: NewCommit) -> str:
-    ref, tip = place
-    with Writer(store.repository.git, ref, tip, listed_in=store.packs_file) as writer:
-        writer.commit(new)
-        lock.check()
-        (commit,) = writer.finish()
-    return commit
 
 
 def take_apart(store: Store) -> None:
