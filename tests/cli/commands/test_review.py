@@ -1,15 +1,5 @@
 import json
 
-import pytest
-
-from gitmem.cli.app import real_app
-from gitmem.store.store import Store
-
-
-@pytest.fixture
-def store(gitmem) -> Store:
-    return Store(str(gitmem.root), real_app().context())
-
 
 def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
     from gitmem.purge.marks import make_record
@@ -41,32 +31,3 @@ def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
     assert gitmem("review", path, "--take", "theirs")[1] == f"Purged what {path} names.\n"
     assert "Current State" not in (tmp_path / ".gitmem" / "memory.md").read_text(encoding="utf-8")
     assert gitmem("review", path)[0] == 9
-
-
-def test_a_fact_of_a_branch_that_is_gone_waits_and_is_taken_over_or_retired(gitmem, store, tmp_path, bare_git):
-    bare_git(tmp_path, "init", "-q")
-    (tmp_path / "a.py").write_text("begin = 1\n")
-    bare_git(tmp_path, "add", "a.py")
-    bare_git(tmp_path, "commit", "-qm", "Begin")
-    bare_git(tmp_path, "switch", "-qc", "feature/x")
-    (tmp_path / "a.py").write_text("begin = 1\nretry_limit = 5\n")
-    bare_git(tmp_path, "commit", "-qam", "Limit")
-    ids = [gitmem("facts", "add", f"{text} `retry_limit` of a.py.")[1].split()[0] for text in ("Keep", "Lower")]
-    assert ids_in_force(gitmem) >= {*ids}
-    bare_git(tmp_path, "switch", "-q", "main")
-    told = gitmem("facts", "list", "--all")[1]
-    assert told.count("learned on feature/x, and holds only there") == 2
-    assert not ids_in_force(gitmem) & {*ids}
-    assert "retry_limit" not in gitmem("start")[1]
-    bare_git(tmp_path, "branch", "-qD", "feature/x")
-    waiting = json.loads(gitmem("review", "--json")[1])
-    assert {one["id"] for one in waiting} == {*ids}
-    assert "is gone and was never merged" in gitmem("review")[1]
-    assert gitmem("review", ids[0], "--take", "theirs")[0] == 0
-    assert gitmem("review", "1", "--take", "ours")[0] == 0
-    assert json.loads(gitmem("review", "--json")[1]) == []
-    assert ids_in_force(gitmem) & {*ids} == {ids[0]}
-
-
-def ids_in_force(gitmem) -> set[str]:
-    return {fact["id"] for fact in json.loads(gitmem("facts", "list", "--json")[1])}
