@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
-from gitmem.git.objects import blob_id, raw_changes
+from gitmem.git.objects import blob_id, empty_tree, raw_changes
 from gitmem.git.process import Dialogue, Git
 from gitmem.git.repository import clear_left_behind, lock_in_the_way
 from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_open, read_regular
@@ -209,8 +209,8 @@ class Look:
 
     def _head(self) -> str:
         """Return the commit that `HEAD` names, the empty tree on a branch without a commit."""
-        tip = self._git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1))
-        return (tip or self._git.run("hash-object", "-t", "tree", "--stdin", stdin=b"")).decode().strip()
+        tip = self._git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1)).decode().strip()
+        return tip or empty_tree(self._git)
 
     def _edited(self, changed: bytes) -> Iterator[tuple[str, tuple[str, str] | None]]:
         """Yield the files whose content, or whose entry in the index, differs from the tip, and what the tip has."""
