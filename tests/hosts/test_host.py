@@ -14,7 +14,6 @@ from gitmem.hosts.host import DUE, LATE, command, direct_command, is_current, is
 from gitmem.store.locate import find_store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
-ROOT = Path(__file__).resolve().parents[2]
 CANDIDATES = {
     "sh": ["sh"],
     "dash": ["dash"],

@@ -266,7 +266,6 @@ def test_whatever_stands_there_is_read_or_refused(text):
 PROJECT = ("mcpServers", "gitmem")
 LOCAL = ("projects", "/home/ada/my project", "mcpServers", "gitmem")
 SERVER = shared_server(InstallPlace(Scope.PROJECT, "/p", "/h", {}))
-OTHER = {"command": "npx", "args": ["mcp"]}
 
 
 def with_server(text: str, place: tuple[str, ...], server: dict, known: dict | None = None) -> tuple[str, dict]:

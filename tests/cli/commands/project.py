@@ -21,10 +21,6 @@ ROOT = Path(__file__).resolve().parents[3]
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 KOREAN = "메모 notes/한국어 이름.md"
 LONG = "a sentence that is long enough to fill a file soon, and to be followed by git"
-COMMIT_KEYS = [
-    *("commit", "parents", "date", "committed", "author", "email", "subject", "op", "type", "session", "host"),
-    *("machine", "entries", "archive"),
-]
 # What a model answers when it is asked for a summary.
 SUMMARY = {
     "dateRange": {"first": "2026-01-10", "last": "2026-01-13"},

@@ -25,10 +25,6 @@ def own(home, environ):
     return own_file(environ, str(home))
 
 
-def listed(answer):
-    return {item["key"]: (item["value"], item["origin"]) for item in json.loads(answer[1])}
-
-
 def test_a_text_that_is_allowed_stays_and_what_allows_it_is_in_no_store(gitmem, git, own):
     gitmem("save", f"a key: {SECRET}")
     assert SECRET not in git("show", "HEAD:memory.md")

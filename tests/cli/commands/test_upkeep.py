@@ -92,11 +92,6 @@ def test_a_day_that_one_clone_edits_while_another_consolidates_it_comes_back(tmp
         assert text.count("손으로 쓴 줄") == 1
 
 
-@pytest.fixture
-def git(store, bare_git):
-    return lambda *args: bare_git(store, *args)
-
-
 def test_doctor_as_json(gitmem, store):
     (store / "note.md").write_text("---\nid: [\n---\n")
     code, out, err = gitmem("doctor", "--json")
