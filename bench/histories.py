@@ -36,7 +36,20 @@ from precision import Piece, Session
 from gitmem.lessons.error_occurrence import is_bug
 
 FOLDER = Path(__file__).with_suffix("")
-PROJECTS = ("tessera", "baram", "quern", "halyard", "nari", "osprey", "corvid", "mulgil", "lantern", "dasom")
+PROJECTS = (
+    "tessera",
+    "baram",
+    "quern",
+    "halyard",
+    "nari",
+    "osprey",
+    "corvid",
+    "mulgil",
+    "lantern",
+    "dasom",
+    "marsh",
+    "nuri",
+)
 KINDS = ("errors", "prompts", "facts", "mends", "episodes")
 
 

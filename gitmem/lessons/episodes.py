@@ -192,7 +192,7 @@ def _episode_of(
     """Return the episode of a task."""
     first, exchanges = turns[0], [exchange for _, exchange, _ in own]
     sights = find_occurrences(turns, project)
-    request = human_text(first.prompt) or exchanges[0].summary
+    request = human_text(_asking(first, own[0][0]).prompt) or exchanges[0].summary
     task = one_line(headline(request, _TASK), _TASK)
     tests = verdict_of(run for turn in turns for run in turn.runs)
     errors, scopes = list[ErrorSignature](), [turn.scope for turn in turns]
@@ -237,6 +237,12 @@ def _episode_of(
         ),
         scope=tuple(dict.fromkeys(scopes)) if all(scopes) else (),
     )
+
+
+def _asking(first: Turn, kept: Turn) -> Turn:
+    """Return the turn whose request names a task: the first, or that of the first exchange if the first was talk."""
+    is_request = len(stems_of(headline(human_text(kept.prompt), _TASK))) >= _FEWEST and not follows_up(kept.prompt)
+    return kept if is_request and not first.tools else first
 
 
 def _outcome(
@@ -305,7 +311,7 @@ def _result(turn: Turn, first: Turn, before: str, said: str) -> str:
     sections = _HEADING.split(_CHEER.sub("", answer))
     shared = [len(words & stems_of(section[: 2 * _LINE])) for section in sections]
     told = _QUESTION.sub("", "".join(sections[shared.index(max(shared)) :]))
-    told = shorten(_LEAD_IN.sub("", told), _LINE)
+    told = _LEAD_IN.sub("", shorten(_LEAD_IN.sub("", told), _LINE)).rstrip()
     return told and one_line(f"{head}{told}", _SUMMARY + _LINE).removesuffix(".")
 
 

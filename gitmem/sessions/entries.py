@@ -125,16 +125,20 @@ def _read(
     for root in filter(None, roots):
         places = (f"{PLACE}{root.rstrip('/')}/", PLACE)
         failures = [failure._replace(meanwhile=failure.meanwhile.replace(*places)) for failure in failures]
-    asked, done = human_text(turn.prompt), human_text(turn.answer)
-    if is_trivial(asked) or is_restated(asked, boot_lines):
-        asked = ""
+    said, done = human_text(turn.prompt), human_text(turn.answer)
+    asked = "" if is_trivial(said) or is_restated(said, boot_lines) else said
     if is_restated(done, boot_lines):
         done = ""
     turn = turn._replace(failures=explained(failures, done))
-    idle = not turn.files and not turn.failures
-    if not asked and idle and (len(done) < _IDLE_ANSWER or not turn.tools):
+    if not (asked or turn.files or turn.failures or _tells(said, done, turn.tools)):
         return None
     return turn, asked, done, relative_files(turn.files, roots)
+
+
+def _tells(said: str, done: str, tools: int) -> bool:
+    """Return whether an answer to "ok", or to nothing that a person said, tells more than a courtesy."""
+    is_long = len(done) >= _IDLE_ANSWER
+    return bool(tools and done) or is_long if said.strip() else bool(tools) and is_long
 
 
 def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:

@@ -278,8 +278,13 @@ def _after(failure: Failure, event: HookEvent) -> Failure:
 def _failed_again(failure: Failure, event: HookEvent) -> Failure:
     """Return a failure updated by a later one."""
     ran = failure.tool == event.tool and bool(event.command) and runs_again(failure.command, event.command)
-    if failure.again or not (ran or _is_retry(failure, event)):
+    if failure.again or failure.fixed_by:
         return failure
+    if not (ran or _is_retry(failure, event)):
+        changes = effect_of(event.command.rpartition("&&")[0])  # in a row only the end may have failed
+        return (
+            failure._replace(meanwhile="\n".join(filter(None, (failure.meanwhile, *changes)))) if changes else failure
+        )
     before = effects_before(failure.command, event.command) if ran else ""
     return failure._replace(again=True, meanwhile="\n".join(filter(None, (failure.meanwhile, before))))
 

@@ -146,6 +146,14 @@ def test_idle_turns(one):
     assert remember(one, ("/p",)) is None
 
 
+@pytest.mark.parametrize(
+    "one",
+    [turn("2", "All 31 rows are there. Committed.", tools=1), turn("ok", "x" * 500), turn("", "x" * 500, tools=2)],
+)
+def test_what_an_agent_did_for_a_short_yes_is_remembered(one):
+    assert remember(one, ("/p",)) is not None
+
+
 def test_a_boot_file_told_again_is_no_memory():
     boot = "Always run the tests with uv run pytest before a commit.\nAnswer in Korean whatever the question is."
     lines = content_lines([boot])
