@@ -105,7 +105,7 @@ def test_what_the_holder_of_the_lock_committed_is_saved(desk, kind, left):
             while not spool.names():
                 time.sleep(0.001)
             plan = partial(plan_saves, holder)
-            outcome = attempt(holder, plan, lock, holder.identity(), [], scan=False)
+            outcome = attempt(holder, plan, lock, [], scan=False)
             if not left:
                 spool.remove(outcome.value.done)
             committed.set()
