@@ -1,6 +1,7 @@
 """What is known of errors: their patterns, what mended them, and what of that an agent is told. Light, as hooks wait.
 
-A mend of another author is told without the words of a risky command (docs/security.md).
+A mend of another author is told without the words of a risky command (docs/security.md). A pattern's file may name any
+exchanges, also the person's own, so what counts is whose commit first held the claim (spec U8).
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.document.ids import BUGS, do_meet
 from gitmem.errors import GitmemError
-from gitmem.history.experience import experience, own_counts
+from gitmem.history.authors import Origin, People, claim_id, counts_id
 from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_errors, signature
-from gitmem.lessons.pattern import FOLDER, BugPattern, Solution, parse_pattern
+from gitmem.lessons.pattern import FOLDER, BugPattern, Solution, claims, only, parse_pattern
 from gitmem.lessons.usage_log import (
     COUNTS,
     ERROR,
@@ -30,6 +31,40 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value
+
+UNKNOWN = "somebody"  # no commit that the index knows brought it
+
+
+class Experience(Value):
+    """What one author's commits hold of a bug pattern; `author` is "" for the person."""
+
+    author: str
+    part: BugPattern
+
+
+def experience(store: Store, pattern: BugPattern) -> list[Experience]:
+    """Return a pattern's parts by author, the person's first.
+
+    Of the person's own part, claims about exchanges that another author brought are left out.
+    """
+    people = People(store)
+    by_author: dict[str, set[tuple[str, str, str]]] = {}
+    for claim in claims(pattern):
+        author = _others(people, people.makers(claim_id(pattern.id, *claim))) or people.other(claim[-1])
+        by_author.setdefault(author, set()).add(claim)
+    return [Experience(one, only(pattern, kept)) for one, kept in sorted(by_author.items())]
+
+
+def own_counts(store: Store) -> list[str]:
+    """Return the paths of the counts' files that only the person committed, and no merge of others changed."""
+    people, paths = People(store), (f"{COUNTS}/{name}" for name in sorted(store.files.names(COUNTS)))
+    return [path for path in paths if not _others(people, people.makers(counts_id(path)))]
+
+
+def _others(people: People, makers: list[Origin]) -> str:
+    """Return the name of the first of these who is not the person, "" if all are; `UNKNOWN` for nobody."""
+    others = [one.author or UNKNOWN for one in makers if not people.is_own(one, gitmem=False)]
+    return next(iter(others), "" if makers else UNKNOWN)
 
 
 def counts(store: Store) -> dict[str, Count]:

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.history.experience import UNKNOWN, experience, own_counts
-from gitmem.lessons.known_errors import counts, known_patterns
+from gitmem.lessons.known_errors import UNKNOWN, counts, experience, known_patterns, own_counts
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.pattern import Solution, render_pattern
