@@ -167,7 +167,7 @@ class App(Value):
             if store.spool.names() or store.tip != store.marked():
                 from gitmem.sessions.save import drain
 
-                self.notices(drain(store).notices)
+                self.notices(tuple(drain(store).notices))
             hooks = os.path.join(store.spool.folder, "hooks")
             if os.path.isdir(hooks) and os.listdir(hooks):
                 from gitmem.sessions.background import process_spool

@@ -62,8 +62,8 @@ class Drained(Value):
     """
 
     commits: dict[str, str]
-    archives: tuple[str, ...]
-    notices: tuple[str, ...]
+    archives: list[str]
+    notices: list[str]
     refused: dict[str, RefusedError]
     added: dict[str, Added]
 
@@ -103,10 +103,10 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
             raise
         if commit is None and name in spool.aside():
             raise
-        drained = Drained({name: commit} if commit else {}, (), (), {}, {})
+        drained = Drained({name: commit} if commit else {}, [], [], {}, {})
     archive = drained.archives[-1] if drained.archives else None
     added = drained.added.get(name) or _added(store, event)
-    notices = (*drained.notices, _notice(added.redacted)) if added.redacted else drained.notices
+    notices = (*drained.notices, *([_notice(added.redacted)] if added.redacted else ()))
     return Saved(added.id, drained.commits.get(name), archive, notices, added.redacted)
 
 
@@ -146,31 +146,27 @@ def _notice(kinds: dict[str, int]) -> str:
 
 def drain(store: Store, *, scan: bool = False) -> Drained:
     """Commit all events in the spool, in order, and remove them."""
-    commits: dict[str, str] = {}
-    archives: list[str] = []
-    notices: list[str] = []
-    refused: dict[str, RefusedError] = {}
-    added: dict[str, Added] = {}
+    done = Drained({}, [], [], {}, {})
     while True:
         outcome = transact(store, partial(plan_saves, store), purpose="save", scan=scan)
         batch: _Batch = outcome.value
         ours = outcome.commits[len(outcome.commits) - batch.drafts :]
-        commits |= {name: ours[index] for name, index in batch.placed.items()}
-        archives += batch.archives
-        notices += outcome.notices
+        done.commits.update((name, ours[index]) for name, index in batch.placed.items())
+        done.archives.extend(batch.archives)
+        done.notices.extend(outcome.notices)
+        done.refused.update(batch.refused)
+        done.added.update(batch.added)
         store.spool.remove(batch.done)
         for name in batch.unreadable:
             store.spool.put_aside(name)
-            notices.append(f"An event that could not be parsed was kept aside: {name}.")
+            done.notices.append(f"An event that could not be parsed was kept aside: {name}.")
         for name, error in batch.refused.items():
             if isinstance(error, DoesNotFitError):
                 store.spool.put_aside(name)
                 error.remedy = f"{error.remedy} It is not saved; its text is kept aside in {name}.".strip()
-            notices.append(error.sentences)
-        refused |= batch.refused
-        added |= batch.added
+            done.notices.append(error.sentences)
         if len(batch.done) < BATCH:
-            return Drained(commits, tuple(archives), tuple(notices), refused, added)
+            return done
         scan = False
 
 

@@ -174,7 +174,7 @@ def test_an_event_that_no_commit_can_hold_is_kept_aside_and_holds_up_nobody(desk
     assert [len(names) for names in (desk.store.spool.names(), desk.store.spool.aside())] == [0, 1]
     assert fine.id in desk.text("memory.md")
     assert large.id not in desk.text("memory.md")
-    assert drain(desk.store).notices == ()
+    assert drain(desk.store).notices == []
     with pytest.raises(RefusedError, match="more than gitmem handles") as caught:
         save(desk.store, desk.save("again " * 500))
     assert "Not committed yet" not in caught.value.message
