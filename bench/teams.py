@@ -48,7 +48,7 @@ from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote, find_remote
-from gitmem.sync.rounds import LOST, LOST_SECONDS, Options, pause, sync
+from gitmem.sync.rounds import CROWD, LATELY, LOST, LOST_SECONDS, MOST_CROWDED, Options, pause, sync
 from gitmem.sync.sync import sync_transcripts
 
 _BRANCHES = 60
@@ -277,6 +277,7 @@ def _row(people: int, per_hour: int, window: float, hours: float) -> str:
     events: list[tuple[float, int, int, tuple[int, int] | None, int, float, float | None]] = []
     for person in range(people):
         heapq.heappush(events, (chance.expovariate(1 / every), person, 0, None, 1, 0.0, None))
+    since: dict[int, float] = {}  # from when on each sync of a person left its commits
     version, count, left, pushes, inbox, rounds, waits = 0, 0, 0, 0, 0, [], []
     while events:
         now, person, _, seen, tries, took, began = heapq.heappop(events)
@@ -286,19 +287,27 @@ def _row(people: int, per_hour: int, window: float, hours: float) -> str:
         if seen is None:  # it fetches now, and its push arrives a window later
             took = window * (0.5 + chance.random())
             began = now if began is None else began
+            crowd = max(inbox, 2 * CROWD * (tries - 1))
+            yields = crowd >= CROWD and now - since.get(person, now) < LATELY
+            if yields and chance.random() * (min(crowd, MOST_CROWDED) + 1) > 1:
+                heapq.heappush(events, (now + took / 2, person, count, (-1, 0), tries, took, began))
+                continue
             heapq.heappush(events, (now + took, person, count, (inbox, version), tries, took, began))
             continue
         assert began is not None
-        pushes += 1
-        over = seen[0] or tries >= LOST or now - began + took >= LOST_SECONDS
-        if seen[1] == version:
+        yields = seen[0] < 0
+        pushes += not yields
+        over = yields or seen[0] or tries >= LOST or now - began + took >= LOST_SECONDS
+        if not yields and seen[1] == version:
             version, inbox = version + 1, 0
+            since.pop(person, None)
         elif not over:
             again = now + pause(tries, chance.random(), took)
             heapq.heappush(events, (again, person, count, None, tries + 1, 0.0, began))
             continue
         else:
             left, inbox, pushes = left + 1, inbox + 1, pushes + 1
+            since.setdefault(person, now)
             now += window / 2  # one more push, to the inbox
         rounds.append(tries)
         waits.append(now - began)

@@ -108,7 +108,8 @@ def pause(number: int, random: float, took: float) -> float:
 MEMORY_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
 # After so many lost rounds, or seconds, a sync leaves its commits in the remote's inbox.
 LOST, LOST_SECONDS = 3, 10.0
-_LATELY = 60.0  # seconds for which a machine that leaves its commits there waits for what others saved
+CROWD, MOST_CROWDED = 2, 15  # machines that push at once: from so many on a sync may let others go first
+LATELY = 60.0  # seconds for which a machine that leaves its commits there waits for what others saved
 _MOST_TAKEN = 64  # commits of the inbox that one sync takes along
 
 
@@ -204,6 +205,9 @@ class _Sync:
         both = None if theirs is None else fork(self._git, local, theirs)
         if both is None or not (seen and both.is_in_second(seen)):
             check_rewritten(store, remote, seen, theirs, accept, purges=unfollowed(store))
+        yields = both is not None and held == theirs and local not in both.bases and self._yields(number)
+        if both and yields and (left := self._leave(number, both, local, local)):
+            return left
         return self._push_merged(number, began, held, both)
 
     def _push_merged(self, number: int, began: float, held: str | None, both: Fork | None) -> Synced | None:
@@ -245,6 +249,18 @@ class _Sync:
         done = self._result(number, both, target, review)
         return done._replace(went=0) if refused else done
 
+    def _yields(self, number: int) -> bool:
+        """Return whether to let others push, who are many by the inbox or lost rounds; not for more than a minute."""
+        crowd = max(len(self._inbox or ()), 2 * CROWD * (number - 1))
+        if self._inbox is None or crowd < CROWD or self._since_left() >= LATELY:
+            return False
+        return self._options.chance.random() * (min(crowd, MOST_CROWDED) + 1) > 1
+
+    def _since_left(self) -> float:
+        """Return for how many seconds each sync left its commits in the inbox."""
+        now, since = self._store.context.clock().timestamp(), read_text(self._left).partition(" ")[2].strip()
+        return now - float(since) if since.isdecimal() else 0.0
+
     def _is_over(self, number: int, began: float) -> bool:
         """Return whether to race no more: three rounds or ten seconds are over, or others had to leave theirs."""
         if self._inbox is None:  # the remote takes no such refs
@@ -281,8 +297,7 @@ class _Sync:
         """
         store, left = self._store, self._left
         now = store.context.clock().timestamp()
-        left_at = read_text(left).partition(" ")[2].strip()  # by the last sync, and the ones before it
-        since = float(left_at) if left_at.isdecimal() else now
+        since = now - self._since_left()
         if local in both.bases:  # only what lay in the inbox was to be pushed
             target = both.tips[1]
         else:
@@ -299,7 +314,7 @@ class _Sync:
             replace_file(left, f"{local} {since:.0f}\n".encode("ascii"))
             place = f"in the inbox of {self._remote.called}, from where the next sync takes it along"
             self._notices.append(f"Other machines pushed first: what is new here lies {place}.")
-        if now - since >= _LATELY or local in both.bases:
+        if now - since >= LATELY or local in both.bases:
             self._adopt(local, target, {})
         else:
             target = local

@@ -143,6 +143,10 @@ def test_what_many_left_becomes_one_merge_and_who_always_loses_waits_for_a_minut
         others[0].save("more")
         _beaten(first, others[0])
         assert ("of tablet" in others[0].read("memory.md")) is told
+    steps: list[str] = []
+    last.save("before")
+    last.sync(chance=Chance(random=lambda: 1.0, sleep=lambda _: None), progress=steps.append)
+    assert steps == [SyncStep.FETCH], "where several lie it mostly does not race"
     before = last.tip
     last.save("after")
     last.sync()
@@ -167,7 +171,7 @@ def test_others_that_are_always_quicker_are_not_raced_for_ever(pair, remote, bar
     chance = Chance(random=lambda: 1.0, sleep=pauses.append, clock=lambda: next(times) * 1.0)
     with pytest.raises(BusyError, match="first, 4 times"):
         second.sync(progress=interrupt, attempts=4, chance=chance)
-    assert pauses == [3.0, 6.0, 10.0], (
+    assert pauses == [3.0, 4.0, 8.0], (
         "up to a round's time, which doubles up to ten seconds; none where nothing follows"
     )
     second.sound()
