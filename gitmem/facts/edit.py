@@ -31,7 +31,6 @@ from gitmem.text.sentences import split
 from gitmem.values import Value
 
 BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
-_MAX_LISTED = 5
 _COMPARED = "noticed"  # in the folder of caches: the facts that were compared
 _AT_ONCE = 50  # new facts of one run
 _MOST_SEEN = 5_000
