@@ -11,10 +11,10 @@ import pytest
 from gitmem.lessons.prompt import plain_query
 from gitmem.mcp.reads import memory_search
 from gitmem.platform.machine import Context
-from gitmem.search import texts
 from gitmem.search.engine import answer
 from gitmem.search.query import fold
 from gitmem.search.recall import recall
+from gitmem.search.scan import FOLDER
 from gitmem.search.sources import renew_texts
 from tests.copies import StoreCopies
 from tests.mcp.conftest import call_on, unfenced
@@ -103,7 +103,7 @@ def test_what_the_files_have_every_door_finds(home, environ, tmp_path, new_store
         COMMON, ("tag:seldom", "type:decision", "until:2020-01-02", '"timeout retry"') * 2, strict=True
     ):
         assert [hit.entry for hit in answer(store, f"{query} {narrowed}").hits] == ["d0000000001"], (query, narrowed)
-    os.makedirs(os.path.join(store.private, texts.FOLDER), exist_ok=True)
+    os.makedirs(os.path.join(store.private, FOLDER), exist_ok=True)
     renew_texts(store)  # as the background does
     for query in asked[:: 1 if megabytes > 1 else 3]:
         hits = answer(store, plain_query(query), limit=12, vectors=False, beside="episodes", hurried=True).hits
