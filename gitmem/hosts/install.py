@@ -82,34 +82,54 @@ class SettingsChange(Value):
 
 
 class Manifest:
-    """The records of the files that gitmem wrote, by path, in one file."""
+    """The records of the files that gitmem wrote, by path, and the folders that it made for them, in one file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     def records(self) -> dict[str, InstallRecord]:
         """Return all records; skip unreadable ones, since hooks are recognized without them."""
-        found = {}
-        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
-            for path, kept in read_json(self.path)["files"].items():
-                noted = {str(place): str(text) for place, text in kept["noted"].items()}
-                found[str(path)] = InstallRecord(kept["created"] is True, noted)
-        return found
+        return self._read()[0]
 
-    def put(self, path: str, record: InstallRecord | None) -> None:
-        """Keep a record, or delete it with None; delete the file with its last record."""
-        records = self.records()
+    def put(self, path: str, record: InstallRecord | None, made: Iterable[str] = ()) -> None:
+        """Keep a record and the folders that are about to be `made`, or delete the record with None.
+
+        With a record go the folders that are empty by then; with the last one the file.
+        """
+        records, folders = self._read()
         records.pop(path, None)
         if record is not None:
-            records[path] = record
+            records[path], folders = record, {*folders, *made}
+        else:
+            folders = left_of(folders)
         if not records:  # and the folders that were made for it
             with contextlib.suppress(OSError):
                 os.unlink(self.path)
                 os.rmdir(os.path.dirname(self.path))
                 os.rmdir(os.path.dirname(os.path.dirname(self.path)))
             return
-        value = {"v": _VERSION, "files": {name: kept._asdict() for name, kept in records.items()}}
+        files = {name: kept._asdict() for name, kept in records.items()}
+        value = {"v": _VERSION, "files": files, "folders": sorted(folders)}
         replace_file(self.path, json.dumps(value, indent=1).encode(), sync=True, mode=0o600)
+
+    def _read(self) -> tuple[dict[str, InstallRecord], set[str]]:
+        found: dict[str, InstallRecord] = {}
+        folders: set[str] = set()
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
+            value = read_json(self.path)
+            for path, kept in value["files"].items():
+                noted = {str(place): str(text) for place, text in kept["noted"].items()}
+                found[str(path)] = InstallRecord(kept["created"] is True, noted)
+            folders.update(map(str, value["folders"]))
+        return found, folders
+
+
+def left_of(folders: Iterable[str]) -> set[str]:
+    """Remove those of the folders that are empty; return the others."""
+    for folder in sorted(folders, key=len, reverse=True):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+    return set(filter(os.path.isdir, folders))
 
 
 def plan_edits(path: str, edits: Sequence[Edit], known: InstallRecord | None) -> SettingsChange:
@@ -154,17 +174,14 @@ def plan_whole(path: str, content: bytes | None) -> SettingsChange:
     return SettingsChange(path, _read(path), content)
 
 
-def carry_out(change: SettingsChange, manifest: Manifest | None = None, tops: Iterable[str] = ()) -> None:
-    """Write the planned change; NotSavedError says that it could not be written, and the settings are as they were.
-
-    With a removed file go the folders that are empty then, below one of `tops`: the project and the home.
-    """
+def carry_out(change: SettingsChange, manifest: Manifest | None = None) -> None:
+    """Write the planned change; NotSavedError says that it could not be written, and the settings are as they were."""
     try:
         # The record goes first: without the file it does no harm.
         if manifest is not None and change.record is not None:
-            manifest.put(change.path, change.record)
+            manifest.put(change.path, change.record, missing_folders(change.path))
         if change.changes:
-            _replace(change, tops)
+            _replace(change)
         if manifest is not None and change.record is None:
             manifest.put(change.path, None)
     except OSError as error:
@@ -174,6 +191,14 @@ def carry_out(change: SettingsChange, manifest: Manifest | None = None, tops: It
         ) from error
 
 
+def missing_folders(path: str) -> Iterator[str]:
+    """Yield the folders of a file that are not there, the innermost first."""
+    folder = os.path.dirname(os.path.realpath(path))
+    while not os.path.isdir(folder):
+        yield folder
+        folder = os.path.dirname(folder)
+
+
 def is_present(edit: Edit) -> bool:
     """Return whether a readable settings file has gitmem's."""
     with contextlib.suppress(RefusedError, SettingsError):
@@ -181,7 +206,7 @@ def is_present(edit: Edit) -> bool:
     return False
 
 
-def _replace(change: SettingsChange, tops: Iterable[str]) -> None:
+def _replace(change: SettingsChange) -> None:
     target = os.path.realpath(change.path)
     if _read(change.path) != change.before:
         raise NotSavedError(f"{change.path} was changed by another program meanwhile.", "Try again.")
@@ -191,11 +216,6 @@ def _replace(change: SettingsChange, tops: Iterable[str]) -> None:
         replace_file(target, change.after, sync=True, mode=_usual_mode(change) if mode is None else mode)
         return
     os.unlink(target)
-    folder, ends = os.path.dirname(target), [*map(os.path.realpath, tops)]
-    with contextlib.suppress(OSError):  # something else is in it
-        while any(folder.startswith(os.path.join(top, "")) for top in ends):
-            os.rmdir(folder)
-            folder = os.path.dirname(folder)
 
 
 def _usual_mode(change: SettingsChange) -> int:

@@ -13,11 +13,11 @@ import subprocess  # noqa: TID251  # starts the shell that a host would start
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gitmem.errors import RefusedError
 from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, is_current, script, script_path
-from gitmem.hosts.install import SettingsChange, carry_out, is_present, plan_whole
+from gitmem.hosts.install import SettingsChange, carry_out, is_present, left_of, missing_folders, plan_whole
 from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import find_program, own_command
 from gitmem.platform.safe_open import read_json, read_small
@@ -74,22 +74,22 @@ def plan_script(home: str, program: str) -> SettingsChange:
 
 
 def put_script(change: SettingsChange, home: str, settings: str) -> None:
-    """Write the script, and note the settings that need it."""
+    """Write the script, and note the settings that need it and the folders that are made for it."""
+    users, folders = _users(home)
+    _write_users(home, {*users, settings}, folders | set(missing_folders(change.path)))
     carry_out(change)
-    _write_users(home, {*_users(home), settings})
 
 
 def drop_script(home: str, settings: str) -> None:
     """Note that these settings need the script no longer, and remove it with the last ones."""
-    users = _users(home)
+    users, folders = _users(home)
     if settings not in users:
         return
     left = {path for path in users - {settings} if b"gitmem" in content(path)}
     if left:
-        _write_users(home, left)
-        return
-    for change in plan_removal(home):
-        carry_out(change, tops=[home])
+        _write_users(home, left, folders)
+    else:
+        remove_script(home, plan_removal(home))
 
 
 def plan_removal(home: str) -> list[SettingsChange]:
@@ -98,9 +98,17 @@ def plan_removal(home: str) -> list[SettingsChange]:
     return [users] * bool(users.before) + [script] * (script.before or b"").startswith(_BEGINS)
 
 
+def remove_script(home: str, planned: Iterable[SettingsChange]) -> None:
+    """Remove the script as planned, and the folders that were made for it and are empty then."""
+    folders = _users(home)[1]
+    for change in planned:
+        carry_out(change)
+    left_of(folders)
+
+
 def settings_with_hooks(home: str) -> list[str]:
     """Return the recorded settings that need the script."""
-    return sorted(path for path in _users(home) if b"gitmem" in content(path))
+    return sorted(path for path in _users(home)[0] if b"gitmem" in content(path))
 
 
 def has_current_script(home: str) -> bool:
@@ -112,15 +120,16 @@ def _users_path(home: str) -> str:
     return os.path.join(os.path.dirname(script_path(home)), _USERS)
 
 
-def _users(home: str) -> set[str]:
-    """Return the settings that need the script; none if the record is unreadable."""
+def _users(home: str) -> tuple[set[str], set[str]]:
+    """Return the settings that need the script, and the folders made for it; none if the record is unreadable."""
     with contextlib.suppress(TypeError, KeyError):
-        return set(map(str, read_json(_users_path(home))["files"]))
-    return set()
+        value = read_json(_users_path(home))
+        return set(map(str, value["files"])), set(map(str, value["folders"]))
+    return set(), set()
 
 
-def _write_users(home: str, users: set[str]) -> None:
-    text = json.dumps({"v": 1, "files": sorted(users)}, indent=1)
+def _write_users(home: str, users: set[str], folders: set[str]) -> None:
+    text = json.dumps({"v": 1, "folders": sorted(folders), "files": sorted(users)}, indent=1)
     carry_out(plan_whole(_users_path(home), text.encode()))
 
 

@@ -46,7 +46,7 @@ def install(path, manifest):
 
 def uninstall(path, manifest):
     change = plan_uninstall(path, manifest.records().get(path) if manifest else None)
-    carry_out(change, manifest, [path.partition(".claude")[0] + ".."])
+    carry_out(change, manifest)
     return change
 
 
@@ -218,7 +218,7 @@ def put(path, manifest, content=b"gitmem: one\n"):
 
 def take(path, manifest):
     change = plan_takes(path, [FileEdit(path, "", b"")], manifest.records()[path])
-    carry_out(change, manifest, [path.partition(".claude")[0] + ".."])
+    carry_out(change, manifest)
     return change
 
 
@@ -229,6 +229,18 @@ def test_a_file_of_ours_is_put_renewed_and_taken_with_its_folders(skill, manifes
     assert put(skill, manifest, b"gitmem: two\n").changes
     assert read(skill) == b"gitmem: two\n"
     assert take(skill, manifest).after is None
+    assert sorted(tmp_path.rglob("*")) == tree
+
+
+def test_an_empty_folder_that_was_there_stays_and_one_that_several_files_share_goes_with_the_last(manifest, tmp_path):
+    (tmp_path / "home" / ".claude").mkdir(parents=True)
+    tree = sorted(tmp_path.rglob("*"))
+    first, second = (str(tmp_path / "home" / ".claude" / "skills" / name / "SKILL.md") for name in "ab")
+    put(first, manifest)
+    put(second, manifest)
+    take(first, manifest)
+    assert read(second)
+    take(second, manifest)
     assert sorted(tmp_path.rglob("*")) == tree
 
 

@@ -19,10 +19,11 @@ from gitmem.hosts.install import (
     SettingsChange,
     carry_out,
     is_present,
+    left_of,
     plan_takes,
     plan_whole,
 )
-from gitmem.hosts.script import drop_script, hooked_file, plan_removal, project_top, settings_with_hooks
+from gitmem.hosts.script import drop_script, hooked_file, plan_removal, project_top, remove_script, settings_with_hooks
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
 from gitmem.platform.machine import SCRIPTS_TOO, find_program
 from gitmem.store.init import plan_unexclude, uninstall_driver
@@ -194,10 +195,10 @@ def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list[
             change = plan_takes(path, there, records.get(path))
             if path in brought and change.before is not None and not change.changes:
                 app.notices((f"{path} was changed after gitmem wrote it, so it stays.",))
-            done.append(_carried_out(args, app, change, manifest))
+            done.append(_carried_out(args, change, manifest))
     gone = [edit for edit in edits if edit.path not in shared]
     if (passed_over := plan_excluded(place, gone, installs=False)) is not None:
-        done.append(_carried_out(args, app, passed_over))
+        done.append(_carried_out(args, passed_over))
     if not args.dry_run:
         for path in {edit.path: edit for edit in edits if edit.part == HOOKS}:
             drop_script(app.home(), path)
@@ -223,11 +224,9 @@ def _still_needed(args: argparse.Namespace, app: App, host: Host, scope: Scope) 
     return needed
 
 
-def _carried_out(
-    args: argparse.Namespace, app: App, change: SettingsChange, manifest: Manifest | None = None
-) -> SettingsChange:
+def _carried_out(args: argparse.Namespace, change: SettingsChange, manifest: Manifest | None = None) -> SettingsChange:
     if not args.dry_run:
-        carry_out(change, manifest, (project_top(app.folder(args)), app.home()))
+        carry_out(change, manifest)
     return change
 
 
@@ -278,9 +277,15 @@ def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, Se
                     app.notices((error.sentences,))
         if folder and scope is Scope.PROJECT:
             changes += [(scope, change) for change in _take_from_git(there, app)]
-    own = [*made_files(app.context()), *(path for path, _ in recorded_stores(home)), os.path.join(home, *MACHINE)]
-    planned = [*plan_removal(home), *(plan_whole(path, None) for path in own if os.path.lexists(path))]
-    return [*changes, *((Scope.USER, _carried_out(args, app, change)) for change in planned)]
+    made, stores = made_files(app.context()), recorded_stores(home)
+    own = [*made, *(path for path, _ in stores), os.path.join(home, *MACHINE)]
+    folders_of_own = {*map(os.path.dirname, made), *(folder for _, folders in stores for folder in folders)}
+    script, planned = plan_removal(home), [plan_whole(path, None) for path in own if os.path.lexists(path)]
+    done = [_carried_out(args, change) for change in planned]
+    if not args.dry_run:
+        remove_script(home, script)
+        left_of(folders_of_own)
+    return [*changes, *((Scope.USER, change) for change in (*script, *done))]
 
 
 def _project_of(path: str) -> str:
@@ -292,7 +297,7 @@ def _project_of(path: str) -> str:
 def _take_from_git(args: argparse.Namespace, app: App) -> list[SettingsChange]:
     """Take the store's line out of the project's `info/exclude`, and the merge driver out of the store."""
     path, *_ = excluded = plan_unexclude(app.folder(args), app.home()) or ("", None, None)
-    done = [_carried_out(args, app, SettingsChange(*excluded))] if path else []
+    done = [_carried_out(args, SettingsChange(*excluded))] if path else []
     with contextlib.suppress(StoreNotFoundError):
         if not args.dry_run:
             uninstall_driver(app.open(args))

@@ -86,7 +86,6 @@ def test_the_agents_of_this_machine_are_listed_and_all_installed(run, home, envi
 def test_all_leaves_out_those_without_such_settings_and_two_may_share_a_file(run, project, home):
     for folder in (".roo", os.path.join(".config", "kilo"), os.path.join(".config", "crush")):
         (home / folder).mkdir(parents=True)
-        (home / folder / "own").touch()  # an empty folder would go
     before = tree(project, home)
     for scope, left_out in (("--user", "Roo Code"), ("--project", "Kilo")):
         code, _, complaint = run("install", "--all", scope, "--yes")
