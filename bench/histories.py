@@ -1,16 +1,15 @@
-"""What eight invented histories of work are told and teach, read by two agents: 345 prompts, 185 failed commands.
+"""What twelve invented histories of work are told and teach, read by two agents: 515 prompts, 280 failed commands.
 
-`bench/histories/NAME.json` are sessions of a project over six weeks each, three in English, two in Korean and three in
-both, written by agents that had seen nothing of gitmem. Each project is replayed in order of time into a store of its
-own, as bench/precision.py does with recordings. `bench/histories/verdicts.tsv` has what two readers, each alone, said
-of each thing that was learned or told: `helps`, `beside` the point or `wrong`; where they differ both verdicts stay.
-What is told now and stands in no row is *unread* and counts as wrong.
+`bench/histories/NAME.json` are sessions of a project over six weeks each, in English, in Korean and in both, written by
+agents that had seen nothing of gitmem. Each project is replayed in order of time into a store of its own, as
+bench/precision.py does with recordings. `bench/histories/verdicts.tsv` has what two readers, each alone, said of each
+thing that was learned or told: `helps`, `beside` the point or `wrong`; where they differ both verdicts stay. What is
+told now and stands in no row is *unread* and counts as wrong.
 
-The first three projects (tessera, baram, quern) showed what was wrong with mends and with prompts that ask what was
-before, and rules were changed for it; the next three (halyard, nari, osprey) were written after, and more rules came
-of what was read there. The last two (corvid, mulgil) were written after those rules: only they are held out, and two
-rules came after them. What eight agents read, two for each thing, came in five rounds; each row has the verdicts of the
-last two that read its text.
+Rules were changed for what was read, so none is held out any more: tessera, baram and quern showed what was wrong,
+then halyard, nari and osprey, then corvid and mulgil, lantern and dasom, marsh and nuri, each written after the rules
+that came of those before. docs/figures.md has the figures of each at its first reading. Each row has the verdicts of
+the last two that read its text.
 
     python bench/histories.py [PROJECT...] [--list] [--told]
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
+from itertools import islice, takewhile
 
 from gitmem.document.document import as_line, as_texts
 from gitmem.text.words import stop_words, table
@@ -203,9 +203,10 @@ def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def _continued(lines: list[str], at: int, message: str) -> str:
-    """Return a message with the next line that has text, if its own line ends with a colon ("during build:")."""
-    following = next(filter(None, lines[at + 1 :]), "") if lines[at].endswith(":") else ""
-    return f"{message} {following}".strip()
+    """Return a message with the next lines that have text, as long as they end with a colon ("during build:")."""
+    texts = [lines[at], *filter(None, lines[at + 1 :])]
+    leading = sum(1 for _ in takewhile(lambda text: text.endswith(":"), texts[:_MAX_MESSAGE_LINES]))
+    return " ".join(filter(None, (message, *texts[1 : leading + 1])))
 
 
 def _detail(lines: list[str]) -> str:

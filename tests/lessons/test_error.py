@@ -132,7 +132,11 @@ def test_an_answer_in_json_beside_the_error_says_nothing_of_it():
             "Shop::UnknownPrice",
             "",
         ),
-        ("ShopClientError: \nInvalid `cart.sum()` call\n Tests  1 failed | 2 passed", "ShopClientError", ""),
+        (
+            "ShopClientError: \nInvalid `cart.sum()` call:\nUnknown argument `tea`\n Tests  1 failed | 2 passed",
+            "ShopClientError",
+            "",
+        ),
         (
             "error during build:\n[bundler]: cannot resolve 'tea'",
             "",
