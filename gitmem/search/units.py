@@ -231,15 +231,21 @@ class Units:
         is_bare = kind == SECTION and self.text.startswith("#", start) and "\n" not in self.text[start:end].rstrip()
         return HEADING if is_bare else kind
 
-    def _heading(self, index: int) -> str:
-        """Return the title of the last heading at or before a unit, or ""."""
-        for before in range(index, -1, -1):
-            start, end, kind = self._spans[before]
+    @cached_property
+    def _titles(self) -> list[tuple[int, str]]:
+        """The headings of the text: the index of a unit that begins with one, and its title."""
+        found = []
+        for index, (start, end, kind) in enumerate(self._spans):
             if kind != ENTRY and self.text.startswith("#", start):
                 marks, _, title = self.text[start:end].split("\n", 1)[0].replace("\t", " ").partition(" ")
                 if not marks.strip("#"):
-                    return title.strip()
-        return ""
+                    found.append((index, title.strip()))
+        return found
+
+    def _heading(self, index: int) -> str:
+        """Return the title of the last heading at or before a unit, or ""."""
+        before = bisect_right(self._titles, index, key=lambda title: title[0])
+        return self._titles[before - 1][1] if before else ""
 
     def around(self, position: int) -> tuple[int, int]:
         """Return the unit whose words those around a position are, or -1, and up to which position it is the same."""
