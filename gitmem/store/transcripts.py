@@ -26,6 +26,7 @@ from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
 from gitmem.sessions.exchange import file_name
 from gitmem.store.merge_commits import MergeCommit, merge_commits
+from gitmem.store.recovery import remove_litter
 from gitmem.store.store import Store
 from gitmem.sync.remotes import FETCHED
 from gitmem.values import Value
@@ -95,7 +96,7 @@ def put(
                 clear_left_behind(error.lock)
                 obstacle = f"another git command holds {error.lock}; if none is running, remove that file"
             except TipMovedError:
-                continue
+                remove_litter(store, ref)  # a killed process may have written the same pack, and left its mark
     raise BusyError(f"{_FAILED}: {obstacle}.", "Try again.")
 
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,23 @@ def test_all_transcripts_are_forgotten_and_nothing_else(box: Box):
     box.sound()
     put(box.store, "session-4", datetime(2026, 4, 5, tzinfo=UTC), ["{}"])
     assert len(sessions(box.store)) == 1
+
+
+def test_what_a_killed_process_left_of_the_same_pack_is_no_obstacle(box: Box):
+    """Within a second the same transcript makes the same pack; a killed fast-import leaves its `.keep`."""
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+    store = Store(box.store.root, box.store.context._replace(clock=lambda: at))
+    said = "session-1", at, ['{"role": "user", "text": "said"}']
+    packs = Path(store.repository.layout.common_dir, "objects", "pack")
+    before = set(packs.glob("*.pack"))
+    commit = put(store, *said)
+    [pack] = set(packs.glob("*.pack")) - before
+    ref = f"{REF}/{person_of(store.identity().result().email)}"
+    store.repository.git.run("update-ref", ref, f"{ref}^")
+    for path in packs.glob(f"{pack.stem}.*"):
+        path.unlink()
+    pack.with_suffix(".keep").write_text("fast-import")
+    assert put(store, *said) == commit
 
 
 def test_only_the_older_ones_are_forgotten(box: Box):
