@@ -99,8 +99,8 @@ def _of_clause(clause: str, sentence: str) -> Statement | None:
         return None
     language, kind, at = found
     before = clause[:at]
-    led = len(before) <= _LED and phrases("lead", language).match(before)  # or the rule itself: "X, never Y"
-    contrasts = phrases("contrast", language).search(clause) and tells(before)
+    led = len(before) <= _LED and phrases("lead", language).match(before)
+    contrasts = phrases("contrast", language).search(clause) and tells(before)  # "X, never Y"
     if _JOINT.search(before) and not led and not contrasts:
         clause = without_opening(clause[at:])
     leaves, why = phrases("leave", language), phrases("why")
