@@ -171,8 +171,11 @@ class _Steps:
         try:
             step()
         except Exception as error:  # noqa: BLE001  # no failure stops the other steps
+            import traceback
+
             known = isinstance(error, GitmemError | OSError)
-            self._note(f"hook: {what}", str(error) if known else f"{type(error).__name__}: {error}")
+            trace = "" if known else "".join(traceback.format_exception(error))
+            self._note(f"hook: {what}", str(error) if known else f"{type(error).__name__}: {error}", trace)
             return False
         return True
 
@@ -262,8 +265,8 @@ class _Steps:
             if not late() and is_worth_asking(self._store, archive):
                 improve(self._store, archive)
 
-    def _note(self, what: str, message: str) -> None:
-        FailureLog(self._store.private).record(LoggedFailure(self._store.context.clock(), what, message))
+    def _note(self, what: str, message: str, trace: str = "") -> None:
+        FailureLog(self._store.private).record(LoggedFailure(self._store.context.clock(), what, message, trace))
 
     def consolidate(self, late: Callable[[], bool]) -> None:
         """Consolidate old days and weeks; a sync merges what several machines made of them."""

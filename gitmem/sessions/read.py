@@ -59,9 +59,8 @@ class Pending(Value):
 
 def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool]) -> Pending:
     """Read the spool; `alive` returns whether the process with an id still runs."""
-    useless: list[str] = []
-    unreadable: list[str] = []
-    owners: dict[str, tuple[datetime, int]] = {}
+    useless, unreadable = set[str](), set[str]()
+    processes: dict[str, int] = {}  # of the payloads, those that another process removes meanwhile included
 
     def event_of(file: Delivered) -> HookEvent | None:
         """Return the event of a payload; None if it cannot be parsed, or memory does not use it."""
@@ -69,18 +68,19 @@ def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool
             label, payload = read_payload(file.payload, file.host, file.event, (context.environ, context.home))
             event = parse_payload(payload, file.at, label) if payload is not None else None
         except ValueError:
-            unreadable.append(file.name)
+            unreadable.add(file.name)
             return None
         if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
-            useless.append(file.name)
+            useless.add(file.name)
             return None
-        owners[event.session] = max(owners.get(event.session, (file.at, 0)), (file.at, file.owner))
+        processes[file.name] = file.owner
         return event._replace(source=file.name)
 
     events, now = tuple(filter(None, spool.read(event_of))), context.clock()
     sessions = []
-    for name, (last, owner) in sorted(owners.items()):
+    for name in sorted({event.session for event in events}):
         ours = sorted((event for event in events if event.session == name), key=lambda event: event.at)
+        last, owner = max((event.at, processes[event.source]) for event in ours)
         boundaries = [event for event in ours if event.kind in _BOUNDARIES]
         ended = bool(boundaries) and boundaries[-1].kind is HookKind.SESSION_END and boundaries[-1].at >= ours[-1].at
         over = ended or now - last >= IDLE or (owner != 0 and not alive(owner))
@@ -92,8 +92,8 @@ def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool
         tuple(_completed(turn, transcripts[turn.session]) for turn in fold(events)),
         tuple(sessions),
         tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
-        tuple(useless),
-        tuple(unreadable),
+        tuple(sorted(useless)),
+        tuple(sorted(unreadable)),
         events,
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import find_entries
-from gitmem.errors import NotSavedError
+from gitmem.errors import GitmemError, NotSavedError
 from gitmem.sessions import end as session_end
 from gitmem.sessions.background import do_upkeep, process_spool
 from gitmem.sessions.exchange import split_fields
@@ -181,6 +181,7 @@ def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, monke
     assert waiting(desk) == ["SessionEnd"]
     (failure,) = FailureLog(desk.store.private).failures()
     assert (failure.command, failure.message) == ("hook: session end", message)
+    assert ("Traceback" in failure.traceback) is not isinstance(error, GitmemError | OSError)
     assert [one.session for one in transcripts.sessions(desk.store)] == ["sess-2"]
     assert len(told(desk)) == 2
     drain(desk)

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from gitmem.sessions.background import process_spool
-from gitmem.sessions.read import look, with_last_answers
+from gitmem.sessions.read import look, read_pending, with_last_answers
+from gitmem.store.spool import HookSpool
 from tests.desk import Recorder
 from tests.started import session_start
 
@@ -61,3 +62,20 @@ def test_a_session_that_still_runs_is_not_read(recorder, desk) -> None:
 
 def recorder_end(recorder: Recorder) -> datetime:
     return datetime.fromtimestamp(recorder.payloads[-1][0], UTC)
+
+
+def test_a_session_that_another_process_drains_meanwhile_is_read_as_gone(recorder, desk) -> None:
+    class Drained(HookSpool):
+        """A spool whose payloads are removed once they are read for the first time."""
+
+        looks = 0
+
+        def names(self) -> list[str]:
+            self.looks += 1
+            if self.looks == 2:
+                self.remove(super().names())
+            return super().names()
+
+    killed(recorder, desk, after_answer=True)
+    pending = read_pending(Drained(desk.store.private), desk.store.context, lambda _: False)
+    assert (pending.turns, pending.sessions, pending.events) == ((), (), ())

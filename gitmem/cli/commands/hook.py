@@ -89,7 +89,9 @@ def hook(argv: Sequence[str], app: App) -> int:
         elif app.environ.get(OFF) != "off" and not (call.drain and app.read_only):
             _drain(app) if call.drain else _take(app, call)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
-        _log(app, f"{type(error).__name__}: {error}")
+        import traceback
+
+        _log(app, f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error)))
     return ExitCode.OK
 
 
@@ -452,7 +454,7 @@ def _settle_later(store: Store) -> None:
     store.start("hook", "claude", "--drain")
 
 
-def _log(app: App, message: str) -> None:
+def _log(app: App, message: str, trace: str = "") -> None:
     """Write to the log of the store, if there is one; ignore failures."""
     try:
         from gitmem.cli.app import now
@@ -460,6 +462,7 @@ def _log(app: App, message: str) -> None:
 
         root = _find(app, ())
         if root is not None:
-            FailureLog(accepted_folder(root, app.environ, app.home())).record(LoggedFailure(now(), "hook", message))
+            failure = LoggedFailure(now(), "hook", message, trace)
+            FailureLog(accepted_folder(root, app.environ, app.home())).record(failure)
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
         pass
