@@ -29,7 +29,7 @@ from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING
 from gitmem.cli.parser import build_parser, own_commands, sections
 from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
-from gitmem.hosts.agents import claude_code, gemini
+from gitmem.hosts import claude_code, gemini
 from gitmem.hosts.host import NAMES, SCRIPT, InstallPlace, Scope, command, find_host, shared_server
 from gitmem.hosts.settings import HOOKS, MCP
 

@@ -271,11 +271,11 @@ def is_below(path: str, folder: str) -> bool:
 # By the word of the command line: the file, a part of the paths of its transcripts, and what their first line has.
 _FILES = {
     "claude": ("claude_code", "/.claude/projects/", ""),
-    "codex": ("codex", "/rollout-", '"payload":{'),
+    "codex": ("claude_events", "/rollout-", '"payload":{'),
     "gemini": ("gemini", "/.gemini/tmp/", '"projectHash":'),
     "qwen": ("gemini", "/.qwen/projects/", '"provenance":'),
-    "copilot": ("copilot", "/.copilot/session-state/", '"copilotVersion":'),
-    "droid": ("droid", "/.factory/sessions/", '"type":"session_start"'),
+    "copilot": ("claude_events", "/.copilot/session-state/", '"copilotVersion":'),
+    "droid": ("claude_events", "/.factory/sessions/", '"type":"session_start"'),
     "pi": ("plugins", "/.pi/agent/sessions/", '"type":"session","version":'),
     "cline": ("cline", ".messages.json", ""),
     "cursor": ("documented", "/.cursor/projects/", ""),
@@ -298,7 +298,7 @@ def find_host(name: str) -> Host:
         KeyError: there is none.
 
     """
-    module = f"gitmem.hosts.agents.{_FILES[name][0]}"
+    module = f"gitmem.hosts.{_FILES[name][0]}"
     __import__(module)  # `importlib` takes half a millisecond
     hosts = vars(sys.modules[module])  # a file with one host calls it so, others call each by its name
     host: Host = hosts.get("HOST") or hosts[name.upper()]

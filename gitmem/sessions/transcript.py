@@ -2,7 +2,7 @@
 
 The format is the host's own and changes with every version, so each part is looked at as if it were missing: a line
 that is no JSON, two objects on a line, a record of an unknown kind are passed over and cost nothing but themselves.
-Read here are Claude Code's JSON lines (seen from 1.0.98 to 2.1.330); other hosts bring a reader (gitmem.hosts.agents).
+Read here are Claude Code's JSON lines (seen from 1.0.98 to 2.1.330); other hosts bring a reader (gitmem.hosts).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.agents.claude_code import HOST
+from gitmem.hosts.claude_code import HOST
 from gitmem.hosts.host import script, script_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a POSIX shell")

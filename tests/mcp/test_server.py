@@ -6,7 +6,7 @@ import pytest
 from mcp import MCPError
 
 from gitmem.errors import StoreNotFoundError
-from gitmem.hosts.agents import claude_code
+from gitmem.hosts import claude_code
 from gitmem.mcp.server import make_server
 from gitmem.mcp.tools import ServedMemory
 from tests.mcp.conftest import unfenced

@@ -14,7 +14,7 @@ import yaml
 from gitmem import __version__
 from gitmem.cli.commands import COMMANDS, PLUMBING
 from gitmem.cli.parser import build_parser
-from gitmem.hosts.agents import claude_code
+from gitmem.hosts import claude_code
 from gitmem.text.words import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import find_entries
-from gitmem.hosts.agents.claude_code import HOST
+from gitmem.hosts.claude_code import HOST
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
 ROOT = Path(__file__).resolve().parents[2]

@@ -398,7 +398,7 @@ def _adopt(store: Store, app: App) -> None:
     """Mirror the agent's own memory files; log a failure and go on."""
     from gitmem.errors import GitmemError
     from gitmem.facts.learn import adopt_if_changed
-    from gitmem.hosts.agents.claude_code import memory_folder
+    from gitmem.hosts.claude_code import memory_folder
 
     try:
         adopt_if_changed(store, memory_folder(app.environ, app.home(), os.path.dirname(store.root)))

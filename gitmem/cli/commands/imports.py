@@ -11,7 +11,7 @@ from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import Progress, first_of, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.facts.learn import adopt
-from gitmem.hosts.agents.claude_code import memory_folder
+from gitmem.hosts.claude_code import memory_folder
 from gitmem.hosts.host import NAMES, Scope, file_of, find_host
 from gitmem.importers.migrate import Migrated, migrate
 from gitmem.importers.plan import SourceKind

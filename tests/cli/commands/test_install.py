@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from gitmem.errors import ExitCode
-from gitmem.hosts.agents.claude_code import HOST
+from gitmem.hosts.claude_code import HOST
 from gitmem.hosts.host import InstallPlace, Scope, shared_server
 from gitmem.platform.machine import install_command
 from tests.cli.commands.project import Runner

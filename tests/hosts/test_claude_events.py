@@ -3,7 +3,7 @@
 import json
 import tomllib
 
-from gitmem.hosts.agents.codex import HOST, trust
+from gitmem.hosts.claude_events import CODEX, trust
 from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS, TrustEdit
 from tests.hooked import put
@@ -13,7 +13,7 @@ THEIRS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lint"}]
 
 
 def hooks_text(before):
-    edit = next(item for item in HOST.edits(InstallPlace(Scope.USER, "/p", "/h", {})) if item.part == HOOKS)
+    edit = next(item for item in CODEX.edits(InstallPlace(Scope.USER, "/p", "/h", {})) if item.part == HOOKS)
     return put(edit, before)[0]
 
 
@@ -31,7 +31,7 @@ def test_trust_goes_by_the_position_among_other_hooks():
     tables = trust("/h/hooks.json", hooks_text(THEIRS))
     assert 'hooks.state."/h/hooks.json:stop:1:0"' in tables
     assert 'hooks.state."/h/hooks.json:session_start:0:0"' in tables
-    assert len(tables) == len(HOST.events)
+    assert len(tables) == len(CODEX.events)
 
 
 def test_a_command_failed_if_the_rollout_says_so_at_its_end(tmp_path):
@@ -39,14 +39,14 @@ def test_a_command_failed_if_the_rollout_says_so_at_its_end(tmp_path):
     lines = [{"payload": {"item": ENDED}}, {"payload": {"item": ENDED | {"id": "call_1", "status": "completed"}}}, {}]
     rollout.write_text("".join(json.dumps(line) + "\n" for line in lines))
     payload = {"hook_event_name": "PostToolUse", "transcript_path": str(rollout), "tool_response": "No such file"}
-    told = {key: HOST.recorded(payload | {"tool_use_id": key}) for key in ("call_1", "call_2", "")}
+    told = {key: CODEX.recorded(payload | {"tool_use_id": key}) for key in ("call_1", "call_2", "")}
     assert {key: one["hook_event_name"] for key, one in told.items()} == {
         "call_1": "PostToolUse",
         "call_2": "PostToolUseFailure",
         "": "PostToolUse",
     }
     assert told["call_2"]["error"] == "No such file"
-    assert HOST.recorded(payload | {"tool_use_id": "call_2", "transcript_path": str(tmp_path)}) == payload | {
+    assert CODEX.recorded(payload | {"tool_use_id": "call_2", "transcript_path": str(tmp_path)}) == payload | {
         "tool_use_id": "call_2",
         "transcript_path": str(tmp_path),
     }

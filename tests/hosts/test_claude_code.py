@@ -1,6 +1,6 @@
 import json
 
-from gitmem.hosts.agents.claude_code import HOST, settings_file
+from gitmem.hosts.claude_code import HOST, settings_file
 from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS
 from tests.hooked import put
