@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from gitmem.project.state import ProjectState
+from gitmem.project import ProjectState
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.sessions.turns import Turn
 from gitmem.store.known_facts import never

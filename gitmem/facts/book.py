@@ -16,17 +16,17 @@ from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.facts.compare import candidates, rivals_of
 from gitmem.facts.fact import Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
+from gitmem.facts.places import checked_out, cite
 from gitmem.facts.validity import dispute, ended, in_force, revived, supersede
 from gitmem.platform.machine import datetime, timedelta
-from gitmem.project.code import checked_out, cite
-from gitmem.project.state import project_code
+from gitmem.project import project_code
 from gitmem.store.known_facts import known_facts
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.document.entry import Entry, Save
     from gitmem.history.authors import People
-    from gitmem.project.state import ProjectCode
+    from gitmem.project import ProjectCode
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 

@@ -18,10 +18,10 @@ from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.book import FactBook, fact_message
 from gitmem.facts.compare import WEIGHED, Rivals, candidates, rivals_of
 from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
+from gitmem.facts.places import checked_out, cite
 from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
 from gitmem.git.log import log
 from gitmem.platform.safe_open import read_text
-from gitmem.project.code import checked_out, cite
 from gitmem.redact.redact import redact
 from gitmem.store.known_facts import KNOWN_FOLDER, facts_at, known_facts
 from gitmem.store.store import Store

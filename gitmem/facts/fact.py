@@ -78,7 +78,7 @@ class Fact(Value):
     `session`, `exchange`, `commit`, and `by`, the model that judged it.
     `sources` are all entries, exchanges and sessions with it. `files` are the
     project's files it is about, as of `commit` on `branch`; `lines` are digests of the lines in them that it speaks of
-    (`gitmem.project.code`); `scope` are the parts of the project it is of, none: all of it.
+    (`gitmem.facts.places`); `scope` are the parts of the project it is of, none: all of it.
     `review` are the ids of facts that contradict it, to be decided by a person (spec V6); `pinned` ones are told at
     every start. `file` is the path it was read from, `source` its content; both are empty for a new fact, `source` and
     `text` for one out of the cache of headers.

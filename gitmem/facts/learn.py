@@ -33,7 +33,7 @@ from gitmem.facts.fact import Fact, FactKind, FactStatus, fact_keywords, make_fa
 from gitmem.facts.validity import supersede
 from gitmem.platform.machine import UTC, Context, datetime, timedelta
 from gitmem.platform.safe_open import read_regular, read_text
-from gitmem.project.state import ProjectCode, project_code
+from gitmem.project import ProjectCode, project_code
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.read import boot_lines, redacted
 from gitmem.sessions.turns import Turn, derived_id, is_restated

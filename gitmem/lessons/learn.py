@@ -44,7 +44,7 @@ from gitmem.lessons.project_knowledge import (
     with_commands,
 )
 from gitmem.lessons.usage_log import USELESS, Count
-from gitmem.project.state import Past, list_files, project_code
+from gitmem.project import Past, list_files, project_code
 from gitmem.sessions.exchanges import find_session_file, with_links
 from gitmem.sessions.read import boot_lines, redacted
 from gitmem.sessions.turns import Turn

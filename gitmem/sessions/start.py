@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gitmem.document.entry import Section
     from gitmem.facts.lines import Marks
-    from gitmem.project.state import ProjectState
+    from gitmem.project import ProjectState
     from gitmem.sessions.turns import Turn
     from gitmem.store.known_facts import Late
     from gitmem.store.store import Store

@@ -398,8 +398,8 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
 
     places: dict[str, FactPlace] = {}
     if code is not None:
+        from gitmem.facts.places import places_of
         from gitmem.history.authors import People
-        from gitmem.project.code import places_of
 
         people = People(store)
         found = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.patience)

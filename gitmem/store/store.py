@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitmem.git.trust import IdentityLookup
     from gitmem.git.worktree import WorkTree
     from gitmem.platform.machine import Context
-    from gitmem.project.state import ProjectCode
+    from gitmem.project import ProjectCode
 
 
 # Imports that only writers need are late: most commands read, and a session's start waits for them.
@@ -116,7 +116,7 @@ class Store:
 
     def code(self) -> ProjectCode | None:
         """Return the repository of the project as it is checked out where the command works, None without one."""
-        from gitmem.project.state import project_code
+        from gitmem.project import project_code
 
         top = os.path.dirname(self.root)
         return project_code(self.folder, self.context.environ) or project_code(top, self.context.environ)
@@ -145,7 +145,7 @@ class Store:
 
     def part_of(self, folder: str) -> str:
         """Return the name of the part of the project that a folder is; "" for its top, and for any outside of it."""
-        from gitmem.project.state import project_code
+        from gitmem.project import project_code
         from gitmem.store.locate import STORE_FOLDER, find_project, home_store
 
         try:

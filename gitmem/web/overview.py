@@ -19,7 +19,7 @@ from gitmem.hosts.script import recorded_agents
 from gitmem.judgement.ask import spending
 from gitmem.lessons.outcome_counts import measure
 from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
-from gitmem.project.state import ProjectQuestions
+from gitmem.project import ProjectQuestions
 from gitmem.purge.purge import waiting_purges
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit

@@ -14,7 +14,7 @@ from gitmem.lessons.guide import guide
 from gitmem.lessons.known_errors import known_patterns, match
 from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs, learn_commands, learn_preferences, mark_stale
 from gitmem.lessons.outcome_counts import add_told
-from gitmem.project.state import Past, ProjectCommit
+from gitmem.project import Past, ProjectCommit
 from gitmem.sessions.exchanges import save_exchanges
 from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.known_facts import known_facts

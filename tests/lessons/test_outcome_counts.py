@@ -15,7 +15,7 @@ from gitmem.lessons.known_errors import counts, known_patterns, pattern_headers,
 from gitmem.lessons.learn import UNUSED_DAYS, clean_up, learn_bugs, mark_stale
 from gitmem.lessons.outcome_counts import MOST, add_told, count_given, judge, measure, note_mends
 from gitmem.lessons.usage_log import ALPHA, BEGINS, GivenText, record
-from gitmem.project.state import Past, ProjectCommit
+from gitmem.project import Past, ProjectCommit
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import replay
 from gitmem.sessions.outcome import Outcome

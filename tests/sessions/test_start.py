@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gitmem.document.entry import Entry, MemoryType, render_entry
 from gitmem.document.ids import make_id
 from gitmem.facts.fact import FactKind, make_fact, render_fact
-from gitmem.project.state import ProjectState
+from gitmem.project import ProjectState
 from gitmem.sessions.save import save
 from gitmem.sessions.start import Part, fit
 from gitmem.sessions.turns import Failure, Turn

@@ -9,7 +9,7 @@ import pytest
 from gitmem.document.entry import MemoryType
 from gitmem.facts.edit import retire
 from gitmem.facts.fact import FactKind, make_fact, render_fact
-from gitmem.project.state import ProjectState
+from gitmem.project import ProjectState
 from gitmem.sessions import told as facts
 from gitmem.sessions.background import do_upkeep
 from gitmem.sessions.save import save

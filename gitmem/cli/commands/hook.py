@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from gitmem.cli.app import App
-    from gitmem.project.state import ProjectQuestions
+    from gitmem.project import ProjectQuestions
     from gitmem.sessions.read import Pending
     from gitmem.store.store import Store
 
@@ -103,7 +103,7 @@ def run_statusline(args: argparse.Namespace, app: App) -> None:
 
 def run_start(args: argparse.Namespace, app: App) -> None:
     from gitmem.cli.app import OWN
-    from gitmem.project.state import ProjectQuestions
+    from gitmem.project import ProjectQuestions
     from gitmem.sessions.start import start_parts, start_text
     from gitmem.text.words import estimate_tokens
 
@@ -277,7 +277,7 @@ def _answer_start(
 
     `sign` is the key under which the host shows the person a line, "" if it shows none.
     """
-    from gitmem.project.state import ProjectQuestions
+    from gitmem.project import ProjectQuestions
 
     cwd = payload.get("cwd")
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else app.cwd

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.facts.fact import Fact, FactKind, make_fact
+from gitmem.facts.places import checked_out, cite, places_of
 from gitmem.facts.validity import Ground
-from gitmem.project.code import checked_out, cite, places_of
-from gitmem.project.state import project_code
+from gitmem.project import project_code
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 TEXT = "The limit `retry_limit` is in src/client.py."

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.facts.fact import Fact, FactKind
+from gitmem.facts.places import places_of
 from gitmem.git import process as run
-from gitmem.project.code import places_of
-from gitmem.project.state import ProjectQuestions, project_code
+from gitmem.project import ProjectQuestions, project_code
+from tests.patient import _patient  # noqa: F401
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are POSIX shell")
 TOMORROW = datetime.now(UTC) + timedelta(days=1)
 FACT = Fact(id="one", kind=FactKind.DECISION, text="x", created=TOMORROW, files=("main.py",))
@@ -201,9 +202,9 @@ def test_all_else_that_a_configuration_can_name(trap, environ):
 
 # gitmem that waits for git's answers about the project, as a busy machine needs a second for them
 PATIENT = """
-import gitmem.project.state, gitmem.sessions.told
+import gitmem.project, gitmem.sessions.told
 from gitmem.__main__ import run
-gitmem.project.state.SECONDS = gitmem.sessions.told._SECONDS = 60.0
+gitmem.project.SECONDS = gitmem.sessions.told._SECONDS = 60.0
 run()
 """
 

@@ -44,7 +44,7 @@ _DEEPEST = 4
 _LEFT_OUT = frozenset({"node_modules", "vendor", "dist", "build", "target", "__pycache__", "venv"})
 
 
-def read_text(root: str, path: str) -> str:
+def read_project_file(root: str, path: str) -> str:
     """Return the text of a file, "" if there is none, it is larger than `MAX_BYTES`, or a link leads to it."""
     try:
         *folders, name = split(path)

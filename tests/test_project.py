@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.project.state import (
+from gitmem.project import (
     MAX_BYTES,
     Past,
     ProjectQuestions,
@@ -15,9 +15,10 @@ from gitmem.project.state import (
     is_file,
     list_files,
     project_code,
-    read_text,
+    read_project_file,
     work_tree_of,
 )
+from tests.patient import _patient  # noqa: F401
 
 NOW = datetime.now(UTC) + timedelta(hours=1)
 AS_ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
@@ -99,7 +100,7 @@ def test_a_project_of_another_user(project, environ, bare_git):
 
 
 def test_a_git_that_does_not_answer_is_left(project, environ, tmp_path, monkeypatch):
-    monkeypatch.setattr("gitmem.project.state.SECONDS", 0.3)
+    monkeypatch.setattr("gitmem.project.SECONDS", 0.3)
     if os.name != "posix":
         pytest.skip("a stand-in for git is a shell script")
     (tmp_path / "bin").mkdir()
@@ -164,9 +165,9 @@ def test_files_as_of_a_time_are_those_without_changes(changed, environ):
 
 def test_files_are_read_within_bounds(changed):
     root = str(changed)
-    assert read_text(root, "b.py") == "one\n"
+    assert read_project_file(root, "b.py") == "one\n"
     (changed / "large").write_bytes(b"x" * (MAX_BYTES + 1))
-    assert [read_text(root, name) for name in ("large", "none", "src", "src/../b.py", "a\0b")] == [""] * 5
+    assert [read_project_file(root, name) for name in ("large", "none", "src", "src/../b.py", "a\0b")] == [""] * 5
     assert list_files(root) == ("b.py", "large", "src/한글 a.py")
     named = ("b.py", "src/한글 a.py", "B.py", "src", "none/a.py", "src/../b.py", "a\0b")
     assert [is_file(root, name) for name in named] == [True, True, *[False] * 5]
@@ -181,6 +182,6 @@ def test_links_are_not_followed_and_pipes_keep_nobody_waiting(changed):
     (changed / "linked").symlink_to(outside)
     os.mkfifo(changed / "go.mod")
     root = str(changed)
-    assert [read_text(root, name) for name in ("package.json", "linked/package.json", "go.mod")] == [""] * 3
+    assert [read_project_file(root, name) for name in ("package.json", "linked/package.json", "go.mod")] == [""] * 3
     assert not any(is_file(root, name) for name in ("package.json", "linked/package.json", "go.mod"))
     assert "linked/package.json" not in list_files(root)

@@ -23,8 +23,7 @@ from gitmem.git.process import filters_off
 from gitmem.git.repository import Layout, Repository, is_object_id, read_refs
 from gitmem.platform.machine import time_limit
 from gitmem.platform.safe_open import read_json, read_text, write_json
-from gitmem.project.state import COMMIT, LINE_BREAKS, SHORT, ProjectCode, is_file
-from gitmem.project.state import read_text as read_project_file
+from gitmem.project import COMMIT, LINE_BREAKS, SHORT, ProjectCode, is_file, read_project_file
 from gitmem.values import Value
 
 _BLOB = 12  # digits of a blob's id
