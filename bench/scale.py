@@ -201,6 +201,7 @@ class Machine:
             "start": ("start",),
             "keywords": ("keywords",),
             "search": ("search", "retry part7"),
+            "guide": ("guide", "retry part7"),
             "a prompt, the first": ("hook", "claude"),
             "texts for prompts": ("reindex", "--background"),
             "a prompt": ("hook", "claude"),
