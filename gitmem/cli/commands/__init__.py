@@ -42,20 +42,19 @@ PARTS = {
 FREE = ("search", "more")  # `gitmem search recall` searches for a word
 PLUMBING = ("hook", "merge-driver")  # not for people
 _OF_MODULES = {  # more than the one of its name
-    "agents": "uninstall",
+    "agents": "uninstall doctor",
     "completion": "help",
     "facts": "resolve",
     "find": "search recall keywords get",
     "history": "log sessions blame index diff undo",
     "hook": "start statusline merge-driver",
     "imports": "import replay migrate adopt",
-    "learned": "concepts episodes patterns knowledge",
+    "learned": "concepts episodes patterns knowledge guide task",
     "serve": "mcp web",
     "show": "at",
     "status": "stats path",
     "stores": "init clone join trust remote private pause resume promote demote sync propose export backup restore",
     "summaries": "summary summarize judge",
-    "task": "guide",
     "upkeep": "check consolidate reindex maintain forget clear cleanup purge",
 }
 MODULES = {name: module for module, names in _OF_MODULES.items() for name in names.split()}

@@ -1,25 +1,28 @@
-"""What was learned from sessions: concepts, episodes, patterns, knowledge."""
+"""What was learned from sessions (concepts, episodes, patterns, knowledge), advice from it, and a task at hand."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.commands.show import episode_value, find_episode, pattern_value, show_episode, show_pattern
 from gitmem.cli.output import table
 from gitmem.document.document import Document
-from gitmem.errors import UsageError
+from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People, named
 from gitmem.lessons.concepts import Concept, find_concept, known_concepts, merge, split
 from gitmem.lessons.episode import Episode, ending, newest_episodes, similar
+from gitmem.lessons.guide import as_text, guide
 from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.learn import known_knowledge, learn_project
 from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
 from gitmem.lessons.usage_log import Count
+from gitmem.sessions.memory import as_json, brief, change_of, change_working, find_working
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType
+from gitmem.sessions.working import WorkingMemory
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
@@ -180,3 +183,53 @@ def _text(known: Knowledge, lines: Sequence[str], author: str, *, sources: bool)
         text += ["", *([f"Learned from: {' '.join(learned)}"] if learned else [])]
         text.append(f"In {known.kind.path}")
     return "\n".join(text)
+
+
+def run_guide(args: argparse.Namespace, app: App) -> None:
+    task, error = " ".join(args.task), app.read_output(args, args.error)
+    if not (task.strip() or error.strip()):
+        raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
+    guidance = guide(app.settled(args), task, error=error, session=args.session)
+    value = guidance._asdict() | {"lines": [line._asdict() for line in guidance.lines]}
+    aside = "" if guidance.lines else "No memory clearly matches."
+    app.answer(args, value, plain(as_text(guidance, person=app.out.isatty())), "guide", aside=(aside,))
+
+
+_PERSON = "cli"  # the session of a person who begins a task without an agent
+
+
+def run_task(args: argparse.Namespace, app: App) -> None:
+    store = app.settled(args)
+    try:
+        session = find_working(store, args.session).session
+    except NotFoundError:
+        if args.act != "start":
+            raise
+        session = args.session or _PERSON
+    if args.act == "show":
+        memory = find_working(store, session)
+    else:
+        memory = change_working(store, session, _change(args, app.context().clock().isoformat()))
+    text = f"Session {memory.session}\n{brief(memory) or 'Nothing yet.'}"
+    app.answer(args, {**as_json(memory), "pending": list(memory.pending)}, plain(text), "task")
+
+
+def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
+    """Return the change that the command line asks for.
+
+    Raises:
+        UsageError: a word is missing.
+
+    """
+    act, text = args.act, " ".join(args.text)
+    if act not in {"complete", "abandon"} and not text.strip():
+        raise UsageError(f"'gitmem task {act}' needs a text.", "'gitmem task --help' shows examples.")
+    if act == "settle":
+        acts = {"confirmed": "confirm", "rejected": "reject"}
+        if len(args.text) != 2 or args.text[1] not in acts:  # noqa: PLR2004  # id and status
+            said = "'gitmem task settle' takes an id and 'confirmed' or 'rejected'."
+            raise UsageError(said, "gitmem task settle h1 confirmed")
+        text, act = args.text[0], acts[args.text[1]]
+    return change_of(
+        act, text, at, steps=args.text, sure=args.confidence, why=args.why, lists="'gitmem task' lists them."
+    )

@@ -150,7 +150,7 @@ def test_doctor_says_whether_sessions_are_remembered(gitmem, settings, environ, 
     assert finding()[0::2] == ("warning", "'gitmem install claude --project' renews them.")
     gitmem("install", "claude")
     assert settings.read_text() == written, "hooks of the old form are replaced in place"
-    monkeypatch.setattr("gitmem.cli.commands.doctor.own_program", lambda _: "")
+    monkeypatch.setattr("gitmem.cli.commands.agents.own_program", lambda _: "")
     assert "not on your PATH" in finding()[1]
     settings.write_text("{")
     assert finding()[0] == "note"
@@ -165,11 +165,11 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     gitmem("install", "claude", "--only", "hooks", *words)
     assert findings() == []
     gitmem("install", "claude", "--only", "mcp", *words)
-    monkeypatch.setattr("gitmem.cli.commands.doctor.has_sdk", lambda: True)
+    monkeypatch.setattr("gitmem.cli.commands.agents.has_sdk", lambda: True)
     [(level, message, remedy)] = findings()
     assert (level, remedy) == ("ok", "")
     assert "has the tools of the memory" in message
-    monkeypatch.setattr("gitmem.cli.commands.doctor.has_sdk", lambda: False)
+    monkeypatch.setattr("gitmem.cli.commands.agents.has_sdk", lambda: False)
     [(level, message, remedy)] = findings()
     assert level == "warning"
     assert install_command("mcp") in remedy
