@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from gitmem.document.document import Document
 from gitmem.document.entry import remove_entries
@@ -139,13 +140,12 @@ def make_record(
     identifier: str, created: str, salt: bytes, texts: Iterable[bytes], whose: Iterable[bytes] = ()
 ) -> PurgeRecord:
     """Return the record of purging these texts, and what is of these authors and sessions; `salt` is random."""
-    prints, named = (
-        sorted(
-            (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*found}), key=lambda one: one.digest
-        )
-        for found in (texts, whose)
-    )
-    return PurgeRecord(identifier, created, salt, tuple(prints), tuple(named))
+
+    def prints(found: Iterable[bytes]) -> tuple[Print, ...]:
+        made = (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*found})
+        return tuple(sorted(made, key=lambda one: one.digest))
+
+    return PurgeRecord(identifier, created, salt, prints(texts), prints(whose))
 
 
 def read_record(data: bytes, identifier: str) -> PurgeRecord | None:
@@ -158,20 +158,18 @@ def read_record(data: bytes, identifier: str) -> PurgeRecord | None:
         whose = tuple(_print(key) for key in fields.get("whose", ()))
         record = PurgeRecord(identifier, str(fields["created"]), bytes.fromhex(fields["salt"]), prints, whose)
         dated = datetime.fromisoformat(record.created).tzinfo is not None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
     fits = dated and len(record.salt) == _SALT_BYTES and 0 < len(prints) + len(whose) <= MOST_TEXTS
     # No other field, no other type, and the texts in order.
     return record if fits and record.render() == data else None
 
 
-def _print(said: dict[str, object]) -> Print:
-    length, sums, digest = said["length"], said["sums"], bytes.fromhex(str(said["scrypt"]))
-    if type(length) is not int or not LEAST <= length <= MOST or len(digest) != _DIGEST_BYTES:
+def _print(said: dict[str, Any]) -> Print:
+    length, digest = int(said["length"]), bytes.fromhex(said["scrypt"])
+    if not LEAST <= length <= MOST or len(digest) != _DIGEST_BYTES:
         raise ValueError
-    if not isinstance(sums, list) or not all(type(one) is int and 0 <= one <= _BYTE for one in sums):
-        raise ValueError
-    first, second = sums
+    first, second = bytes([*said["sums"]])
     return Print(length, (first, second), digest)
 
 
@@ -236,28 +234,24 @@ def forms(text: bytes) -> set[bytes]:
 
 
 def _without_parts(data: bytes, text: bytes) -> bytes:
-    """Return a content without truncated parts of a text beside an ellipsis."""
+    """Return a content without truncated parts of a text beside an ellipsis: ends are turned into beginnings."""
     if len(text) <= _PART or (text[:_PART] not in data and text[-_PART:] not in data):
         return data
-    backwards = text[::-1]
-    pieces = data.split(_ELLIPSIS)
+    data = _without_starts(data, text, _ELLIPSIS, MARKER, b" ,;:.\n")
+    return _without_starts(data[::-1], text[::-1], _ELLIPSIS[::-1], MARKER[::-1], b" \n")[::-1]
+
+
+def _without_starts(data: bytes, text: bytes, ellipsis: bytes, marker: bytes, blanks: bytes) -> bytes:
+    """Return a content with a marker for the longest beginning of a text before each ellipsis and some blanks."""
+    *pieces, last = data.split(ellipsis)
     for place, piece in enumerate(pieces):
-        bare = piece.rstrip(b" ,;:.\n") if place + 1 < len(pieces) else b""
-        if head := _overlap(bare, text):
-            pieces[place] = bare[:-head] + MARKER + piece[len(bare) :]
-        piece = pieces[place]  # noqa: PLW2901
-        bare = piece.lstrip(b" \n") if place else b""
-        if tail := _overlap(bare[: len(text)][::-1], backwards):
-            pieces[place] = piece[: len(piece) - len(bare)] + MARKER + bare[tail:]
-    return _ELLIPSIS.join(pieces)
-
-
-def _overlap(data: bytes, text: bytes) -> int:
-    """Return the length of the longest proper prefix of a text that a content ends with; 0 if too short."""
-    at = data.find(text[:_PART], max(len(data) - len(text) + 1, 0))
-    while at >= 0 and not text.startswith(data[at:]):
-        at = data.find(text[:_PART], at + 1)
-    return len(data) - at if at >= 0 else 0
+        bare, start = piece.rstrip(blanks), text[:_PART]
+        at = bare.find(start, max(len(bare) - len(text) + 1, 0))
+        while at >= 0 and not text.startswith(bare[at:]):
+            at = bare.find(start, at + 1)
+        if at >= 0:
+            pieces[place] = bare[:at] + marker + piece[len(bare) :]
+    return ellipsis.join([*pieces, last])
 
 
 _CHUNK = 1 << 20  # bytes searched at a time
@@ -288,16 +282,11 @@ class Seeker:
             self._try(text, sums_of(text), free=True)
 
     def _want(self, wanted: list[tuple[PurgeRecord, Print]]) -> None:
-        """Look for these from now on."""
-        self._open = wanted
+        """Look for these from now on; `done` is whether there are none."""
+        self._open, self.done = wanted, not wanted
         self._wanted: dict[int, dict[tuple[int, int], list[tuple[PurgeRecord, Print]]]] = {}
         for record, one in wanted:
             self._wanted.setdefault(one.length, {}).setdefault(one.sums, []).append((record, one))
-
-    @property
-    def done(self) -> bool:
-        """Return whether all texts are found."""
-        return not self._open
 
     def seek(self, data: bytes, before: bytes = b"") -> None:
         """Search a content; parts that are also in `before` were searched already."""
@@ -314,23 +303,21 @@ class Seeker:
 
     def _try(self, text: bytes, sums: tuple[int, int], *, free: bool = False) -> None:
         for record, wanted in self._wanted.get(len(text), {}).get(sums, ()):
-            key = record.key
+            key, tried = record.key, (text, record.salt)
             if key in self.tired:
                 continue
-            if (text, record.salt) not in self._digests and not free and self._is_too_much(key):
-                self.tired.add(key)
-                self._want([pair for pair in self._open if pair[0].key != key])
-            elif self._digest(text, record) == wanted.digest:
+            if tried not in self._digests:
+                if not free and self._is_too_much(key):
+                    self.tired.add(key)
+                    self._want([pair for pair in self._open if pair[0].key != key])
+                    continue
+                self._spent[key] += 1
+                self._digests[tried] = digest_of(text, record.salt)
+            if self._digests[tried] == wanted.digest:
                 self.found[key].add(text)
                 self.known.add(text)
                 self._spent[key] -= not free
                 self._want([pair for pair in self._open if pair != (record, wanted)])
-
-    def _digest(self, text: bytes, record: PurgeRecord) -> bytes:
-        if (text, record.salt) not in self._digests:
-            self._spent[record.key] += 1
-            self._digests[text, record.salt] = digest_of(text, record.salt)
-        return self._digests[text, record.salt]
 
     def _is_too_much(self, key: str) -> bool:
         if key not in self._limited:

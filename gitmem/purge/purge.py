@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message, Op, Trailer
@@ -89,19 +90,7 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
     check_history(store)
     git = store.repository.git
     walked = history(git, [commit for _, commit in store.own_refs().values() if commit])
-    if author:
-        found = (match for commit in walked if (match := AUTHOR.search(commit.raw)))
-        people = {(_text(one[1]), _text(one[2])) for one in found}
-        addresses = {email for _, email in people if email.lower() == author.lower()}
-        addresses = addresses or {email for name, email in people if name.lower() == author.lower()}
-        if len({address.lower() for address in addresses}) > 1:
-            raise UsageError(
-                f"{len(addresses)} addresses have this name: {', '.join(sorted(addresses))}.",
-                "Name one of them; run it again for each that is the same person's.",
-            )
-        whose = frozenset(map(author_key, addresses))
-    else:
-        whose = frozenset([session_key(session)])
+    whose = frozenset(map(author_key, _addresses(walked, author)) if author else [session_key(session)])
     erased = find_erased(git, walked, [_record(store, whose=whose)]) if whose else Erased()
     if not erased.commits:
         who = f"by {author!r}" if author else f"of a session {session!r}"
@@ -111,8 +100,18 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
     return PurgePlan(frozenset(), Purge(len(erased.texts), names, erased.commits, beyond=beyond), True, whose)  # noqa: FBT003
 
 
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
+def _addresses(walked: Sequence[Written], author: str) -> set[str]:
+    """Return an author's address, given as that or as a name, in each spelling; raises UsageError if it has several."""
+    found = (match for commit in walked if (match := AUTHOR.search(commit.raw)))
+    people = {tuple(part.decode("utf-8", "surrogateescape") for part in one.group(1, 2)) for one in found}
+    addresses = {email for _, email in people if email.lower() == author.lower()}
+    addresses = addresses or {email for name, email in people if name.lower() == author.lower()}
+    if len({address.lower() for address in addresses}) > 1:
+        raise UsageError(
+            f"{len(addresses)} addresses have this name: {', '.join(sorted(addresses))}.",
+            "Name one of them; run it again for each that is the same person's.",
+        )
+    return addresses
 
 
 def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
@@ -146,9 +145,8 @@ def purge(store: Store, plan: PurgePlan) -> Purge:
     if plan.whose:
         records = [_record(store, whose=plan.whose)]
     where = f" from {count(len(plan.purge.files), 'file')}" if plan.purge.files else ""
-    what = (
-        "Forget what one author or session brought" if plan.whose else f"Purge {count(plan.purge.texts, 'text')}{where}"
-    )
+    what = f"Purge {count(plan.purge.texts, 'text')}{where}"
+    what = "Forget what one author or session brought" if plan.whose else what
     message = Message(what, ((Trailer.OP.value, Op.PURGE.value),))
     changes = {record_path(record.id): record.render() for record in records}
 
@@ -176,15 +174,11 @@ def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] 
     seen, found = set[bytes](), set[bytes]()
     paths = sorted({change.path for one in walked for change in one.changes})
     for data in (*(one.raw.partition(b"\n\n")[2] for one in walked), b"\n".join(paths), *_files(store, walked)):
-        fresh: list[bytes] = []
-        for line in (*data.split(b"\n"), b""):
-            if line and line not in seen:
-                fresh.append(line)
-                seen.add(line)
-            elif fresh and line in seen:
-                found |= find(b"\n".join(fresh))
-                fresh = []
-        found |= find(b"\n".join(fresh))
+        lines = data.split(b"\n")
+        for is_known, run in groupby(lines, seen.__contains__):
+            if not is_known and (fresh := b"\n".join(run).strip(b"\n")):
+                found |= find(fresh)
+        seen.update(filter(None, lines))
     if pattern is not None and len(found) > MOST_TEXTS:
         raise RefusedError(f"{len(found):,} different texts match; {MOST_TEXTS:,} are the most.", "Narrow the pattern.")
     return {text for text in found if LEAST <= len(text) <= MOST and not _is_own(text)}
@@ -244,43 +238,44 @@ def _is_own(text: bytes) -> bool:
 
 
 def _described(store: Store, walked: Sequence[Written], texts: set[bytes], found: Occurrences) -> Purge:
-    brought, files = 0, set[bytes]()
-    for commit in walked:
-        paths = {change.path for change in commit.changes if change.new in found.blobs or change.path in found.paths}
-        files |= paths
-        brought += bool(paths) or commit.oid in found.commits
-    names = tuple(sorted(map(os.fsdecode, files)))
+    brought = sum(found.is_in(commit) for commit in walked)
     oldest = [oid for oid, is_own in affected(walked, found).items() if is_own]
-    return Purge(len(texts), names, brought, beyond=_beyond(store, oldest, texts))
+    return Purge(len(texts), _holders(walked, found), brought, beyond=_beyond(store, oldest, texts))
+
+
+def _holders(walked: Sequence[Written], found: Occurrences) -> tuple[str, ...]:
+    """Return the paths of all files that ever held a text."""
+    paths = {*found.paths, *found.gone}
+    changes = (change for commit in walked for change in commit.changes)
+    held = {change.path for change in changes if change.new in found.blobs or change.path in paths}
+    return tuple(sorted(map(os.fsdecode, held)))
 
 
 def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str, ...]:
     """Return a sentence for each place that a purge does not reach."""
-    sentences = [
+    hosts = [
         f"{remote.name} ({remote.shown}) holds it until the next 'gitmem sync', and its host may keep it in forks, "
         "pull requests, caches and backups after that: ask it to remove them."
         for remote in remotes(store)
     ]
-    if sentences:
-        sentences.append(
-            "Machines in your purge.machines follow at their next sync, all others ask first ('gitmem review'); "
-            "a clone that never syncs keeps it."
-        )
-    sentences.append("Agents keep transcripts of their own: look into those, too.")
+    others = set[str]()
     if not store.own_repository and oldest:
         options = [f"--contains={oid}" for oid in oldest]
         named = store.repository.git.run("for-each-ref", "--format=%(refname)", *options).decode("utf-8", "replace")
-        others = sorted({*named.split()} - store.own_refs().keys())
-        if others:
-            sentences.append(f"The project's own refs hold it: {', '.join(others)}.")
-    sentences.append("If it is a secret, change it: others may have seen it.")
-    if any(len(text) < _GUESSABLE for text in texts):
-        sentences.append(
-            "It is short: a reader of the memory could find it by trying guesses against the record of this purge."
-        )
-    if len(texts) > MOST_UNASKED:
-        sentences.append(f"Other machines ask before they purge more than {MOST_UNASKED} texts ('gitmem review').")
-    return tuple(sentences)
+        others = {*named.split()} - store.own_refs().keys()
+    follow = "Machines in your purge.machines follow at their next sync, all others ask first ('gitmem review'); "
+    guess = "It is short: a reader of the memory could find it by trying guesses against the record of this purge."
+    sentences = {
+        follow + "a clone that never syncs keeps it.": hosts,
+        "Agents keep transcripts of their own: look into those, too.": True,
+        f"The project's own refs hold it: {', '.join(sorted(others))}.": others,
+        "If it is a secret, change it: others may have seen it.": True,
+        guess: any(len(text) < _GUESSABLE for text in texts),
+        f"Other machines ask before they purge more than {MOST_UNASKED} texts ('gitmem review').": (
+            len(texts) > MOST_UNASKED
+        ),
+    }
+    return (*hosts, *(sentence for sentence, applies in sentences.items() if applies))
 
 
 def _lingers(store: Store, replacer: Replacer) -> bool:
@@ -331,18 +326,9 @@ def preview_purge(store: Store, path: str) -> Preview:
     erased = find_erased(store.repository.git, walked, [record])
     texts = sorted(erased.texts.union(seeker.found.get(record.key, ())))
     found = find(store.repository.git, walked, Replacer(texts))
-    gone = {*found.paths, *erased.paths}
-    files = sorted(
-        {
-            change.path
-            for commit in walked
-            for change in commit.changes
-            if change.new in found.blobs or change.path in gone
-        }
-    )
+    files = _holders(walked, found._replace(gone=erased.paths))
     shown = tuple(text.decode("utf-8", "replace")[:_LENGTH] for text in texts[:_TEXTS])
-    names = tuple(map(os.fsdecode, files[:_FILES]))
-    return Preview(path, why, len(record.prints), len(texts), shown, names, len(files) - len(names))
+    return Preview(path, why, len(record.prints), len(texts), shown, files[:_FILES], len(files[_FILES:]))
 
 
 def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:

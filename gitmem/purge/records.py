@@ -15,8 +15,8 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 
 from gitmem.document.document import Document
 from gitmem.document.entry import TIMELINE, MemoryType, entry_ids, find_entries, sections
@@ -29,7 +29,6 @@ from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.marks import (
     MARKER,
     MAX_BYTES,
-    Print,
     PurgeRecord,
     Replacer,
     digest_of,
@@ -183,19 +182,14 @@ def news(before: State, after: State) -> list[str]:
     notices = []
     if after.removed > before.removed:
         names = ", ".join(record_path(key) for key in after.records if key not in before.records)
-        notices.append(
-            f"A purge of another machine was followed: it took {after.removed - before.removed:,} bytes out of texts"
-            f"{f' ({names})' if names else ''}."
-        )
-    for key, why in after.waiting.items():
-        if key not in before.waiting:
-            path = record_path(key)
-            notices.append(
-                f"{path}: this purge of another machine waits for your answer: {why}. See 'gitmem review {path}'."
-            )
-    notices += [
-        f"{path} is not a valid record of a purge; it is ignored." for path in after.aside if path not in before.aside
-    ]
+        size, where = after.removed - before.removed, f" ({names})" if names else ""
+        notices.append(f"A purge of another machine was followed: it took {size:,} bytes out of texts{where}.")
+    for key in (key for key in after.waiting if key not in before.waiting):
+        path, why = record_path(key), after.waiting[key]
+        said = f"this purge of another machine waits for your answer: {why}"
+        notices.append(f"{path}: {said}. See 'gitmem review {path}'.")
+    new = (path for path in after.aside if path not in before.aside)
+    notices += [f"{path} is not a valid record of a purge; it is ignored." for path in new]
     more = len(notices) - _MOST_LISTED
     return [*notices[:_MOST_LISTED], *([f"… and {more} more."] if more > 0 else [])]
 
@@ -203,11 +197,9 @@ def news(before: State, after: State) -> list[str]:
 def _too_many(state: State, records: Sequence[PurgeRecord]) -> dict[str, str]:
     """Return the unanswered records beyond `MOST_UNASKED` texts, with a reason; applied ones count first."""
     answered = {*state.agreed, *state.refused, *state.waiting}
-    texts = 0
-    waiting = {}
-    for record in sorted(records, key=lambda one: (one.key not in state.records, one.key)):
-        if record.key in answered:
-            continue
+    asked = [record for record in records if record.key not in answered]
+    texts, waiting = 0, {}
+    for record in sorted(asked, key=lambda one: (one.key not in state.records, one.key)):
         if texts + len(record.prints) > MOST_UNASKED:
             waiting[record.key] = f"more than {MOST_UNASKED} texts would be purged unasked"
         else:
@@ -228,14 +220,24 @@ _SECTIONS = {"Core Decisions", "Current State", "Recent Context", "Known Issues"
 }
 
 
-@dataclass(slots=True)
 class _Effect:
-    """What one purge would do: why it may not, the bytes it removes, and the files."""
+    """What a purge of some texts would do: why it may not (`broken`), the bytes it removes, and the files."""
 
-    replacer: Replacer
-    broken: str
-    removed: int = 0
-    files: set[bytes] = field(default_factory=set)
+    def __init__(self, walked: Sequence[Written], texts: Collection[bytes]) -> None:
+        self.replacer, self.removed, self.files = Replacer(texts), 0, set[bytes]()
+        self.broken = _broken_names(walked, self.replacer)
+        if min(map(len, texts)) < _LEAST:
+            self.broken = f"one of its texts has fewer than {_LEAST} bytes"
+
+    def meet(self, path: bytes, data: bytes, before: bytes) -> None:
+        """Add the effect on a content; a match that the version before it has, too, counts once."""
+        clean = self.replacer.clean(data)
+        if clean != data:
+            self.files.add(path)
+            name = path.decode("utf-8", "replace")
+            if _breaks(name, data, clean):
+                self.broken = f"it would change ids, fields or headings that gitmem reads, in {name}"
+        self.removed += max(_removed(data, clean) - _removed(before, self.replacer.clean(before)), 0)
 
 
 def judge(
@@ -245,11 +247,13 @@ def judge(
 
     `found` are their texts that were found; earlier ones removed `removed` bytes unasked.
     """
-    effects = {}
-    for key, texts in found.items():
-        short = f"one of its texts has fewer than {_LEAST} bytes" if min(map(len, texts)) < _LEAST else ""
-        effects[key] = _Effect(replacer := Replacer(texts), short or _broken_names(walked, replacer))
-    _measure(store, walked, effects.values())
+    effects = {key: _Effect(walked, texts) for key, texts in found.items()}
+    anything = Replacer(set().union(*found.values()))
+    for change, data, before in contents(store.repository.git, walked):
+        if change.mode.startswith(b"100") and anything.holds(data):
+            for effect in effects.values():
+                if not effect.broken and effect.removed <= _MOST_BYTES:
+                    effect.meet(change.path, data, before)
     entries = (entry for tip in {*tips, *filter(None, [store.tip])} for entry in store.repository.files(tip))
     here = {(entry.path, entry.oid): entry.size for entry in entries if is_memory(entry.path)}
     size, paths = sum(here.values()), len({path for path, _ in here})
@@ -267,25 +271,6 @@ def judge(
         else:
             total += effect.removed
     return waiting, total
-
-
-def _measure(store: Store, walked: Sequence[Written], effects: Collection[_Effect]) -> None:
-    """Measure the effect of each purge on the files of commits."""
-    anything = Replacer({text for effect in effects for text in effect.replacer.texts})
-    for change, data, before in contents(store.repository.git, walked):
-        if not change.mode.startswith(b"100") or not anything.holds(data):
-            continue
-        path = change.path.decode("utf-8", "replace")
-        for effect in effects:
-            if effect.broken or effect.removed > _MOST_BYTES:
-                continue
-            clean = effect.replacer.clean(data)
-            if clean != data:
-                effect.files.add(change.path)
-                if _breaks(path, data, clean):
-                    effect.broken = f"it would change ids, fields or headings that gitmem reads, in {path}"
-            # A match that the version before has, too, counts once.
-            effect.removed += max(_removed(data, clean) - _removed(before, effect.replacer.clean(before)), 0)
 
 
 def _removed(data: bytes, clean: bytes) -> int:
@@ -370,10 +355,10 @@ class Erased(Value):
     commits: int = 0
 
 
-def is_named(record: PurgeRecord, key: bytes) -> bool:
+def _is_named(record: PurgeRecord, key: bytes) -> bool:
     """Return whether a record names the author or session with this key."""
     sums = sums_of(key)
-    alike: list[Print] = [one for one in record.whose if (one.length, one.sums) == (len(key), sums)]
+    alike = [one for one in record.whose if (one.length, one.sums) == (len(key), sums)]
     return bool(alike) and digest_of(key, record.salt) in {one.digest for one in alike}
 
 
@@ -386,9 +371,8 @@ def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeReco
 
     def until(key: bytes) -> list[float]:
         if key not in known:
-            known[key] = [
-                datetime.fromisoformat(record.created).timestamp() for record in named if is_named(record, key)
-            ]
+            naming = [record for record in named if _is_named(record, key)]
+            known[key] = [datetime.fromisoformat(record.created).timestamp() for record in naming]
         return known[key]
 
     theirs, texts = set[str](), set[bytes]()
@@ -396,9 +380,9 @@ def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeReco
         head, _, message = commit.raw.partition(b"\n\n")
         if not (who := AUTHOR.search(head)):
             continue
-        sessions = [until(session_key(one.decode("utf-8", "surrogateescape"))) for one in _SESSION.findall(message)]
+        sessions = (session_key(one.decode("utf-8", "surrogateescape")) for one in _SESSION.findall(message))
         own = until(author_key(who[2].decode("utf-8", "surrogateescape")))
-        if not any(int(who[3]) <= limit for limit in (*own, *(limit for limits in sessions for limit in limits))):
+        if not any(int(who[3]) <= limit for limit in (*own, *chain.from_iterable(map(until, sessions)))):
             continue
         if own:
             texts |= {who[2], b"%s <%s" % (who[1], who[2])}

@@ -37,11 +37,9 @@ from gitmem.purge.marks import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
     State,
     answer,
-    author_key,
     find_erased,
     followed,
     followed_at,
-    is_named,
     judge,
     look_at_records,
     read_state,
@@ -113,9 +111,6 @@ def clean_commits(
     return CleanedHistory(commits, texts, left, removed)
 
 
-_MOST_NAMED = 20  # records of others that are asked whether they name the person: each takes a digest of 40 ms
-
-
 def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecord]) -> dict[str, str]:
     """Return the purges that no machine of the person's made, each with the reason to ask.
 
@@ -129,8 +124,7 @@ def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecor
     for addition in additions(store.repository.git, revisions, PURGED, changed=True, merges=True):
         made.setdefault(addition.path, {})[addition.commit.oid] = addition.commit
     commits = {oid: one for record in records for oid, one in made.get(record_path(record.id), {}).items()}
-    address = store.identity().result().email
-    is_person = partial(store.is_person, gitmem=False, address=address)
+    is_person = partial(store.is_person, gitmem=False, address=store.identity().result().email)
     own = {oid for oid, one in commits.items() if is_person(one.author, one.email)}
     unlisted = [oid for oid in own if commits[oid].value(Trailer.MACHINE) not in store.config.purge.machines]
     signers = Signatures(store.repository.layout, store.context.environ).signers(unlisted)
@@ -142,9 +136,7 @@ def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecor
                 machine = commit.value(Trailer.MACHINE) or "an unknown machine"
                 name = one_line(commit.author, _NAME)
                 strange[record.key] = f"it is by {name} on {machine}, which purge.machines does not list"
-    erasing = [one for one in records if one.whose and one.key in strange][:_MOST_NAMED]
-    person = author_key(address)
-    return strange | {one.key: "it takes out all that you wrote" for one in erasing if is_named(one, person)}
+    return strange
 
 
 def seek_texts(
@@ -397,10 +389,8 @@ def plain_files(folder: str) -> Iterator[str]:
     """Yield the paths of regular files below a folder, except in `.git`."""
     for base, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != ".git"]
-        for name in names:
-            path = os.path.join(base, name)
-            if os.path.isfile(path) and not os.path.islink(path):
-                yield path
+        paths = (os.path.join(base, name) for name in names)
+        yield from (path for path in paths if os.path.isfile(path) and not os.path.islink(path))
 
 
 def read_file(path: str) -> bytes:
