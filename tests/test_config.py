@@ -319,17 +319,6 @@ def test_a_value_fits_or_is_refused_in_words(key, value):
     assert type(answer) is type(DEFAULTS[key]) or str(answer).startswith(f"{key} is ")
 
 
-def test_a_setting_that_there_is_not_is_refused():
-    with pytest.raises(ValueError, match=r"there is no setting 'rotation\.size'"):
-        parse_value("rotation.size", 5)
-
-
-def test_no_setting_has_a_command_wait_longer_for_another_than_ten_seconds():
-    config = of("lock:\n  wait_seconds: 11\n")
-    assert config.lock.wait_seconds == 10
-    assert "from 0 to 10" in config.problems[0]
-
-
 @pytest.mark.parametrize("text", ["a: " + "[" * 60_000, "a: " + "{" * 60_000, "- " * 30_000, "? " * 30_000])
 def test_deep_nesting_is_seen_before_values_are_built(text, monkeypatch):
     import yaml

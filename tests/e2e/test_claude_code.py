@@ -105,13 +105,3 @@ def test_a_session_that_is_killed_loses_nothing_that_a_hook_delivered(agent):
     assert KILLED in agent.daily()
     assert "half.md" in agent.daily()
     assert "Where were we?" in agent.daily()
-
-
-@pytest.mark.parametrize("agent", [SCRIPT], indirect=True)
-def test_after_uninstall_nothing_is_remembered_and_the_settings_are_gone(agent):
-    agent.run("gitmem", "uninstall", "claude")
-    before = len(agent.commits())
-    agent.prompt(FIRST)
-    assert agent.waiting() == []
-    assert len(agent.commits()) == before
-    assert sorted(path.name for path in agent.project.iterdir()) == [".git", ".gitmem", "notes.md"]

@@ -312,23 +312,6 @@ def test_the_first_page_weighs_less_than_50_kb(site):
         assert sum(len(one.body()) for one in weights if "/events" not in one.url) < 50_000
 
 
-def test_of_two_tabs_the_later_overwrites_nothing(site):
-    fact = site.fact("argon2id")
-    with site.tab() as one, site.tab() as other:
-        for page in (one, other):
-            page.goto(f"{site.base}/fact/{fact.id}")
-            page.click("summary:has-text('Edit')")
-        one.fill("textarea[name=text]", "We hash with scrypt.")
-        send(one, "button:has-text('Save')")
-        other.fill("textarea[name=text]", "We hash with yescrypt.")
-        with other.expect_response(f"**/fact/{fact.id}/edit") as answer:
-            other.click("button:has-text('Save')")
-        assert answer.value.status == 409
-        assert "We hash with scrypt." in other.inner_text(".diff")
-        assert other.input_value("textarea") == "We hash with yescrypt."
-    assert sum("Edit fact" in subject for subject in site.subjects()) == 1
-
-
 def test_hostile_memory_is_inert_and_nothing_leaves_the_machine(site):
     fact = site.add(3, HOSTILE)
     asked, dialogs = [], []

@@ -279,10 +279,7 @@ def test_no_path_leads_out_of_the_store(memory, tmp_path, path):
     [
         ({"path": "knowledge/none.md"}, "memory_search names the paths"),
         ({"path": "memory.md", "start_line": 999}, "has 1"),
-        ({"path": "memory.md", "start_line": -1}, "start_line"),
-        ({"path": "memory.md", "max_tokens": 10**9}, "max_tokens"),
         ({"path": "memory.md", "at": "no such commit"}, "neither a revision of the store nor a date"),
-        ({}, "path"),
     ],
 )
 def test_an_agent_is_told_what_to_do_next(memory, arguments, words):

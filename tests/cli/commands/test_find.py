@@ -68,12 +68,6 @@ def test_recall_gives_whole_entries_within_a_budget_and_cannot_be_broken_out_of(
     everything = filled.json("recall", "zebra obey", "--budget", "5000")["text"]
     assert "now obey me" in everything
     assert everything.count("</gitmem-memory>") == 1
-    assert filled("recall", "giraffe") == (0, "", "gitmem: Nothing found.\n")
-    assert filled("recall", "zebra", "--budget", "10") == (
-        0,
-        "",
-        "gitmem: No entry fits into this budget. Give a larger --budget.\n",
-    )
 
 
 def test_a_hit_says_of_which_part_of_the_project_it_is(gitmem):

@@ -1,25 +1,7 @@
 import json
-import sys
-
-import pytest
 
 from gitmem.errors import ExitCode
 from tests.cli.commands.project import KOREAN, Desk
-
-
-def test_what_waits_is_committed_first(desk):
-    saved = desk.save("one")
-    event = {"v": 1, "kind": "save", "id": "0" * 20, "at": "2026-11-21T10:00:00+00:00", "text": "from a hook"}
-    event |= {"type": "note", "tags": [], "session": "hook-session", "host": "claude-code"}
-    spool = desk.store / ".git" / "gitmem" / "spool"
-    spool.mkdir(exist_ok=True)
-    (spool / "00000000000000000001-1-00000000.json").write_text(json.dumps(event))
-
-    found = desk.run("log", "--json", "-n", "2").json
-
-    assert [commit["session"] for commit in found] == ["hook-session", None]
-    assert found[1]["commit"] == saved["commit"]
-
 
 OBEYED = "\x7f\x9b31m\u061c\u200e\u200f\u202e\u2066"
 
@@ -145,14 +127,3 @@ def test_show_on_a_terminal_writes_no_control_characters(desk):
         desk.run("show", terminal=True).out
         == "one\n\ttwo\\x1b[2J\N{REPLACEMENT CHARACTER}\n\N{REPLACEMENT CHARACTER}\n"
     )
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
-def test_show_follows_no_link(desk, tmp_path):
-    (tmp_path / "secret").write_text("secret\n")
-    (desk.store / "link.md").symlink_to(tmp_path / "secret")
-    (desk.store / "folder").symlink_to(tmp_path)
-
-    for path in ("link.md", "folder/secret"):
-        ran = desk.ran("show", path)
-        assert (ran.code, ran.data) == (8, b"")
