@@ -22,8 +22,6 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import frontmatter
-
 from gitmem import __version__
 from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING
 from gitmem.cli.parser import build_parser, own_commands, sections
@@ -31,6 +29,7 @@ from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
 from gitmem.hosts import claude_code, gemini
 from gitmem.hosts.host import NAMES, SCRIPT, InstallPlace, Scope, command, find_host, shared_server
+from gitmem.hosts.install import as_toml
 from gitmem.hosts.settings import HOOKS, MCP
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def extension() -> dict[str, bytes]:
         **_scripts(),
         **_sources("skills"),
         **{
-            f"commands/{NAME}/{path.stem}.toml": _toml(path.read_text(encoding="utf-8"))
+            f"commands/{NAME}/{path.stem}.toml": as_toml(path.read_text(encoding="utf-8"))[1].encode()
             for path in sorted((SOURCES / "commands").glob("*.md"))
         },
         "README.md": (ROOT / "packaging" / "gemini" / "README.md").read_bytes(),
@@ -147,16 +146,6 @@ def _scripts() -> dict[str, bytes]:
         f"hooks/{SCRIPT}": (ROOT / "hooks" / SCRIPT).read_bytes(),
         f"hooks/{_MISSING}": (OWN / _MISSING).read_bytes(),
     }
-
-
-def _toml(markdown: str) -> bytes:
-    """Return a command as Gemini CLI reads it; `'''` keeps the prompt as it is, whatever quotes it has."""
-    parts = frontmatter.loads(markdown)
-    prompt = parts.content.replace("$ARGUMENTS", "{{args}}")
-    if "'''" in prompt:
-        raise ValueError("a command for Gemini CLI cannot have ''' in it")
-    description = json.dumps(parts["description"], ensure_ascii=False)
-    return f"description = {description}\nprompt = '''\n{prompt}\n'''\n".encode()
 
 
 def marketplace() -> dict[str, object]:

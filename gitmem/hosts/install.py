@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -257,9 +256,7 @@ def usual(
     return (hooks, ServerEdit(listing, (key, "gitmem"), server), *skills(os.path.join(folder, "skills")), *more)
 
 
-_HEADER = re.compile(r"---\n(?P<header>.*?)\n---\n+(?P<body>.*)", re.DOTALL)
-_DESCRIPTION = re.compile(r"^description:[ \t]*(?P<text>.+)$", re.MULTILINE)
-_ALL_WORDS = "$ARGUMENTS"
+_DESCRIPTION = "description: "
 _SUMMARIES = "memory-rotate"  # a skill that comes with `--summaries`
 
 
@@ -283,14 +280,11 @@ def commands(
 
 
 def as_toml(text: str) -> tuple[str, str]:
-    """Return a command in the form of Gemini CLI."""
-    parts = _HEADER.match(text)
-    body = parts["body"] if parts else text
-    match = _DESCRIPTION.search(parts["header"]) if parts else None
-    description = match["text"].strip().strip("\"'") if match else ""
-    body = body.replace(_ALL_WORDS, "{{args}}")
-    lines = [f"description = {json.dumps(description, ensure_ascii=False)}"] * bool(description)
-    return ".toml", "\n".join([*lines, f"prompt = {json.dumps(body, ensure_ascii=False)}", ""])
+    """Return a command in the form of Gemini CLI; `'''` keeps the prompt as it is, whatever other quotes it has."""
+    _, header, body = text.split("---\n", 2)
+    description = next(line for line in header.splitlines() if line.startswith(_DESCRIPTION)).removeprefix(_DESCRIPTION)
+    prompt = body.strip().replace("$ARGUMENTS", "{{args}}")
+    return ".toml", f"description = {json.dumps(description, ensure_ascii=False)}\nprompt = '''\n{prompt}\n'''\n"
 
 
 def event_files(folder: str, lines: Mapping[str, str]) -> Iterator[FileEdit]:
