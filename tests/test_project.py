@@ -16,7 +16,6 @@ from gitmem.project import (
     list_files,
     project_code,
     read_project_file,
-    work_tree_of,
 )
 from tests.patient import _patient  # noqa: F401
 
@@ -56,6 +55,8 @@ def test_a_project(project, environ, bare_git):
 def test_from_a_folder_within_and_from_a_linked_work_tree(project, environ, bare_git, tmp_path):
     (project / "src" / "deep").mkdir(parents=True)
     assert ask(project / "src" / "deep", environ).root == str(project)
+    bare_git(project / "src", "init", "-q")
+    assert ask(project / "src" / "deep", environ).root == str(project / "src"), "the nearest"
     bare_git(project, "worktree", "add", "-q", "-b", "other", str(tmp_path / "linked one"))
     state = ask(tmp_path / "linked one", environ)
     assert (state.root, state.branch) == (str(tmp_path / "linked one"), "other")
@@ -114,20 +115,6 @@ def test_a_git_that_does_not_answer_is_left(project, environ, tmp_path, monkeypa
     for pid in asked:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
-
-
-def test_the_nearest_work_tree_is_returned(tmp_path, bare_git, home):
-    outer, inner = tmp_path / "outer 한글", tmp_path / "outer 한글" / "inner"
-    (inner / "src").mkdir(parents=True)
-    bare_git(outer, "init", "-q")
-    assert work_tree_of(str(inner / "src")) == (str(outer), str(outer / ".git"))
-    bare_git(inner, "init", "-q")
-    assert work_tree_of(str(inner / "src")) == (str(inner), str(inner / ".git"))
-
-
-@pytest.mark.parametrize("name", ["", "no/such", ".git"])
-def test_no_work_tree(tmp_path, name):
-    assert work_tree_of(str(tmp_path / name)) == ("", "")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import DUE, LATE, command, direct_command, is_current, is_ours, script, script_path
+from gitmem.hosts.host import DUE, LATE, command, direct_command, is_ours, script, script_path
 from gitmem.store.locate import find_store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
@@ -426,12 +426,6 @@ def test_without_gitmem_nothing_is_said(host, project, spool):
     assert host.run(project, "Stop") == b""
 
 
-def test_the_answer_is_gitmems(host, project):
-    host.install_gitmem()
-    assert host.run(project, "SessionStart") == b"answered\n"
-    assert host.called() == [f"/|-C|{project}|hook|claude|SessionStart|{PAYLOAD.decode()}"]
-
-
 @pytest.mark.parametrize("event", ["SessionStart", "PostToolUse"])
 def test_hooks_can_be_switched_off(host, project, spool, event):
     host.install_gitmem()
@@ -470,16 +464,6 @@ def test_a_prompt_and_an_error_are_delivered_and_answered_unless_that_is_off(hos
     (spool / f"off-{event}").touch()
     assert host.run(project, event) == b""
     assert len(host.called()) == 1
-
-
-def test_a_host_without_an_event_for_failures_says_them_in_the_result(host, project, spool):
-    host.install_gitmem()
-    failed = json.dumps({"tool_response": {"llmContent": "no\nExit Code: 2"}}).encode()
-    assert host.run(project, "PostToolUse", host="gemini") == b""
-    assert host.run(project, "PostToolUse", failed) == b""
-    assert host.run(project, "PostToolUse", failed, host="gemini") == b"answered\n"
-    (spool / "off-PostToolUseFailure").touch()
-    assert host.run(project, "PostToolUse", failed.replace(b"2", b"3"), host="gemini") == b""
 
 
 def _waited(host: Host, number: int, seconds: float = 5.0) -> list[str]:
@@ -564,7 +548,7 @@ def test_a_tool_that_failed_is_answered_where_only_the_result_says_so(host, proj
         assert told(agent, said.encode()) == b"answered\n"
         assert told(agent, b"xit code: 0 Exit") == b""
     assert told("gemini", b"x" * 2_000_000 + b"\xff\\nExit Code: 2") == b"answered\n"  # at the end of a large one
-    assert told("opencode", b"Exit code: 1") == b""  # its plugin says which event it is
+    assert told("opencode", b"Exit code: 1") == told("claude", b"Exit code: 1") == b""  # they have an event for it
     assert host.run(project, "PostToolUseFailure", host="opencode") == b"answered\n"
     assert host.run(project, "PostToolUseFailure", host="amp") == b""  # its plugin passes no answer on
     rollout = project.parent / "it's a 롤아웃.jsonl"
@@ -652,12 +636,6 @@ def test_the_line_is_short_and_recognized_as_are_those_of_older_versions():
     assert not is_ours("gitmem hook claude")
     assert not is_ours("h=/x/hook.sh; rm -rf /")
     assert not is_ours(None)
-
-
-def test_a_script_is_current_whatever_program_it_starts():
-    assert is_current(script("").decode())
-    assert is_current(script("/a b/it's/gitmem").decode())
-    assert not is_current(script("").decode() + "# changed\n")
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PostToolUseFailure", "Stop", "PostToolUse"])

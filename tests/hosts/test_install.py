@@ -61,28 +61,13 @@ def read(path) -> bytes:
         return file.read()
 
 
-def test_a_file_and_folders_that_were_not_there_are_gone_again(path, manifest, tmp_path):
-    tree = sorted(tmp_path.rglob("*"))
-    assert install(path, manifest).changes
-    assert hooked_events(path) == tuple(hooks())
-    assert uninstall(path, manifest).after is None
-    assert sorted(tmp_path.rglob("*")) == tree
-
-
 @pytest.mark.parametrize("before", [BEFORE, b"", b"\n", b"{}", b'{"hooks": {}}', b'{"hooks": {"Stop": [ ]}}\n'])
 def test_a_file_that_was_there_has_its_bytes_again(path, manifest, before):
     write(path, before)
     install(path, manifest)
+    assert not install(path, manifest).changes
     assert uninstall(path, manifest).record is None
     assert read(path) == before
-
-
-def test_installing_again_changes_nothing_and_forgets_nothing(path, manifest):
-    write(path, b'{"hooks": {}}')
-    install(path, manifest)
-    assert not install(path, manifest).changes
-    uninstall(path, manifest)
-    assert read(path) == b'{"hooks": {}}'
 
 
 def test_what_a_person_added_to_our_file_stays_and_so_does_the_file(path, manifest):
@@ -244,16 +229,11 @@ def test_an_empty_folder_that_was_there_stays_and_one_that_several_files_share_g
     assert sorted(tmp_path.rglob("*")) == tree
 
 
-def test_a_file_of_somebody_elses_stays(skill, manifest):
-    write(skill, b"mine\n")
+@pytest.mark.parametrize("theirs", [b"mine\n", b"gitmem: one\n"])
+def test_a_file_of_somebody_elses_stays_also_the_same_one_of_a_team(skill, manifest, theirs):
+    write(skill, theirs)
     change = put(skill, manifest)
-    assert (change.changes, change.after) == (False, b"mine\n")
-    assert skill not in manifest.records()
-
-
-def test_the_same_file_by_a_team_is_not_ours_to_take(skill, manifest):
-    write(skill, b"gitmem: one\n")
-    put(skill, manifest)
+    assert (change.changes, change.after) == (False, theirs)
     assert skill not in manifest.records()
 
 

@@ -10,7 +10,6 @@ from gitmem.sessions.end import read_lines
 from gitmem.sessions.events import HookKind, parse_payload
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
-HOME: tuple[dict[str, str], str] = ({}, "/h")
 FAMILY = pytest.mark.parametrize("host", ["opencode", "kilo"])
 
 
@@ -32,15 +31,7 @@ def test_what_is_no_database_tells_nothing(tmp_path, data):
     assert list(read_transcript(f"{path}#ses_1", read_lines)) == []
 
 
-def test_what_the_plugin_sends_is_read_in_claude_codes_words():
-    payload = {
-        "hook_event_name": "PostToolUse",
-        "session_id": "ses_1",
-        "tool_name": "write",
-        "tool_input": {"filePath": "/p/notes.md", "content": "x"},
-    }
-    event = parse_payload(read_payload(payload, "opencode", "", HOME)[1], AT, "opencode")
-    assert (event.tool, event.files) == ("Write", ("/p/notes.md",))
+def test_a_prompt_loses_its_quotes_and_keeps_its_id():
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": '"set it up"', "prompt_id": "msg_1"}
-    event = parse_payload(read_payload(prompt, "kilo", "", HOME)[1], AT, "kilo")
+    event = parse_payload(read_payload(prompt, "kilo", "", ({}, "/h"))[1], AT, "kilo")
     assert (event.kind, event.text, event.turn) == (HookKind.PROMPT, "set it up", "msg_1")

@@ -262,7 +262,7 @@ NEW_FACTS = {
 
 
 def test_both_shapes_of_facts(desk, legacy):
-    put(legacy, {"facts.json": OLD_FACTS})
+    put(legacy, {"facts.json": f"\ufeff{json.dumps(OLD_FACTS)}"})
     bring(desk, legacy)
     put(legacy, {"facts.json": NEW_FACTS})
     done = bring(desk, legacy)
@@ -305,6 +305,7 @@ def test_hostile_sources_are_named_and_all_else_is_brought(desk, legacy, tmp_pat
             "memory_20260113_112700.md": "",
             "memory_20260114_112700.md": "- kept\n",
             "memory_20260114_112700.summary.json": '{"overallSummary": ',
+            "memory_20260115_112700.summary.json": b"\xff",
             "memory_20260199_996699.md": "- a name that is no date\n",
             "facts.json": "[" * 100_000,
             "sessions/2026-01-13_1011.l1.jsonl": "no json\n" + '{"role":"user","text":"빌드"}\n' + "[" * 10_000 + "\n",
@@ -325,6 +326,9 @@ def test_hostile_sources_are_named_and_all_else_is_brought(desk, legacy, tmp_pat
         "memory_20260113_112700.md": "it is empty",
         "memory_20260114_112700.summary.json": (
             "it is no summary: it is not JSON (line 1); gitmem makes one of the archive itself"
+        ),
+        "memory_20260115_112700.summary.json": (
+            "it is no summary: it is not UTF-8; gitmem makes one of the archive itself"
         ),
         "facts.json": "it is nested too deeply",
         "sessions/2026-01-13_1011.l1.jsonl": "2 of its lines are no JSON",

@@ -9,6 +9,7 @@ from gitmem.importers.plan import split_memory
 
 SMALL = Limits(threshold_tokens=100, carryover_tokens=10)  # 95 tokens, so a part has 376 bytes at most
 TODAY = "2026-11-21"
+LINES_OF_TEN = b"a line of ten\n" * 60
 
 DAYS = st.dates().map(lambda day: f"## {day.isoformat()}".encode())
 LINES = st.one_of(
@@ -48,24 +49,22 @@ def test_the_threshold_is_that_of_a_rotation(size, count):
     assert len(split_memory(b"a line\n" * (size // 7) + b"x" * (size % 7), Limits(), TODAY)) == count
 
 
-def test_days_are_grouped_as_long_as_they_fit():
-    """Chunks of whole days, each named after its last one."""
-    data = b"".join(map(day, range(1, 5)))
-    parts = split_memory(data, Limits(threshold_tokens=110), TODAY)  # 104 tokens: two days of 50
-    assert [day for day, _ in parts] == ["2026-01-02", "2026-01-04"]
-    assert [part.count(b"## ") for _, part in parts] == [2, 2]
-
-
-def test_what_stands_before_the_first_day_belongs_to_it():
-    data = b"# Memory\n\n" + day(1, 300) + day(2, 300)
-    assert [day for day, _ in split_memory(data, SMALL, TODAY)] == ["2026-01-01", "2026-01-02"]
-
-
-def test_within_a_day_other_headings_split_nothing():
-    data = day(1, 180) + b"## Notes\n" + b"x" * 170 + b"\n" + day(2, 300)
-    (first, text), (second, _) = split_memory(data, SMALL, TODAY)
-    assert (first, second) == ("2026-01-01", "2026-01-02")
-    assert b"## Notes" in text
+@pytest.mark.parametrize(
+    "data, most, days",
+    [
+        pytest.param(b"".join(map(day, range(1, 5))), 110, ["02", "04"], id="whole days, two of them under 104 tokens"),
+        pytest.param(b"# Memory\n\n" + day(1, 300) + day(2, 300), 100, ["01", "02"], id="what is before the first"),
+        pytest.param(day(1, 180) + b"## Notes\n" + b"x" * 170 + b"\n" + day(2, 300), 100, ["01", "02"], id="a heading"),
+        pytest.param(
+            day(1, 100) + day(2, 30) + LINES_OF_TEN + day(3, 100), 100, ["01", "02", "02", "03"], id="too large"
+        ),
+    ],
+)
+def test_a_part_is_named_after_the_last_of_its_days(data, most, days):
+    """Other headings within a day split nothing, a day that is too large alone is split by lines."""
+    parts = split_memory(data, Limits(threshold_tokens=most, carryover_tokens=10), TODAY)
+    assert [named for named, _ in parts] == [f"2026-01-{number}" for number in days]
+    assert all(part.endswith(b"\n") for _, part in parts)
 
 
 def test_without_days_any_heading_splits():
@@ -78,18 +77,7 @@ def test_without_days_any_heading_splits():
 
 def test_without_headings_it_is_one_section_split_by_lines():
     """A section that is too large is split by lines (spec R10)."""
-    parts = split_memory(b"a line of ten\n" * 60, SMALL, TODAY)
-    assert len(parts) == 3
-    assert all(part.endswith(b"\n") for _, part in parts)
-
-
-def test_a_day_that_is_too_large_alone_is_split_by_lines_under_its_own_date():
-    data = day(1, 100) + b"## 2026-01-02\n" + b"a line of ten\n" * 60 + day(3, 100)
-    parts = split_memory(data, SMALL, TODAY)
-    assert [day for day, _ in parts] == ["2026-01-01", "2026-01-02", "2026-01-02", "2026-01-03"]
-
-
-def test_an_empty_memory_has_no_part_and_a_small_one_is_its_own():
+    assert [part.endswith(b"\n") for _, part in split_memory(LINES_OF_TEN, SMALL, TODAY)] == [True] * 3
     assert split_memory(b"", SMALL, TODAY) == []
     assert split_memory(b"## 2026-01-01\n", SMALL, TODAY) == [(TODAY, b"## 2026-01-01\n")]
 

@@ -21,7 +21,7 @@ from gitmem.git.process import Git, clean_environment
 from gitmem.hosts.host import command, script, script_path
 from gitmem.llm.agents import AgentModel
 from gitmem.llm.protocol import ProviderError
-from gitmem.platform.machine import Context, find_program, neutral_folder, own_command, with_absolute
+from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts stand in for programs")
@@ -258,25 +258,6 @@ def test_a_model_that_is_a_program(planted, monkeypatch):
 
 
 # Its parts
-
-
-def test_a_program_is_never_taken_from_the_current_folder(planted, monkeypatch):
-    monkeypatch.chdir(planted.project)
-    for path in ("", ".", "./", "bin", "../프로젝트"):
-        assert find_program("git", {"PATH": path}) is None
-    assert find_program("git", {"PATH": os.pathsep.join(["", ".", str(planted.project)])}) == str(
-        planted.project / "git"
-    )
-
-
-def test_lists_of_folders_lose_their_relative_entries_only():
-    environ = with_absolute({"PATH": os.pathsep.join(["", "/a", "b", "/c d"]), "X": "."}, "PATH", "PYTHONPATH")
-    assert environ == {"PATH": os.pathsep.join(["/a", "/c d"]), "X": "."}
-
-
-def test_the_own_command_needs_no_folder(tmp_path, environ):
-    said = subprocess.run(own_command("--version"), cwd=neutral_folder(), env=environ, capture_output=True, check=True)
-    assert said.stdout.startswith(b"gitmem ")
 
 
 def test_the_own_command_is_as_closed_as_this_process():
