@@ -53,7 +53,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
     steps.run("working memory", partial(_follow, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
-        steps.run("capture", lambda: notices.extend(capture(store, partial(look, store, alive))))
+        steps.run("capture", lambda: notices.extend(capture(store, partial(_look, store, alive))))
     sessions = {session.name: session for session in pending.sessions}
     for event in pending.compactions:
         if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
@@ -75,11 +75,27 @@ def _look_again(store: Store, alive: Callable[[int], bool]) -> Pending:
     """
     until = time.monotonic() + _WRITTEN_LATE
     while True:
-        pending, now = look(store, alive), store.context.clock()
+        pending, now = _look(store, alive), store.context.clock()
         paths = {session.name: session.transcript for session in pending.sessions}
         if time.monotonic() > until or not any(lacks_answer(turn, paths[turn.session], now) for turn in pending.turns):
             return pending
         time.sleep(_PAUSE)
+
+
+def _look(store: Store, alive: Callable[[int], bool]) -> Pending:
+    """Return the content of the spool without private sessions and pauses, also those that began since the last look.
+
+    A capture waits for the lock of the store for up to a minute, in which a private session may answer a whole turn.
+    """
+    while True:
+        pending = look(store, alive)
+        if not store.has_layers:
+            return pending
+        from gitmem.store.layers import divert
+
+        divert(store)
+        if {event.source for event in pending.events}.issubset(HookSpool(store.private).names()):
+            return pending
 
 
 def _process_private(store: Store, alive: Callable[[int], bool]) -> None:

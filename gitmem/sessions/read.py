@@ -59,24 +59,22 @@ class Pending(Value):
 
 def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool]) -> Pending:
     """Read the spool; `alive` returns whether the process with an id still runs."""
-    useless, unreadable = set[str](), set[str]()
-    processes: dict[str, int] = {}  # of the payloads, those that another process removes meanwhile included
 
-    def event_of(file: Delivered) -> HookEvent | None:
-        """Return the event of a payload; None if it cannot be parsed, or memory does not use it."""
+    def event_of(file: Delivered) -> tuple[str, int, HookEvent | None, bool]:
+        """Return a payload's name, its host's process, its event, None for no use, and whether it can be parsed."""
         try:
             label, payload = read_payload(file.payload, file.host, file.event, (context.environ, context.home))
             event = parse_payload(payload, file.at, label) if payload is not None else None
         except ValueError:
-            unreadable.add(file.name)
-            return None
+            return file.name, file.owner, None, False
         if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
-            useless.add(file.name)
-            return None
-        processes[file.name] = file.owner
-        return event._replace(source=file.name)
+            return file.name, file.owner, None, True
+        return file.name, file.owner, event._replace(source=file.name), True
 
-    events, now = tuple(filter(None, spool.read(event_of))), context.clock()
+    # The spool calls `event_of` again if another process removes payloads meanwhile, so it keeps nothing itself.
+    read = spool.read(event_of)
+    processes = {name: owner for name, owner, _, _ in read}
+    events, now = tuple(event for _, _, event, _ in read if event), context.clock()
     sessions = []
     for name in sorted({event.session for event in events}):
         ours = sorted((event for event in events if event.session == name), key=lambda event: event.at)
@@ -92,8 +90,8 @@ def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool
         tuple(_completed(turn, transcripts[turn.session]) for turn in fold(events)),
         tuple(sessions),
         tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
-        tuple(sorted(useless)),
-        tuple(sorted(unreadable)),
+        tuple(sorted(name for name, _, event, is_read in read if is_read and not event)),
+        tuple(sorted(name for name, _, _, is_read in read if not is_read)),
         events,
     )
 

@@ -113,9 +113,9 @@ def divert(store: Store) -> Store | None:
     """Move the events of private sessions into the private store's spool, drop those of pauses; return that store."""
     if not store.has_layers or store.is_private:
         return private_store(store)
-    spool, stopped = HookSpool(store.private), pauses(store)
+    spool = HookSpool(store.private)
     events = sorted(spool.read(_read), key=lambda one: one[1])
-    private = private_store(store)
+    stopped, private = pauses(store), private_store(store)
     folders = {session: folder for _, _, session, folder in reversed(events) if folder}
     for name, at, session, _ in events:
         if any(begin <= at <= end for begin, end in stopped):

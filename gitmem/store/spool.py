@@ -331,11 +331,12 @@ class HookSpool(Spool):
         return Delivered(name, at, int(parts["owner"]), event.content, parts["event"], parts["host"] or _FIRST_HOST)
 
     def move(self, name: str, into: HookSpool) -> None:
-        """Move a payload into another spool, with its modification time."""
+        """Move a payload into another spool, with its modification time, unless another process did meanwhile."""
         import shutil
 
         into.make()
-        shutil.move(os.path.join(self.folder, name), os.path.join(into.folder, name))
+        with contextlib.suppress(FileNotFoundError):
+            shutil.move(os.path.join(self.folder, name), os.path.join(into.folder, name))
 
     def remove(self, names: list[str]) -> None:
         """Remove committed payloads, all at once: half a turn would be read as another turn.

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import find_entries
+from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotSavedError
 from gitmem.sessions import end as session_end
 from gitmem.sessions.background import do_upkeep, process_spool
@@ -14,6 +15,7 @@ from gitmem.sessions.read import IDLE, context_used, in_context, look
 from gitmem.store import document_checks as changed
 from gitmem.store import transcripts
 from gitmem.store.findings import FailureLog
+from gitmem.store.layers import private_store, set_private
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
@@ -280,3 +282,21 @@ def test_upkeep_reads_whose_each_memory_is_so_that_a_prompt_need_not(desk):
     do_upkeep(desk.store, lambda: False)
     known = Path(desk.store.private, "known", "origins").read_text(encoding="utf-8")
     assert known.split("\n")[1] == desk.store.tip
+
+
+def test_a_private_session_that_answers_while_a_drain_goes_on_is_not_committed(desk, session, tmp_path):
+    set_private(desk.store, "sess-2", on=True)
+    private = Session(desk, tmp_path, "sess-2")
+    session.turn("t-1")
+
+    def alive(_: int) -> bool:
+        """Deliver a private turn once the drain has read the spool for the first time."""
+        if not os.path.getsize(private.path):
+            private.turn("t-secret")
+        return True
+
+    process_spool(desk.store, alive)
+    process_spool(desk.store, alive)
+    assert "question t-1 " in desk.text(MEMORY)
+    assert "t-secret" not in desk.text(MEMORY)
+    assert b"question t-secret " in (private_store(desk.store).read(MEMORY) or b"")

@@ -464,3 +464,11 @@ def test_an_earlier_event_that_a_listing_missed_is_not_missed(hooks, monkeypatch
     listed = os.listdir
     monkeypatch.setattr(os, "listdir", lambda folder: answers.pop(0) if answers else listed(folder))
     assert sorted(one.name for one in hooks.read(lambda one: one)) == names
+
+
+def test_a_payload_that_another_process_moved_is_passed_over(tmp_path):
+    spool, other = HookSpool(str(tmp_path / "one")), HookSpool(str(tmp_path / "other"))
+    name = spool.accept("Stop", 1, b"{}")
+    spool.move(name, other)
+    spool.move(name, other)
+    assert (spool.names(), other.names()) == ([], [name])
