@@ -1,11 +1,9 @@
 """`memory_guide` and `memory_task` as a client calls them."""
 
 import json
-from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.facts.fact import FactKind, FactStatus, make_fact, render_fact
 from gitmem.mcp.server import make_server
 from gitmem.mcp.tools import ServedMemory as Served
 from gitmem.sessions.memory import running
@@ -284,17 +282,6 @@ def test_no_path_leads_out_of_the_store(memory, tmp_path, path):
 )
 def test_an_agent_is_told_what_to_do_next(memory, arguments, words):
     assert words in memory.error("memory_get", **arguments)
-
-
-def test_get_and_load_say_what_no_longer_holds(memory):
-    line = "- [2026-01-11 10:00:00] **Decision**: Use Redis. ^11111111111111111111\n"
-    fact = make_fact(FactKind.DECISION, "Use Redis.", datetime(2026, 1, 1, tzinfo=UTC), status=FactStatus.RETIRED)
-    memory.put(fact.path, render_fact(fact))
-    memory.put("archive/memory_20260113_112700.md", f"## Core Decisions\n\n{line}")
-    memory.put("memory.md", MEMORY.format(line, "", ""))
-    said = "Use Redis. [retired since 2026-01-01] ^1"
-    assert said in memory.read("memory_get", path="archive/memory_20260113_112700.md")
-    assert said in memory.read("memory_load")
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -70,15 +70,6 @@ def test_recall_gives_whole_entries_within_a_budget_and_cannot_be_broken_out_of(
     assert everything.count("</gitmem-memory>") == 1
 
 
-def test_a_hit_says_of_which_part_of_the_project_it_is(gitmem):
-    head = "---\nid: summary-20261004-000000\nkind: summary\nscope: [packages/a]\n---\n"
-    path = gitmem.root / "summaries" / "memory_20261004_000000.summary.md"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"{head}The zebra importer caches its tokens.\n")
-    gitmem("save", "A zebra note")
-    assert {hit["part"] for hit in gitmem.json("search", "zebra")} == {"of packages/a", None}
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal as POSIX has it")
 def test_on_a_narrow_terminal_what_is_said_of_a_hit_stands_below_its_place(gitmem):
     gitmem("save", "The zebra crossing stays", "--type", "decision")

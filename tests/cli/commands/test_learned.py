@@ -126,20 +126,5 @@ def test_after_a_compaction_the_session_is_told_what_it_is_at(desk):
     assert "Failed: KeyError: 'a': nothing mended it" in told
 
 
-TASK = "add retries with backoff to the importer"
-
-
-def test_a_decision_is_told_for_a_task_and_its_source(desk):
-    for number in range(12):
-        desk.run("save", f"Module m{number} was renamed to n{number}")
-    desk.run("save", "The importer retries thrice with backoff", "--type", "decision")
-    told = desk.run("guide", TASK).out
-    assert "What was done and decided:\n- " in told
-    assert "The importer retries thrice with backoff (^d" in told
-    found = desk.run("guide", "--json", TASK).json
-    assert [line["part"] for line in found["lines"]] == ["approach"]
-    assert found["lines"][0]["sources"][0].startswith("d")
-
-
 def test_an_output_that_is_no_text_is_read_all_the_same(desk):
     assert desk.run("guide", "--error", "-", stdin=b"\xff\xfe error: KeyError").data == b""

@@ -32,24 +32,6 @@ def test_what_is_asked_of_commits_alone_rotates_nothing(gitmem):
     assert gitmem("check", "--base", "HEAD")[0] == 2
 
 
-def test_a_second_maintenance_is_told_to_wait(gitmem, store, monkeypatch):
-    from gitmem.store import recovery
-
-    answers = []
-    joined = recovery._join
-
-    def join(*args):
-        answers.append(gitmem("maintain"))
-        joined(*args)
-
-    monkeypatch.setattr(recovery, "_join", join)
-    assert gitmem("maintain")[0] == 0
-    code, _, err = answers[0]
-    assert code == 5
-    assert "The store is held by process" in err
-    assert "(maintain)" in err
-
-
 def test_progress_is_shown_to_a_person_who_has_waited(gitmem, monkeypatch):
     gitmem("save", "one")
     monkeypatch.setattr(terminal, "_PATIENCE", 0.0)

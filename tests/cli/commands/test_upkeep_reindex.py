@@ -1,7 +1,4 @@
 import json
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -54,15 +51,6 @@ def test_reindex_makes_what_is_missing_and_says_what_it_took(gitmem, provider):
     assert (value["provider"], value["model"], value["left"], value["cost"], value["problem"]) == (
         *("openai", "fake", 0, None, ""),
     )
-
-
-def test_what_means_the_same_is_found_after_it(gitmem):
-    assert "automobile" not in gitmem("search", "car")[1]
-    gitmem("reindex")
-    code, out, err = gitmem("search", "car")
-    assert (code, err) == (0, "")
-    assert "automobile winter" in out
-    assert json.loads(gitmem("recall", "car", "--json")[1])["without_vectors"] is None
 
 
 def test_progress_is_shown_on_a_terminal_and_taken_away(gitmem):
@@ -125,31 +113,9 @@ def test_without_a_provider_there_is_nothing_to_do(gitmem, provider):
     assert provider.asked == []
 
 
-def test_a_missing_key_is_said(gitmem):
-    del gitmem.environ["MY_KEY"]
-    gitmem("config", "embedding.base_url", "--unset", "--user")
-    code, _, err = gitmem("reindex")
-    assert code == 1
-    assert "MY_KEY" in err
-
-
 def test_status_says_which_provider_and_why(gitmem):
     gitmem("reindex")
     assert ", by openai\n" in gitmem("status")[1]
     value = json.loads(gitmem("status", "--json")[1])["vectors"]
     assert (value["provider"], value["model"], value["trouble"]) == ("openai", "fake", "")
     assert value["vectors"] > 2
-
-
-def test_two_at_once_is_one_that_does_it(gitmem, provider):
-    provider.behave = ["slow:1"]
-    command = [sys.executable, "-m", "gitmem", "-C", str(gitmem.root), "reindex"]
-    environ = {**gitmem.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL) as other:
-        while not provider.asked and other.poll() is None:
-            time.sleep(0.01)
-        code, _, err = gitmem("reindex")
-        assert code == 5
-        assert "being made" in err
-        assert other.wait() == 0
-    assert json.loads(gitmem("reindex", "--json")[1])["embedded"] == 0
