@@ -50,13 +50,6 @@ def chosen_place(args: argparse.Namespace) -> Place:
     return next((place for place in places if getattr(args, place.value)), Place.PROJECT)
 
 
-def has_sdk() -> bool:
-    """Return whether the SDK is installed, without importing it."""
-    from importlib.util import find_spec
-
-    return find_spec("mcp") is not None
-
-
 OWN = ""  # the source of an answer that needs no fence
 _MAX_CHARACTERS = 400_000  # of an output that is read
 _MAX_BYTES = 4 * _MAX_CHARACTERS + 1

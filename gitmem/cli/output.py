@@ -204,11 +204,6 @@ def entry_value(found: EntryFound) -> dict[str, object]:
     }
 
 
-def entry_text(found: EntryFound) -> str:
-    """Return an entry, and below it its places and the person who saved it."""
-    return plain("\n".join([found.text.rstrip("\r\n"), "", *place_lines(found)]))
-
-
 def place_lines(found: EntryFound) -> list[str]:
     """Return the places of an entry and the person who saved it, as lines."""
     lines = [f"in      {place.path}:{place.line}" for place in found.places] or ["in      no file, only history"]

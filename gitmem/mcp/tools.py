@@ -108,12 +108,7 @@ class Tool(Value):
 
 
 async def _run(work: Callable[[], object], context: Context[None], memory: ServedMemory, tool: Tool) -> object:
-    """Return the result of `work`, run in a thread; report progress to the client every second.
-
-    Raises:
-        ToolError: in place of a GitmemError or OSError, with a message that an agent can act on.
-
-    """
+    """Return the result of `work`, run in a thread; report progress to the client every second."""
     over = anyio.Event()
     results: list[object] = []
     failures: list[Exception] = []  # a task group would wrap them

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 
-from gitmem.cli.app import MACHINE, OWN, App, has_sdk
+from gitmem.cli.app import MACHINE, OWN, App
 from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.git.setup import excluded, unexcluded
@@ -36,6 +36,7 @@ from gitmem.hosts.script import (
     settings_with_hooks,
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
+from gitmem.llm.protocol import is_installed
 from gitmem.platform.machine import SCRIPTS_TOO, find_program, install_command
 from gitmem.store.doctor import DEEP, FULL, OPENED
 from gitmem.store.findings import Finding, Level, examine
@@ -391,7 +392,7 @@ def _examine_servers(args: argparse.Namespace, app: App) -> list[Finding]:
         edits = (item for item in items if item.part == MCP)
         listings = [edit.path for edit in edits if edit.path not in told and is_present(edit)]
         told.update(listings)
-        if listings and not has_sdk():
+        if listings and not is_installed("mcp"):
             message = f"{host.title} starts gitmem's MCP server, but the official SDK that it needs is missing."
             remedy = f"Run {install_command('mcp')}, or take the server out with 'gitmem uninstall {host.name}'."
             findings.append(Finding("mcp", Level.WARNING, message, remedy, tuple(listings)))

@@ -82,12 +82,6 @@ def named_commit(args: argparse.Namespace, store: Store) -> str | None:
     return resolve(store, args.at)
 
 
-def fold_words(query: str) -> tuple[str, ...]:
-    """Return the words of a query as they are highlighted: in lower case, the longest first."""
-    texts = {needle.text for term in parse_query(query).terms for needle in term.needles}
-    return tuple(sorted(texts, key=len, reverse=True))
-
-
 def hit_value(hit: Hit) -> dict[str, object]:
     """Return a hit for JSON; unknown values are null."""
     return {
@@ -104,7 +98,8 @@ def hit_value(hit: Hit) -> dict[str, object]:
 
 def hits_text(app: App, hits: Sequence[Hit], query: str, *, by_layer: bool = False) -> str:
     """Return hits for people: place, date and type on one line, or on two of a narrow terminal; the snippet below."""
-    marks = fold_words(query) if app.colour() else ()
+    words = {needle.text for term in parse_query(query).terms for needle in term.needles} if app.colour() else ()
+    marks = sorted(words, key=len, reverse=True)
     screen = app.screen(app.out)
     lines: list[str] = []
     layer = ""
@@ -132,7 +127,7 @@ def hits_text(app: App, hits: Sequence[Hit], query: str, *, by_layer: bool = Fal
     return "\n".join(lines)
 
 
-def _highlighted(text: str, marks: tuple[str, ...], style: Callable[[str, str], str]) -> str:
+def _highlighted(text: str, marks: Sequence[str], style: Callable[[str, str], str]) -> str:
     if not marks:
         return text
     # Of a Latin word the stem was looked for, and the whole word is meant.

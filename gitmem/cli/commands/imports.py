@@ -95,13 +95,7 @@ def run_replay(args: argparse.Namespace, app: App) -> int:
 
 
 def _transcripts(args: argparse.Namespace, app: App) -> list[str]:
-    """Return the transcripts that are named, or those of this project that a host keeps.
-
-    Raises:
-        UsageError: no host is named, either.
-        NotFoundError: it keeps none, or one does not exist.
-
-    """
+    """Return the transcripts that are named, or those of this project that a host keeps."""
     paths = [app.path(args, name) for name in args.transcripts]
     if not paths:
         if args.host is None:

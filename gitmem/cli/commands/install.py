@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 
-from gitmem.cli.app import OWN, App, has_sdk
+from gitmem.cli.app import OWN, App
 from gitmem.cli.commands.agents import (
     by_path,
     chosen_hosts,
@@ -24,7 +24,7 @@ from gitmem.hosts.host import Host, InstallPlace, Scope
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
 from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, project_top, put_script
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TrustEdit
-from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
+from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF, is_installed
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
 from gitmem.store.locate import find_store, private_folder, user_store
@@ -97,12 +97,7 @@ def run_install(args: argparse.Namespace, app: App) -> int:
 
 
 def _with_scope(args: argparse.Namespace, app: App, hosts: Sequence[Host], scope: Scope) -> list[Host]:
-    """Return the hosts that have settings of this kind; one that was named must have them.
-
-    Raises:
-        UsageError: none has.
-
-    """
+    """Return the hosts that have settings of this kind; one that was named must have them."""
     without = [host for host in hosts if scope not in host.scopes]
     kinds = ", ".join(f"--{kind.value}" for kind in without[0].scopes) if without else ""
     if without and (not args.all or len(without) == len(hosts)):
@@ -118,7 +113,7 @@ def _warn(app: App, parts: tuple[str, ...]) -> None:
         app.notices(
             ("'gitmem' is not on your PATH: the hooks keep events, but only a gitmem that they find saves them.",)
         )
-    if not has_sdk() and parts != (HOOKS,):
+    if not is_installed("mcp") and parts != (HOOKS,):
         from gitmem.platform.machine import install_command
 
         needed = "The MCP server needs the official SDK, which is not installed."
@@ -148,7 +143,7 @@ def _list(args: argparse.Namespace, app: App) -> None:
 def _parts(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the parts to install."""
     if args.only is None:
-        parts = tuple(part for part in PARTS if part != MCP or has_sdk())
+        parts = tuple(part for part in PARTS if part != MCP or is_installed("mcp"))
     else:
         parts = tuple(part.strip() for part in args.only.split(",") if part.strip())
         if unknown := [part for part in parts if part not in PARTS]:
@@ -157,12 +152,7 @@ def _parts(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _planned(args: argparse.Namespace, app: App, host: Host, scope: Scope, parts: tuple[str, ...]) -> _Plan:
-    """Plan the files of one host.
-
-    Raises:
-        RefusedError: one of the project's is a link out of it.
-
-    """
+    """Plan the files of one host, none of which may be a link out of the project."""
     place = place_of(args, app, scope)
     manifest = find_manifest(args, app, scope, host)
     records = manifest.records() if manifest else {}

@@ -215,12 +215,7 @@ def run_task(args: argparse.Namespace, app: App) -> None:
 
 
 def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
-    """Return the change that the command line asks for.
-
-    Raises:
-        UsageError: a word is missing.
-
-    """
+    """Return the change that the command line asks for."""
     act, text = args.act, " ".join(args.text)
     if act not in {"complete", "abandon"} and not text.strip():
         raise UsageError(f"'gitmem task {act}' needs a text.", "'gitmem task --help' shows examples.")

@@ -134,8 +134,8 @@ def _show_id(args: argparse.Namespace, app: App, store: Store, identifier: str) 
     whose = People(store).whose(identifier)
     words = marked(store, entry.entry.text, identifier)
     entry = entry._replace(entry=entry.entry._replace(text=words), text=marked(store, entry.text))
-    text = output.entry_text(entry) + (f"\nby      {plain(whose)}" if whose else "")
-    app.answer(args, output.entry_value(entry), text, "entry")
+    lines = [entry.text.rstrip("\r\n"), "", *place_lines(entry), *([f"by      {whose}"] if whose else [])]
+    app.answer(args, output.entry_value(entry), plain("\n".join(lines)), "entry")
 
 
 def _readable(store: Store, args: argparse.Namespace, app: App, text: str) -> tuple[str, bytes] | None:

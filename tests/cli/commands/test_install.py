@@ -165,11 +165,11 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     gitmem("install", "claude", "--only", "hooks", *words)
     assert findings() == []
     gitmem("install", "claude", "--only", "mcp", *words)
-    monkeypatch.setattr("gitmem.cli.commands.agents.has_sdk", lambda: True)
+    monkeypatch.setattr("gitmem.cli.commands.agents.is_installed", lambda _: True)
     [(level, message, remedy)] = findings()
     assert (level, remedy) == ("ok", "")
     assert "has the tools of the memory" in message
-    monkeypatch.setattr("gitmem.cli.commands.agents.has_sdk", lambda: False)
+    monkeypatch.setattr("gitmem.cli.commands.agents.is_installed", lambda _: False)
     [(level, message, remedy)] = findings()
     assert level == "warning"
     assert install_command("mcp") in remedy
@@ -224,7 +224,7 @@ def test_a_list_of_git_that_is_a_link_is_left_alone(gitmem, project, tmp_path):
 
 
 def test_a_missing_extra_is_said(gitmem, monkeypatch):
-    monkeypatch.setattr("gitmem.cli.commands.install.has_sdk", lambda: False)
+    monkeypatch.setattr("gitmem.cli.commands.install.is_installed", lambda _: False)
     assert install_command("mcp") in gitmem("install", "claude", "--only", "hooks,mcp")[2]
 
 
