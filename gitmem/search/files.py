@@ -189,13 +189,14 @@ class RgScanner:
 
     def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
         """Return the matching lines of each path."""
-        lines = self.lines([os.path.join(root, name) for name in itertools.chain(*by_folder(paths))], literals)
+        below = os.path.join(root, "")
+        lines = self.lines([f"{below}{name}" for name in itertools.chain(*by_folder(paths))], literals)
         if lines is None:
             return PythonScanner().scan(root, paths, literals)
         wanted = set(paths)
         found: dict[str, list[Line]] = {}
         for name, line in lines:
-            path = name[len(os.path.join(root, "")) :].replace(os.sep, "/")
+            path = name[len(below) :].replace(os.sep, "/")
             if path in wanted:
                 found.setdefault(path, []).append(line)
         return found
@@ -236,7 +237,7 @@ def parse_lines(output: bytes) -> Iterator[tuple[bytes, Line]]:
         newline = len(output) if newline < 0 else newline
         # Four bytes make a character at most.
         text = output[colon + 1 : min(newline, colon + 1 + 4 * LONGEST_LINE)].decode("utf-8", "replace")
-        yield path, Line(int(output[end + 1 : colon]), text[:LONGEST_LINE].rstrip("\r"))
+        yield path, Line._make((int(output[end + 1 : colon]), text[:LONGEST_LINE].rstrip("\r")))  # of thousands
         place = newline + 1
 
 

@@ -14,6 +14,7 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heapreplace
 from itertools import islice, takewhile, zip_longest
 from math import log
 
@@ -119,22 +120,57 @@ def choose_files(
     terms: Sequence[Term],
     most: int,
     fits: Callable[[str], bool] | None = None,
+    *,
+    loosely: bool = False,
 ) -> Choice:
-    """Choose the most promising files, of equals the first; without terms the newest. Of many, those that fit."""
+    """Choose the most promising files, of equals the first; without terms the newest. Of many, those that fit.
+
+    The texts of terms in all lines of a file tell how promising it may be; its words are looked for when its turn
+    comes. So of many files the counts are those of texts, times the share of words in the files that were looked at.
+    """
+    if len(lines) <= most:
+        fits = None
     if not terms:
-        newest = sorted(lines, key=_day, reverse=True)
-        return Choice(newest if len(newest) <= most else [*islice(filter(fits, newest), most)], [])
-    every = [(path, line) for path, found in lines.items() for line in found]
-    texts, needles = Excerpts("", [(line.number, line.text) for _, line in every]), needles_of(terms)
-    found = find_terms(texts, needles) or find_terms(texts, needles, loosely=True)
-    counts = [sum(unit.counts.get(number, 0.0) for unit in found.values()) for number in range(len(terms))]
-    says = [term.weight * log(1 + len(every) / (count + 1)) for term, count in zip(terms, counts, strict=True)]
-    places: dict[str, list[tuple[int, Iterable[int]]]] = {path: [] for path in lines}
-    for index in sorted(found):
-        path, line = every[index]
-        places[path].append((line.number, found[index].counts))
-    promising = sorted(places, key=lambda path: -_promise(places[path], says))
-    return Choice(promising if len(promising) <= most else [*islice(filter(fits, promising), most)], counts)
+        return Choice([*islice(filter(fits, sorted(lines, key=_day, reverse=True)), most)], [])
+    needles = needles_of(terms)
+    texts = {path: _count_texts(found, terms) for path, found in lines.items()}
+    every = [sum(counts) for counts in zip(*texts.values(), strict=True)] or [0] * len(terms)
+    size = sum(map(len, lines.values()))
+    says = [term.weight * log(1 + size / (count + 1)) for term, count in zip(terms, every, strict=True)]
+    seen, words = [0] * len(terms), [0.0] * len(terms)
+    queue = [
+        (-sum(one for one, count in zip(says, counts, strict=True) if count), place, path, False)
+        for place, (path, counts) in enumerate(texts.items())
+    ]
+
+    def promising() -> Iterator[str]:
+        heapify(queue)
+        while queue:
+            _, place, path, is_known = queue[0]
+            if is_known:
+                heappop(queue)
+                yield path
+                continue
+            found = find_terms(
+                Excerpts("", [(line.number, line.text) for line in lines[path]]), needles, loosely=loosely
+            )
+            for number, count in enumerate(texts[path]):
+                seen[number] += count
+                words[number] += sum(unit.counts.get(number, 0.0) for unit in found.values())
+            there = [(lines[path][index].number, found[index].counts) for index in sorted(found)]
+            heapreplace(queue, (-_promise(there, says), place, path, True))
+
+    paths = [*islice(filter(fits, promising()), most)]
+    if not (loosely or any(words)):
+        return choose_files(lines, terms, most, fits, loosely=True)
+    shares = (words[number] / count if count else 1.0 for number, count in enumerate(seen))
+    return Choice(paths, [count * share for count, share in zip(every, shares, strict=True)])
+
+
+def _count_texts(lines: Iterable[Line], terms: Iterable[Term]) -> list[int]:
+    """Return how often the texts of each term are in lines, within words, too."""
+    low = fold("\n".join(line.text for line in lines))
+    return [sum(low.count(needle.text) for needle in term.needles) for term in terms]
 
 
 def _promise(lines: Sequence[tuple[int, Iterable[int]]], says: Sequence[float]) -> float:
@@ -142,7 +178,7 @@ def _promise(lines: Sequence[tuple[int, Iterable[int]]], says: Sequence[float]) 
     best = 0.0
     for place, (number, _) in enumerate(lines):
         near = takewhile(lambda line: line[0] <= number + _NEIGHBOURS, lines[place:])  # noqa: B023  # used at once
-        best = max(best, sum(says[term] for term in {term for _, terms in near for term in terms}))
+        best = max(best, sum(says[term] for term in sorted({term for _, terms in near for term in terms})))
     return best
 
 

@@ -188,7 +188,7 @@ class Documents:
         if self._days:
             past = scanner.scan(self._private, [key[1:] for key in self._days], literals)
             found = {**found, **{f"/{path}": lines for path, lines in past.items()}}
-        return {key: found[key] for key in filter(self.allowed(allow), found)}
+        return {key: found[key] for key in filter(self.allowed(allow), filter(found.__contains__, self.keys))}
 
 
 def _in_texts(
