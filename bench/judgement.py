@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from gitmem.config import Config
 from gitmem.facts.book import FactBook, fact_message
 from gitmem.facts.fact import FactKind, make_fact
-from gitmem.hosts.host import find_host, writer
+from gitmem.hosts import find_host, writer
 from gitmem.judgement import keep
 from gitmem.judgement.question import (
     SCHEMA,

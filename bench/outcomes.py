@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-from gitmem.hosts.host import find_host, writer
+from gitmem.hosts import find_host, writer
 from gitmem.sessions.end import read_lines, read_records
 from gitmem.sessions.outcome import judge_outcome
 from gitmem.sessions.transcript import hook_events

@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.hosts.host import find_host
+from gitmem.hosts import find_host
 from gitmem.platform.machine import Context, find_program
 from gitmem.search.engine import answer, literals_of
 from gitmem.search.files import RgScanner, list_paths, make_scanner

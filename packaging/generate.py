@@ -27,15 +27,14 @@ from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING
 from gitmem.cli.parser import build_parser, own_commands, sections
 from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
-from gitmem.hosts import claude_code, gemini
-from gitmem.hosts.host import NAMES, SCRIPT, InstallPlace, Scope, command, find_host, shared_server
+from gitmem.hosts import NAMES, SCRIPT, InstallPlace, Scope, claude_code, command, find_host, gemini, shared_server
 from gitmem.hosts.install import as_toml
 from gitmem.hosts.settings import HOOKS, MCP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitmem.hosts.host import Host
+    from gitmem.hosts import Host
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "templates" / "claude"

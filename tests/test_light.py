@@ -22,7 +22,7 @@ MODULES = {
     "gitmem.store.transact": CLASSES | {"typing", "hashlib"},
     "gitmem.sessions.save": CLASSES | {"typing"},
     "gitmem.store.transaction": CLASSES | {"datetime", "difflib", "hashlib", "typing"},
-    "gitmem.hosts.host": {"datetime", "importlib", "gitmem.sessions.transcript"},
+    "gitmem.hosts": {"datetime", "importlib", "gitmem.sessions.transcript"},
     "gitmem.sessions.read": CLASSES | {"datetime", "typing", "gitmem.redact.redact", "gitmem.sessions.transcript"},
     "gitmem.sessions.memory": {"gitmem.store.transcripts", "gitmem.lessons.episode"},  # on the way of each turn
     "gitmem.store.layers": {"gitmem.store.init"},

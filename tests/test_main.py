@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import command, script, script_path
+from gitmem.hosts import command, hook_script, script_path
 from gitmem.platform.machine import Context
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
@@ -75,7 +75,7 @@ def test_a_hook_with_closed_streams(store, redirect, event):
     payload = {"hook_event_name": event, "session_id": "s", "prompt_id": "t", "prompt": KOREAN}
     path = Path(script_path(store.context.environ["HOME"]))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(script(""))
+    path.write_bytes(hook_script(""))
     words = ["sh", "-c", command(event)]
     status, _, err = run(store, *words, redirect=redirect, stdin=json.dumps(payload).encode())
     assert (status, err) == (0, b"")

@@ -32,7 +32,7 @@ examples:
 _PROSE = 100  # columns of a paragraph of help, at most
 # Lists that commands.txt names: their modules, each imported where an argument needs it, and names there.
 _LISTS = {
-    "agents": ("gitmem.hosts.host", "NAMES"),
+    "agents": ("gitmem.hosts", "NAMES"),
     "ops": ("gitmem.document.message", "Op"),
     "providers": ("gitmem.llm.protocol", "EMBEDDERS"),
     "types": ("gitmem.document.entry", "MemoryType"),

@@ -76,7 +76,7 @@ def tell(
 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:
     """Tell a session that starts that its store is refused, so that nothing of it is recorded, and what to run."""
-    from gitmem.hosts.host import find_host
+    from gitmem.hosts import find_host
     from gitmem.text.terminal import fenced, plain
 
     agent = find_host(host)

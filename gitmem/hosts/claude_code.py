@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from gitmem.hosts.host import (
+from gitmem.hosts import (
     Host,
     InstallPlace,
     Items,

@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from gitmem.hosts.host import (
+from gitmem.hosts import (
     LATE,
     Host,
     InstallPlace,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 
-from gitmem.hosts.host import DUE, LATE, Host, InstallPlace, Items, Payload, Scope, is_below, text_of
+from gitmem.hosts import DUE, LATE, Host, InstallPlace, Items, Payload, Scope, is_below, text_of
 from gitmem.platform.safe_open import read_json, read_regular
 from gitmem.sessions.transcript import Record, Role, content_text, objects, records
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from gitmem.hosts.host import Host, InstallPlace, Items, Payload, Scope, named_as_claude, text_of
+from gitmem.hosts import Host, InstallPlace, Items, Payload, Scope, named_as_claude, text_of
 
 _UNTRIED = "Nobody has tried this with {} yet; 'gitmem status' shows whether its sessions arrive."
 _TOOLS_ONLY = "Nobody has tried this with {} yet. Its sessions are not captured: it has tools for the memory only."

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from gitmem.hosts.host import (
+from gitmem.hosts import (
     LATE,
     Host,
     InstallPlace,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from gitmem.errors import NotSavedError, RefusedError
-from gitmem.hosts.host import Items
+from gitmem.hosts import Items
 from gitmem.hosts.json_settings import Noted, SettingsError
 from gitmem.hosts.settings import COMMANDS, HOOKS, SKILL, Edit, ServerEdit
 from gitmem.platform.machine import resource

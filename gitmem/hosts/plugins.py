@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 
-from gitmem.hosts.host import (
+from gitmem.hosts import (
     Host,
     InstallPlace,
     Items,

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable, Mapping
 
 from gitmem.errors import RefusedError
-from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, is_current, script, script_path
+from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, hook_script, is_current, script_path
 from gitmem.hosts.install import SettingsChange, carry_out, is_present, left_of, missing_folders, plan_whole
 from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import find_program, own_command
@@ -67,7 +67,7 @@ def plan_script(home: str, program: str) -> SettingsChange:
         RefusedError: another's file is in its place, or it cannot be read.
 
     """
-    change = plan_whole(script_path(home), script(program))
+    change = plan_whole(script_path(home), hook_script(program))
     if change.before and not change.before.startswith(_BEGINS):
         raise RefusedError(f"{change.path} is not gitmem's.", "Move it away, then install again.")
     return change

@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gitmem.hosts.host import is_ours
+from gitmem.hosts import is_ours
 from gitmem.hosts.json_settings import (
     FILE,
     JsonItem,

@@ -22,7 +22,7 @@ from gitmem.document.document import flow
 from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import archive_path, make_id, monthly_path, session_path, slug, summary_path, weekly_path
 from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact, render_fact
-from gitmem.importers.plan import (
+from gitmem.importers import (
     STAMP,
     ArchiveItem,
     FileItem,

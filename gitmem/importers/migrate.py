@@ -36,8 +36,7 @@ from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import is_fact_path
 from gitmem.history.origin import commits_with
-from gitmem.importers.layouts import plan_layout
-from gitmem.importers.plan import (
+from gitmem.importers import (
     STAMP,
     ArchiveItem,
     FileItem,
@@ -51,6 +50,7 @@ from gitmem.importers.plan import (
     item_key,
     reverse_days,
 )
+from gitmem.importers.layouts import plan_layout
 from gitmem.importers.read import Source, plan_claude_mem, read_source
 from gitmem.sessions.save import day_log, memory_of, new_daily
 from gitmem.store.store import Store

@@ -10,7 +10,7 @@ from gitmem.document.entry import Entry, MemoryType, find_entries
 from gitmem.document.ids import daily_path, scopes_in, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import UnreadableError
-from gitmem.hosts.host import file_of, find_host, read_transcript, writer
+from gitmem.hosts import file_of, find_host, read_transcript, writer
 from gitmem.platform.machine import local
 from gitmem.platform.safe_open import open_regular
 from gitmem.sessions.capture import BATCH_BYTES, capture_turn, log_changes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.hosts.host import find_host, name_of, read_payload, read_records
+from gitmem.hosts import find_host, name_of, read_payload, read_records
 from gitmem.platform.machine import is_running, timedelta
 from gitmem.platform.safe_open import read_end, read_small
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload

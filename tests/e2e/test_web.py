@@ -16,7 +16,7 @@ import pytest
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.facts.edit import pin
-from gitmem.hosts.host import command
+from gitmem.hosts import command
 from gitmem.lessons.usage_log import GivenText, record
 from gitmem.platform.machine import Context
 from gitmem.sessions.end import replay

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import NAMES, InstallPlace, Scope, caller, find_host, is_ours, script, script_path
+from gitmem.hosts import NAMES, InstallPlace, Scope, caller, find_host, hook_script, is_ours, script_path
 from gitmem.hosts.script import comes_back
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.events import HookKind
@@ -91,7 +91,7 @@ def test_a_turn_that_its_lines_are_given_becomes_a_commit_and_is_found(name, hom
     """What `gitmem install` tries for a person; Cline's prompts are in its record of a session, which is not here."""
     path = Path(script_path(str(home)))
     path.parent.mkdir(parents=True)
-    path.write_bytes(script(str(Path(sys.executable).with_name("gitmem"))))
+    path.write_bytes(hook_script(str(Path(sys.executable).with_name("gitmem"))))
     back = comes_back(find_host(name), environ, str(home))
     assert back is (None if name == "cline" else True)
     path.write_text("exit 0\n")

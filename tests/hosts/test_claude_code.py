@@ -1,7 +1,7 @@
 import json
 
+from gitmem.hosts import InstallPlace, Scope
 from gitmem.hosts.claude_code import HOST, settings_file
-from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS
 from tests.hooked import put
 

@@ -3,8 +3,8 @@
 import json
 import tomllib
 
+from gitmem.hosts import InstallPlace, Scope
 from gitmem.hosts.claude_events import CODEX, trust
-from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS, TrustEdit
 from tests.hooked import put
 

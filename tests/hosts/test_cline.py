@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.hosts import InstallPlace, Scope, read_payload, read_transcript
 from gitmem.hosts.cline import HOST
-from gitmem.hosts.host import InstallPlace, Scope, read_payload, read_transcript
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.end import find_transcripts, read_lines
 from gitmem.sessions.read import recorded_turn

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import DUE, LATE, command, direct_command, is_ours, script, script_path
+from gitmem.hosts import DUE, LATE, command, direct_command, hook_script, is_ours, script_path
 from gitmem.store.locate import find_store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
@@ -50,7 +50,7 @@ class Host:
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.script = Path(script_path(str(self.home)))
         self.script.parent.mkdir(parents=True)
-        self.script.write_bytes(script(""))
+        self.script.write_bytes(hook_script(""))
         self.environ = {"HOME": str(self.home), "PATH": str(self.bin), "GITMEM_CALLS": str(self.calls)}
         os.umask(mask := os.umask(0))
         self.environ["GITMEM_UMASK"] = f"{mask:04o}"
@@ -571,7 +571,7 @@ def test_without_gitmem_on_the_path_the_one_that_installed_the_script_is_started
     elsewhere.parent.mkdir()
     (host.bin / "gitmem").rename(elsewhere)
     assert host.run(project, "SessionStart") == b""
-    host.script.write_bytes(script(str(elsewhere)))
+    host.script.write_bytes(hook_script(str(elsewhere)))
     assert host.run(project, "SessionStart") == b"answered\n"
     host.run(project, "Stop")
     assert len(_waited(host, 2)) == 2

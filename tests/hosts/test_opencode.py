@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import InstallPlace, Scope, file_of, find_host, read_payload, read_transcript
+from gitmem.hosts import InstallPlace, Scope, file_of, find_host, read_payload, read_transcript
 from gitmem.sessions.end import read_lines
 from gitmem.sessions.events import HookKind, parse_payload
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.hosts import hook_script, script_path
 from gitmem.hosts.claude_code import HOST
-from gitmem.hosts.host import script, script_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a POSIX shell")
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ def test_every_event_of_parallel_sessions_is_saved_once_in_the_right_project(tmp
         gitmem(folder, environ, "init", *mode)
     path = Path(script_path(environ["HOME"]))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(script(""))
+    path.write_bytes(hook_script(""))
     trees = [tmp_path / "tree 1", tmp_path / "tree 2"]
     for tree in trees:
         bare_git(project, "worktree", "add", "-q", "--detach", str(tree))

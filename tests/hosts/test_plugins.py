@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import InstallPlace, Scope, find_host, read_payload
+from gitmem.hosts import InstallPlace, Scope, find_host, read_payload
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.events import parse_payload
 from gitmem.sessions.turns import fold

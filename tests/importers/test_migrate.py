@@ -14,8 +14,8 @@ from gitmem.document.entry import MemoryType
 from gitmem.facts.fact import parse_fact
 from gitmem.history.records import rotations
 from gitmem.history.undo import undo
+from gitmem.importers import SourceKind
 from gitmem.importers.migrate import migrate
-from gitmem.importers.plan import SourceKind
 from gitmem.importers.read import Source, find_sources, kind_of
 from gitmem.sessions.save import save
 from gitmem.store import transcripts

@@ -12,8 +12,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, render_entry
 from gitmem.document.ids import check_path
 from gitmem.facts.fact import parse_fact
-from gitmem.importers.layouts import plan_layout
-from gitmem.importers.plan import (
+from gitmem.importers import (
     FileItem,
     LogItem,
     SourceFile,
@@ -21,6 +20,7 @@ from gitmem.importers.plan import (
     TranscriptItem,
     instant,
 )
+from gitmem.importers.layouts import plan_layout
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 LAYOUTS = [SourceKind.ROTATION, SourceKind.KEEPER, SourceKind.JIKIME, SourceKind.BASIC]

@@ -3,8 +3,8 @@ from datetime import timedelta, timezone
 
 import pytest
 
+from gitmem.importers import SourceKind
 from gitmem.importers import read as foreign
-from gitmem.importers.plan import SourceKind
 from gitmem.importers.read import Source, find_sources, kind_of, read_source
 from gitmem.platform.safe_open import HANDLES
 from tests.platform.test_safe_open import Swap

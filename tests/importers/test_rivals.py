@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.importers import SourceKind
 from gitmem.importers.migrate import migrate
-from gitmem.importers.plan import SourceKind
 from gitmem.importers.read import Source, find_sources, kind_of
 
 MORNING = 1_768_300_000_000  # 2026-01-13

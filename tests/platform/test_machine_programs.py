@@ -18,7 +18,7 @@ import pytest
 from gitmem.__main__ import trusted
 from gitmem.config import SummaryConfig
 from gitmem.git.process import Git, clean_environment
-from gitmem.hosts.host import command, script, script_path
+from gitmem.hosts import command, hook_script, script_path
 from gitmem.llm.agents import AgentModel
 from gitmem.llm.protocol import ProviderError
 from gitmem.platform.machine import Context
@@ -178,7 +178,7 @@ def test_a_hook(planted, place, event):
 def _install_script(planted) -> None:
     path = Path(script_path(planted.bend()["HOME"]))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(script(""))
+    path.write_bytes(hook_script(""))
 
 
 def test_a_hook_that_leaves_the_event_to_gitmem(planted):

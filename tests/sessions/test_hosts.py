@@ -8,7 +8,7 @@ from threading import Timer
 import pytest
 
 from gitmem.document.entry import find_entries
-from gitmem.hosts.host import find_host
+from gitmem.hosts import find_host
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import replay
 from gitmem.sessions.read import look

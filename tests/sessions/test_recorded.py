@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import find_host, writer
+from gitmem.hosts import find_host, writer
 from gitmem.sessions.end import replay
 from gitmem.sessions.transcript import Role, Unread, hook_events, records
 from gitmem.sessions.turns import fold

@@ -16,7 +16,7 @@ from gitmem.facts.extract import FoundFact
 from gitmem.facts.fact import FactKind
 from gitmem.facts.learn import learn_findings
 from gitmem.git.repository import MEMORY_BRANCH
-from gitmem.hosts.host import command
+from gitmem.hosts import command
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import GivenText, ToldMends, record, record_mends
 from gitmem.platform.machine import resource

@@ -12,7 +12,7 @@ from gitmem.cli.app import MACHINE, OWN, App
 from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.git.setup import excluded, unexcluded
-from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, script_path
+from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, script_path
 from gitmem.hosts.install import (
     WHOLE,
     FileEdit,

@@ -11,10 +11,10 @@ from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import Progress, first_of, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.facts.learn import adopt
+from gitmem.hosts import NAMES, Scope, file_of, find_host
 from gitmem.hosts.claude_code import memory_folder
-from gitmem.hosts.host import NAMES, Scope, file_of, find_host
+from gitmem.importers import SourceKind
 from gitmem.importers.migrate import Migrated, migrate
-from gitmem.importers.plan import SourceKind
 from gitmem.importers.read import DATABASE, Source, find_sources, kind_of, places_of
 from gitmem.sessions.end import Replayed, find_transcripts, replay
 from gitmem.store.locate import find_project

@@ -20,7 +20,7 @@ from gitmem.cli.commands.agents import (
     short_path,
 )
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
-from gitmem.hosts.host import Host, InstallPlace, Scope
+from gitmem.hosts import Host, InstallPlace, Scope
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
 from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, project_top, put_script
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TrustEdit

@@ -15,7 +15,7 @@ from gitmem.document.ids import ARCHIVE, summary_path
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.origin import sessions
-from gitmem.hosts.host import NAMES, Scope, find_host
+from gitmem.hosts import NAMES, Scope, find_host
 from gitmem.judgement.judge import is_judged, judge_session, read_session
 from gitmem.judgement.question import windows_of
 from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON

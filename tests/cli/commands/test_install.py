@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from gitmem.errors import ExitCode
+from gitmem.hosts import InstallPlace, Scope, shared_server
 from gitmem.hosts.claude_code import HOST
-from gitmem.hosts.host import InstallPlace, Scope, shared_server
 from gitmem.platform.machine import install_command
 from tests.cli.commands.project import Runner
 from tests.hooked import hooked_events

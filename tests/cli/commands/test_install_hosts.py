@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.cli.app import App, machine_name
+from gitmem.hosts import NAMES, find_host
 from gitmem.hosts.claude_code import READS
-from gitmem.hosts.host import NAMES, find_host
 from tests.cli.commands.project import Runner
 from tests.recorded import TRANSCRIPTS
 
