@@ -81,21 +81,3 @@ def _without_gitmem() -> dict[str, str]:
     folders = [path for path in os.environ["PATH"].split(os.pathsep) if not (Path(path) / "gitmem").exists()]
     name = {f"GIT_{who}_{what}": "ada@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     return {**os.environ, **name, "PATH": os.pathsep.join(folders)}
-
-
-def test_a_store_of_an_older_gitmem_gets_the_driver_by_init(tmp_path, run_in, bare_git):
-    run_in(tmp_path, "init")
-    store = tmp_path / ".gitmem"
-    (store / ".gitattributes").write_text("* -text\n")
-    bare_git(store, "config", "--remove-section", "merge.gitmem")
-    run_in(tmp_path, "save", "x")
-    run_in(tmp_path, "init")
-    assert (store / ".gitattributes").read_text() == "* -text\n*.md merge=gitmem\n"
-    assert "merge-driver %O %A %B %P" in bare_git(store, "config", "merge.gitmem.driver")
-
-
-def test_a_sync_brings_back_no_driver(first, run_in, bare_git):
-    store = first / ".gitmem"
-    bare_git(store, "config", "--remove-section", "merge.gitmem")
-    assert run_in(first, "sync").code == 0
-    assert "merge.gitmem" not in bare_git(store, "config", "--list")

@@ -1,6 +1,3 @@
-import json
-
-from gitmem.errors import ExitCode
 from tests.cli.commands.project import KOREAN, Desk
 
 OBEYED = "\x7f\x9b31m\u061c\u200e\u200f\u202e\u2066"
@@ -70,54 +67,6 @@ def test_a_fresh_clone_gives_the_same_answers(desk, tmp_path):
         ("show",),
     ):
         assert other.run(*argv).data == desk.run(*argv).data, argv
-
-
-def test_branch_of_the_project(tmp_path, home, bare_git):
-    project = tmp_path / "code"
-    project.mkdir()
-    bare_git(project, "init", "-q")
-    (project / "main.py").write_text("pass\n")
-    bare_git(project, "add", "-A")
-    bare_git(project, "commit", "-qm", "code")
-    desk = Desk(project, bare_git)
-    desk.run("init", "--branch")
-    saved = desk.save("in a linked work tree", "--session", "s-1")
-    archive = desk.rotate()
-    sub = project / "src"
-    sub.mkdir()
-
-    assert desk.run("log", "--session", "s-1", "--json", cwd=sub).json[0]["commit"] == saved["commit"]
-    assert desk.run("index", "--json", cwd=sub).json["stats"]["totalRotations"] == 1
-    assert saved["commit"][:10] in desk.run("blame", archive, cwd=sub).out
-    assert saved["id"] in desk.run("show", f"^{saved['id']}", cwd=sub).out
-    assert desk.ran("at", "main", "main.py").code == 9
-    assert bare_git(project, "status", "--porcelain", "--untracked-files=no") == ""
-
-
-def test_imported_history_is_seen_as_of_its_own_dates(desk, tmp_path):
-    for day, word in (("10", "zebra"), ("20", "okapi")):
-        asked = {"role": "user", "content": f"Why does the {word} loader fail in production?"}
-        answer = {"role": "assistant", "content": [{"type": "text", "text": f"The {word} loader had no lock file."}]}
-        common = {"sessionId": word, "cwd": str(desk.project), "version": "2.1.330"}
-        lines = [
-            {
-                "type": said["role"],
-                "uuid": f"{word}{at}",
-                "timestamp": f"2026-01-{day}T10:0{at}:00.000Z",
-                "message": said,
-            }
-            | common
-            for at, said in enumerate((asked, answer))
-        ]
-        (tmp_path / f"{word}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        desk.run("replay", str(tmp_path / f"{word}.jsonl"))
-    then = desk.run("at", "2026-01-15").out
-    assert "zebra" in then
-    assert "okapi" not in then
-    assert "okapi" in desk.run("at", "2026-01-25").out
-    assert desk.ran("at", "2026-01-05").code == ExitCode.NOT_FOUND
-    assert "okapi" in desk.run("diff", "2026-01-15", "memory.md").out
-    assert "zebra" in desk.run("recall", "--at", "2026-01-15", "loader").out
 
 
 def test_show_on_a_terminal_writes_no_control_characters(desk):

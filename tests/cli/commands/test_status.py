@@ -16,7 +16,6 @@ from gitmem.platform.machine import Context
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType
 from gitmem.store.store import Store
-from tests.cli.commands.project import Runner
 
 
 @pytest.fixture
@@ -82,19 +81,6 @@ def test_status_of_a_store_that_nobody_changed_starts_git_four_times_at_most(git
     monkeypatch.setattr(Git, "_start", counted)
     gitmem("status")
     assert len(started) <= 4, started
-
-
-def test_a_store_that_is_cut_off_says_that_nothing_is_recorded(run, bare_git):
-    bare_git(run.cwd, "init", "-q", "one")
-    one, moved = Runner(run.cwd / "one", run.environ), Runner(run.cwd / "moved", run.environ)
-    assert one("init", "--branch")[0] == 0
-    one.cwd.rename(moved.cwd)
-    bare_git(moved.cwd, "worktree", "prune", "--expire=now")
-    code, _, err = moved("status")
-    assert code == 8
-    assert "nothing is recorded in it" in err
-    assert f"'gitmem init' in {moved.cwd} connects it" in err
-    assert moved("init")[0] == moved("status")[0] == 0
 
 
 TASK = "add retries with backoff to the importer"

@@ -21,15 +21,6 @@ from tests.cli.commands.project import ROOT, Runner
 from tests.conftest import RunsGit
 
 
-def test_a_clone_of_nothing_leaves_nothing(tmp_path, remote, run_in):
-    (tmp_path / "empty").mkdir()
-    failed = run_in(tmp_path / "empty", "clone", str(remote), ok=False)
-    assert failed.code == ExitCode.NOT_FOUND
-    assert list((tmp_path / "empty").iterdir()) == []
-    run_in(tmp_path / "empty", "clone", str(tmp_path / "nowhere.git"), ok=False)
-    assert list((tmp_path / "empty").iterdir()) == []
-
-
 @pytest.mark.parametrize(
     "words", ["remote add URL other", "sync URL", "remote list URL", "review URL --take ours", "URL"]
 )

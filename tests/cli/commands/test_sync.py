@@ -10,22 +10,6 @@ def test_a_clone_was_synced_when_it_was_made(second, run_in):
     assert "never synced" not in run_in(second, "status").out
 
 
-def test_what_needs_a_person_is_said_by_sync_and_status(first, second, run_in):
-    (first / ".gitmem" / "knowledge").mkdir()
-    (first / ".gitmem" / "knowledge" / "a.md").write_text("# A\n\nA line.\n")
-    run_in(first, "sync")
-    run_in(second, "sync")
-    for folder, text in ((first, "red"), (second, "blue")):
-        path = folder / ".gitmem" / "knowledge" / "a.md"
-        path.write_text(path.read_text().replace("A line.", f"A {text} line."))
-    run_in(first, "sync")
-    assert "1 document to review: knowledge/a.md." in run_in(second, "sync").out
-    run_in(first, "sync")
-    for folder in (first, second):
-        assert "1 document with two versions: knowledge/a.md" in run_in(folder, "status").out
-        assert run_in(folder, "status", "--json").json["review"] == [{"path": "knowledge/a.md", "places": ["A"]}]
-
-
 def test_status_says_what_waits_and_what_failed(first, remote, run_in):
     run_in(first, "save", "one more")
     assert "1 commit to send" in run_in(first, "status").out

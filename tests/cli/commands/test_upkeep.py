@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 
 import pytest
 
@@ -40,38 +39,6 @@ def test_progress_is_shown_to_a_person_who_has_waited(gitmem, monkeypatch):
     assert gitmem("maintain")[2] == ""
     monkeypatch.setattr(terminal, "_PATIENCE", 60.0)
     assert gitmem("maintain", terminal=True)[2] == ""
-
-
-def test_a_day_that_one_clone_edits_while_another_consolidates_it_comes_back(tmp_path, run_in, environ):
-    """The change wins over the deletion, and the day joins its week again (docs/memory.md, "Tiers")."""
-    one, other, remote = tmp_path / "one", tmp_path / "other", tmp_path / "remote.git"
-    day, week = "daily/2026/01/2026-01-06.md", "weekly/2026/2026-W02.md"
-
-    for project in (one, other):
-        project.mkdir()
-    subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True, env=environ)
-    run_in(one, "init")
-    (one / ".gitmem" / day).parent.mkdir(parents=True)
-    entry = "- [10:00:00] **Decision**: Use uv. ^1ksd9q2x0m3v8t5w7zab\n"
-    (one / ".gitmem" / day).write_text(f"# 2026-01-06\n\n{entry}", encoding="utf-8")
-    run_in(one, "config", "tiers.monthly_days", "0")
-    run_in(one, "remote", "add", str(remote))
-    run_in(one, "sync")
-    run_in(other, "clone", str(remote))
-    run_in(other, "consolidate")
-    run_in(other, "sync")
-    with (one / ".gitmem" / day).open("a", encoding="utf-8") as file:
-        file.write("\n손으로 쓴 줄\n")
-    run_in(one, "sync")
-    assert "손으로 쓴 줄" in (one / ".gitmem" / day).read_text(encoding="utf-8")
-    run_in(one, "consolidate")
-    run_in(one, "sync")
-    run_in(other, "sync")
-    for project in (one, other):
-        assert not (project / ".gitmem" / day).exists()
-        text = (project / ".gitmem" / week).read_text(encoding="utf-8")
-        assert text.count("Use uv. ^1ksd9q2x0m3v8t5w7zab") == 1
-        assert text.count("손으로 쓴 줄") == 1
 
 
 def test_doctor_as_json(gitmem, store):
