@@ -171,14 +171,6 @@ def test_days_become_weeks_and_weeks_months_one_commit_a_step(autumn, bare_git):
     assert consolidate_due(autumn.store).done == ()
 
 
-def test_a_dry_run_lists_what_is_then_done_and_does_nothing(autumn):
-    tip = autumn.store.tip
-    listed = [one.step for one in consolidate_due(autumn.store, dry_run=True).done]
-    assert autumn.store.tip == tip
-    assert [step.period for step in listed] == ["2026-W40", "2026-W43", "2026-W45", "2026-10"]
-    assert listed == [one.step for one in consolidate_due(autumn.store).done]
-
-
 def test_an_undo_brings_the_days_back_and_they_stay(autumn):
     before = {path: autumn.text(path) for path in tree(autumn, "daily")}
     done = consolidate_due(autumn.store)
@@ -449,12 +441,3 @@ def test_all_goes_but_the_settings_and_comes_back_with_what_was_saved_since(autu
     assert entry_ids(autumn.text("memory.md")) == {*ids, new.id}
     assert autumn.text("knowledge/mine.md") == "not committed yet\n"
     assert autumn.decision.id in autumn.text("daily/2026/09/2026-09-28.md")
-
-
-def test_nothing_is_nothing(desk):
-    assert clear(desk.store, days=None).commit is None
-    assert clear(desk.store, days=0).commit is None
-    saved_on(desk, "2026-11-20", "yesterday")
-    assert clear(desk.store, days=1).files == ()
-    assert clear(desk.store, days=0).files == ("daily/2026/11/2026-11-20.md",)
-    assert Path(desk.store.root, "memory.md").exists()

@@ -14,8 +14,6 @@ from gitmem.document.ids import raw_path, summary_path
 from gitmem.errors import NotFoundError
 from gitmem.history.origin import find_entry
 from gitmem.judgement.ask import Ledger, day_of, is_worth_asking, patience
-from gitmem.store.doctor import check_log
-from gitmem.store.findings import Level
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from tests.own_settings import own_settings
@@ -189,15 +187,6 @@ def test_pieces_are_the_whole_text(text):
     found = pieces(text, 10)
     assert "".join(found) == text
     assert all(len(one) <= 10 for one in found)
-
-
-def test_failed_questions_are_told_by_doctor(asking, model_server):
-    model_server.behave = ["status:401:"]
-    improve(asking.store, asking.archive, Waits().patience)
-    [finding] = check_log(asking.store)
-    assert finding.level is Level.WARNING
-    assert f"model: {asking.archive}: " in finding.details[0]
-    assert "401" in finding.details[0]
 
 
 def test_a_person_s_own_instructions_take_the_place_of_the_shipped_ones(asking, model_server):

@@ -105,16 +105,6 @@ def test_a_pattern_of_the_authors_goes_unless_another_one_changed_it(team):
     assert "Also here." in ben.read("patterns/bugs/b4f7k2m9q0x-both.md")
 
 
-def test_whose_memories_they_are_is_asked_first_on_machines_of_that_author(team):
-    ada, ben, _ = team
-    purge(ben.store, plan_erasure(ben.store, author="ada@example.org"))
-    ben.sync()
-    with pytest.raises(RefusedError, match="not followed here"):
-        ada.sync()
-    assert [one.path for one in waiting_purges(ada.store)]
-    assert SAID in ada.read("memory.md")
-
-
 def test_two_people_of_one_name_are_told_apart_by_their_addresses(team):
     _, ben, cleo = team
     cleo.git("config", "user.name", "Ada")

@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,9 +10,9 @@ import pytest
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.git.process import Git
 from gitmem.platform.spawn import Child
-from gitmem.purge.marks import make_record
+from gitmem.purge.marks import Print, PurgeRecord, make_record, sums_of
 from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
-from gitmem.purge.records import read_state
+from gitmem.purge.records import author_key, read_state
 from gitmem.store.doctor import CHECKS, check_purges
 from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place
@@ -44,6 +44,14 @@ def plant(each: Machine, *texts: str, number: int = 0, data: bytes | None = None
     each.git("commit", "-q", "--author=gitmem <gitmem@localhost>", "-m", message)
     each.git("push", "-q", "origin", "HEAD:gitmem")
     return path
+
+
+def put_record(each: Machine, number: int, texts: Sequence[bytes] = (), whose: Sequence[bytes] = ()) -> None:
+    """Write a record whose sums are those of these texts and keys, and whose digests nothing has."""
+    prints, keys = (tuple(Print(len(text), sums_of(text), b"x" * 32) for text in found) for found in (texts, whose))
+    name = f"20261121-120000-{number:06x}"
+    record = PurgeRecord(name, NOW, SALT[:-2] + number.to_bytes(2, "big"), prints, keys)
+    each.write(f"purged/{name}.json", record.render().decode())
 
 
 def make_rich(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
@@ -143,7 +151,7 @@ def test_a_record_that_sees_to_the_rest_is_not_held_up_by_one_that_waits(rich: t
 def test_what_is_no_record_is_named_and_stops_nothing(rich: tuple[Machine, Machine], remote: Path, tmp_path: Path):
     eve, victim = rich
     other = make_record("20261121-120000-ffffff", NOW, SALT, [b"Gitmem-Op"]).render()
-    contents = [b"{", b" " * 300_000, b"[" * 100_000, other]
+    contents = [b"\xff{", b" " * 300_000, b"[" * 100_000, other]
     paths = {plant(eve, data=data, number=number) for number, data in enumerate(contents)}
     paths.add(plant(eve, "x" * 9, name="purged/README.md"))
     done = victim.sync()
@@ -163,17 +171,9 @@ def test_what_is_no_record_is_named_and_stops_nothing(rich: tuple[Machine, Machi
 @pytest.mark.slow
 def test_a_thousand_records_cost_few_digests(rich: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
     eve, victim = rich
-    from gitmem.purge import marks as model
-    from gitmem.purge.marks import Print, PurgeRecord
-
-    (eve.root / "purged").mkdir()
     memory = eve.read("memory.md").encode()
     for number in range(1000):
-        text = memory[number % 400 : number % 400 + 10 + number % 7]
-        record = PurgeRecord(f"20261121-120000-{number:06x}", NOW, SALT[:-2] + number.to_bytes(2, "big"), (
-            Print(len(text), model.sums_of(text), b"x" * 32),
-        ))  # fmt: skip
-        (eve.root / f"purged/20261121-120000-{number:06x}.json").write_bytes(record.render())
+        put_record(eve, number, texts=[memory[number % 400 : number % 400 + 10 + number % 7]])
     path = plant(eve, "nothing of the kind", number=2000)
     digests: list[bytes] = []
     monkeypatch.setattr("gitmem.purge.marks.digest_of", lambda text, _: digests.append(text) or b"")
@@ -193,16 +193,8 @@ def test_many_records_of_an_author_cost_few_digests_and_processes(
 ):
     """Half of them are pushed under the person's own name, so that a signature is looked for."""
     eve, victim = rich
-    from gitmem.purge import marks as model
-    from gitmem.purge.marks import Print, PurgeRecord
-    from gitmem.purge.records import author_key
-
-    (eve.root / "purged").mkdir()
-    key = author_key("gitmem@localhost")  # whose saves these are
     for number in range(250):
-        name, salt = f"20261121-120000-{number:06x}", SALT[:-2] + number.to_bytes(2, "big")
-        record = PurgeRecord(name, NOW, salt, (), (Print(len(key), model.sums_of(key), b"x" * 32),))
-        (eve.root / f"purged/{name}.json").write_bytes(record.render())
+        put_record(eve, number, whose=[author_key("gitmem@localhost")])  # whose saves these are
         if number % 125 == 124:
             eve.git("add", "-A")
             name = "x" if number < 125 else victim.store.identity().result().email
@@ -277,13 +269,8 @@ def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine
     tree = eve.git("mktree", stdin=f"040000 tree {tree}\tpurged\n".encode())
     commit = eve.git("-c", "user.name=E", "-c", "user.email=e@x.y", "commit-tree", tree, "-m", "x")
     eve.git("push", "-q", "origin", f"{commit}:{REMOTE_REF}-0123456789ab")
-    from gitmem.git.remote import Connection
-    from gitmem.sync.remotes import find_remote
-    from gitmem.sync.sync import sync_transcripts
-
-    connection = Connection(victim.store.repository.layout, victim.context.environ)
     with pytest.raises(RefusedError):
-        sync_transcripts(victim.store, find_remote(victim.store, None), connection, Options())
+        victim.sync_transcripts()
     victim.sync()
     assert "in container 3" in victim.read("memory.md")
 

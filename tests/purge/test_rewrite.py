@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import RefusedError
-from gitmem.git.remote import Connection
 from gitmem.store.init import Place
 from gitmem.store.transcripts import put, read
 from gitmem.sync.clone import clone_store
 from gitmem.sync.guard import Accept
-from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
-from gitmem.sync.sync import sync_transcripts
 from tests.conftest import RunsGit
 from tests.store.machines import Machine, converge
 from tests.store.purges import SECRET, clean, files_with, objects_with, purge, reachable_with
@@ -156,8 +153,7 @@ def test_transcripts_that_are_synced_are_purged_everywhere(trio: tuple[Machine, 
 
     def exchange(each: Machine) -> None:
         each.sync()
-        connection = Connection(each.store.repository.layout, each.context.environ)
-        sync_transcripts(each.store, find_remote(each.store, None), connection, Options())
+        each.sync_transcripts()
 
     put(first.store, "session", datetime(2026, 1, 1, tzinfo=UTC), [json.dumps({"text": f"said {SECRET}"})])
     for each in (first, second):

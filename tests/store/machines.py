@@ -16,6 +16,7 @@ from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Chance, Options, Synced, sync
+from gitmem.sync.sync import sync_transcripts
 from tests.conftest import RunsGit
 from tests.own_settings import own_file, own_settings
 
@@ -64,6 +65,10 @@ class Machine:
         connection = Connection(self.store.repository.layout, self.context.environ, own=self.store.own_repository)
         given = {"chance": QUICK, "accept": accept, **options}
         return sync(self.store, find_remote(self.store, None), connection, Options(**given))
+
+    def sync_transcripts(self, *accept: Accept) -> None:
+        connection = Connection(self.store.repository.layout, self.context.environ)
+        sync_transcripts(self.store, find_remote(self.store, None), connection, Options(accept, chance=QUICK))
 
     def git(self, *args: str, stdin: bytes | None = None) -> str:
         return self._git(self.root, *args, stdin=stdin)

@@ -11,16 +11,14 @@ import pytest
 from gitmem.archives.rotate import check, clear, consolidate_due
 from gitmem.document.ids import make_id
 from gitmem.errors import ExitCode, RefusedError
-from gitmem.git.remote import Connection
 from gitmem.history.undo import undo
 from gitmem.platform.machine import Context
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.store.init import Place, init_store
 from gitmem.store.transcripts import REF, put, read, tips
 from gitmem.sync.guard import Accept
-from gitmem.sync.remotes import add_remote, find_remote
-from gitmem.sync.rounds import Options
-from gitmem.sync.sync import REMOTE_REF, sync_transcripts
+from gitmem.sync.remotes import add_remote
+from gitmem.sync.sync import REMOTE_REF
 from tests.conftest import RunsGit
 from tests.own_settings import own_settings
 from tests.store.machines import NOON, Machine, converge, make_pair
@@ -308,22 +306,17 @@ def test_an_undone_save_passes(pair):
 
 def test_transcripts_are_not_emptied_unasked(pair):
     eve, victim = pair
-
-    def exchange(each: Machine, *accept: Accept) -> None:
-        connection = Connection(each.store.repository.layout, each.context.environ)
-        sync_transcripts(each.store, find_remote(each.store, None), connection, Options(accept))
-
     for number in range(3):
         put(victim.store, f"session-{number}", NOON, [f'{{"text": "line {line}"}}' for line in range(9)])
-    exchange(victim)
-    exchange(eve)
+    victim.sync_transcripts()
+    eve.sync_transcripts()
     tree = eve.git("mktree", stdin=b"")
     emptied = eve.git("commit-tree", tree, "-p", *tips(eve.store), "-m", "Gitmem-Op: transcript")
     eve.git("push", "-q", "origin", f"{emptied}:{next(iter(tips(eve.store))).replace(REF + '/', REMOTE_REF + '-')}")
     with pytest.raises(RefusedError, match="would remove much"):
-        exchange(victim)
+        victim.sync_transcripts()
     assert read(victim.store, "session-1")
-    exchange(victim, Accept.DELETIONS)
+    victim.sync_transcripts(Accept.DELETIONS)
     assert read(victim.store, "session-1") is None
 
 

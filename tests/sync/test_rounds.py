@@ -23,17 +23,6 @@ from tests.property.hostile import Objects, Said
 from tests.store.machines import Machine, converge
 
 
-def test_the_first_sync_with_an_empty_remote(machine, remote, bare_git):
-    first = machine("laptop")
-    first.save("one")
-    done = first.sync()
-    assert (done.came, done.review) == (0, ())
-    assert done.went > 0
-    assert bare_git(remote, "rev-parse", "refs/heads/gitmem") == first.tip == done.commit
-    assert bare_git(remote, "for-each-ref", "--format=%(refname)") == "refs/heads/gitmem"
-    assert first.sync() == type(done)("origin", done.commit, 0, 0, (), 1, ())
-
-
 def test_both_machines_make_the_same_merge_commit(pair, tmp_path, bare_git):
     first, second = pair
     first.save("of the laptop")
@@ -87,25 +76,6 @@ def _beaten(first: Machine, second: Machine, **options: object) -> Synced:
             first.git("push", "--quiet", "origin", "HEAD:gitmem")
 
     return second.sync(progress=interrupt, **options)
-
-
-def test_who_loses_three_rounds_leaves_its_commits_in_the_inbox_and_the_next_sync_takes_them_along(
-    pair, remote, bare_git
-):
-    first, second = pair
-    one = second.save("one")
-    done = _beaten(first, second)
-    assert done.rounds == 3
-    assert "in the inbox of origin" in done.notices[-1]
-    (left,) = _inbox(bare_git, remote)
-    assert left.startswith("refs/gitmem/inbox/desktop-")
-    assert bare_git(remote, "rev-parse", left) == second.tip
-    first.sync()
-    assert one in first.entries()
-    assert not _inbox(bare_git, remote)
-    second.sync()
-    assert first.tip == second.tip, "what was taken along needs no second merge"
-    converge(*pair)
 
 
 def test_a_commit_in_the_inbox_that_removes_much_stops_no_sync(pair, remote, bare_git):
@@ -190,21 +160,6 @@ def test_no_lock_is_held_while_the_network_is_waited_for(pair):
     second.save("one")
     second.sync(progress=look)
     assert held == [SyncStep.FETCH, SyncStep.PUSH]
-
-
-def test_a_remote_that_is_not_there_is_no_loss(pair, remote):
-    first, _ = pair
-    first.save("offline")
-    remote.rename(remote.with_name("away.git"))
-    with pytest.raises(GitmemError, match="no repository that can be read"):
-        first.sync()
-    first.git("remote", "set-url", "origin", "http://127.0.0.1:9/x.git")
-    with pytest.raises(UnreachableError) as caught:
-        first.sync()
-    assert caught.value.exit_code == ExitCode.UNREACHABLE
-    remote.with_name("away.git").rename(remote)
-    first.git("remote", "set-url", "origin", str(remote))
-    converge(*pair)
 
 
 def test_what_was_edited_by_hand_is_committed_also_without_a_remote(pair):
@@ -297,22 +252,6 @@ def test_a_remote_that_was_emptied_stops_the_sync_and_says_so(pair, remote, bare
     assert bare_git(remote, "for-each-ref") == ""
     first.sync(Accept.REWRITTEN)
     assert bare_git(remote, "rev-parse", "refs/heads/gitmem") == tip
-    converge(*pair)
-
-
-def test_a_remote_that_was_force_pushed_stops_the_sync_and_nothing_is_forced(pair, remote, bare_git):
-    first, second = pair
-    old = first.tip
-    first.save("one")
-    first.sync()
-    bare_git(remote, "update-ref", "refs/heads/gitmem", old)
-    first.save("two")
-    with pytest.raises(RefusedError, match="serves an old state"):
-        first.sync()
-    assert bare_git(remote, "rev-parse", "refs/heads/gitmem") == old
-    second.save("three")
-    second.sync()
-    first.sync(Accept.REWRITTEN)
     converge(*pair)
 
 

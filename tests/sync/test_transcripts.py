@@ -7,14 +7,13 @@ import pytest
 
 from gitmem.errors import RefusedError
 from gitmem.git.packing import every_object
-from gitmem.git.remote import Connection
 from gitmem.git.setup import make_root
 from gitmem.purge.purge import answer_purge, plan_erasure, purge, waiting_purges
 from gitmem.store.transcripts import REF, person_of, put, read, sessions, take_apart, tips
 from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
-from gitmem.sync.sync import REMOTE_REF, sync_remote, sync_transcripts
+from gitmem.sync.sync import REMOTE_REF, sync_remote
 from tests.store.machines import QUICK, Machine
 
 BEGAN = datetime(2026, 11, 20, tzinfo=UTC)
@@ -39,8 +38,7 @@ def belong(one: Machine, name: str) -> Machine:
 def exchange(*machines: Machine) -> None:
     for one in machines:
         one.sync()
-        connection = Connection(one.store.repository.layout, one.context.environ)
-        sync_transcripts(one.store, find_remote(one.store, None), connection, Options(chance=QUICK))
+        one.sync_transcripts()
 
 
 def make_team(machine: Callable[[str], Machine]) -> tuple[Machine, ...]:
