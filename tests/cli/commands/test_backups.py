@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -14,7 +13,6 @@ import pytest
 from gitmem.errors import ExitCode
 from gitmem.git import packing as bundle
 from tests.as_root import root_needed, small_disk
-from tests.cli.commands.project import Runner
 
 
 def test_a_save_during_a_backup_does_not_fail_it(desk, tmp_path, monkeypatch):
@@ -34,17 +32,6 @@ def test_a_save_during_a_backup_does_not_fail_it(desk, tmp_path, monkeypatch):
     failed = desk.ran("backup", str(tmp_path / "c"))
     assert "does not hold what it should" in failed.err
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("c")] == []
-
-
-def test_files_are_named_from_the_folder_that_the_command_works_in(gitmem, tmp_path):
-    (gitmem.cwd / "notes.txt").write_text("use hatch")
-    elsewhere = Runner(tmp_path / "elsewhere", gitmem.environ)
-    elsewhere.cwd.mkdir()
-    for words in (("save", "-f", "notes.txt"), ("backup", "b"), ("restore", "b"), ("remote", "add", "./b.git")):
-        code, _, err = elsewhere("-C", str(gitmem.cwd), *words)
-        assert (words, code) == (words, 0), err
-    assert (gitmem.cwd / "b").is_file()
-    assert str(gitmem.cwd / "b.git") in gitmem("remote")[1]
 
 
 @root_needed
@@ -94,32 +81,6 @@ calls = 0
 sys.argv.insert(1, "backup")
 run()
 """
-
-
-@pytest.mark.parametrize("command", ["restore", "clone"])
-def test_sync_works_after_it(first, remote, tmp_path, run_in, command):
-    run_in(first, "backup", str(tmp_path / "b"))
-    (tmp_path / "new").mkdir()
-    run_in(tmp_path / "new", command, str(tmp_path / "b"))
-    assert "of the laptop" in run_in(tmp_path / "new", "show").out
-    run_in(tmp_path / "new", "save", "after the restore")
-    run_in(tmp_path / "new", "remote", "add", str(remote))
-    run_in(tmp_path / "new", "sync")
-    run_in(first, "sync")
-    assert "after the restore" in run_in(first, "show").out
-
-
-def test_transcripts_come_if_they_are_in_it(first, tmp_path, run_in, bare_git):
-    said = {"role": "user", "content": "Why does the loader fail?"}
-    line = {"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-11-21T10:00:00.000Z", "message": said}
-    (tmp_path / "s1.jsonl").write_text(json.dumps(line) + "\n")
-    run_in(first, "replay", str(tmp_path / "s1.jsonl"))
-    run_in(first, "backup", str(tmp_path / "without"))
-    run_in(first, "backup", "--transcripts", str(tmp_path / "with"))
-    for name, there in (("without", False), ("with", True)):
-        (tmp_path / f"new {name}").mkdir()
-        run_in(tmp_path / f"new {name}", "restore", str(tmp_path / name))
-        assert bool(bare_git(tmp_path / f"new {name}" / ".gitmem", "for-each-ref", "refs/gitmem/l1")) is there
 
 
 def test_a_backup_is_trusted_no_more_than_a_remote(first, tmp_path, run_in, bare_git):

@@ -6,11 +6,8 @@ import shutil
 import pytest
 
 from gitmem.errors import ExitCode
-from gitmem.hosts import InstallPlace, Scope, shared_server
-from gitmem.hosts.claude_code import HOST
 from gitmem.platform.machine import install_command
 from tests.cli.commands.project import Runner
-from tests.hooked import hooked_events
 
 
 @pytest.fixture
@@ -37,25 +34,6 @@ def gitmem(run, on_path, initialize):
     """Like `run`, in a project with a store and with gitmem on the PATH."""
     initialize(run.cwd)
     return run
-
-
-@pytest.mark.parametrize("words", [("install", "claude", "--user"), ("--user", "install", "claude")])
-def test_user_settings_need_no_store_and_leave_no_trace(run, home, words):
-    path = home / ".claude" / "settings.json"
-    assert run(*words)[0] == 0
-    assert hooked_events(str(path)) == tuple(HOST.events)
-    assert f"There are hooks in {path}" in run("uninstall", "claude")[1]
-    assert run("uninstall", "claude", "--user")[0] == 0
-    assert list(home.iterdir()) == []
-
-
-def test_the_record_of_user_settings_is_no_part_of_the_users_store(run, home, bare_git):
-    assert run("init", "--user")[0] == 0
-    assert run("install", "claude", "--user")[0] == 0
-    assert bare_git(home / ".gitmem", "status", "--porcelain") == ""
-    assert run("save", "something", "--user")[0] == 2  # before the command
-    assert run("--user", "save", "something")[0] == 0
-    assert "hosts" not in bare_git(home / ".gitmem", "ls-files")
 
 
 @pytest.mark.parametrize(
@@ -104,16 +82,6 @@ def test_a_dry_run_prints_the_change_and_makes_none(gitmem, project, settings):
     assert {"scope": "project", "file": str(settings), "changed": True, "removed": True} in said["files"]
     assert f"--- {settings}\n+++ {os.devnull}\n" in said["diff"]
     assert settings.exists()
-
-
-def test_a_linked_work_tree_has_settings_of_its_own(gitmem, project, tmp_path, bare_git):
-    bare_git(project, "commit", "-q", "--allow-empty", "-m", "first")
-    bare_git(project, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
-    (tmp_path / "tree" / "sub").mkdir()
-    assert gitmem("install", "claude", cwd=tmp_path / "tree" / "sub")[0] == 0
-    assert hooked_events(str(tmp_path / "tree" / ".claude" / "settings.json")) == tuple(HOST.events)
-    assert gitmem("uninstall", "claude", cwd=tmp_path / "tree")[0] == 0
-    assert not (tmp_path / "tree" / ".claude").exists()
 
 
 def test_a_gitmem_that_hooks_will_not_find_is_said(gitmem, environ, tmp_path, monkeypatch):
@@ -177,52 +145,6 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     assert findings() == []
 
 
-@pytest.mark.parametrize("words", [(), ("--local",)])
-def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, words):
-    own = home / ".claude.json"
-    own.write_text('{\n  "numStartups": 3\n}')
-    path = own if words else project / ".mcp.json"
-    code, out, err = gitmem("install", "claude", "--only", "hooks,mcp", *words)
-    assert (code, err) == (0, "")
-    assert f"by the MCP server in {'~/.claude.json' if words else '.mcp.json'}." in out
-    said = json.loads(path.read_text())
-    listed = said["projects"][str(project)]["mcpServers"] if words else said["mcpServers"]
-    scope = Scope.LOCAL if words else Scope.PROJECT
-    assert listed == {"gitmem": shared_server(InstallPlace(scope, str(project), str(home), {}))}
-    said = json.loads(gitmem("uninstall", "claude", "-n", "--json")[1])
-    assert str(path) in [file["file"] for file in said["files"]]
-    assert (
-        f"{'Took gitmem out of ~/.claude' if words else 'Removed .mcp'}.json"
-        in gitmem("uninstall", "claude", *words)[1]
-    )
-    assert own.read_text() == '{\n  "numStartups": 3\n}'
-    assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
-
-
-def test_git_passes_over_what_is_for_a_person_alone(gitmem, project, bare_git):
-    excluded = project / ".git" / "info" / "exclude"
-    before = excluded.read_bytes()
-    assert gitmem("install", "claude", "--local", "--allow")[0] == 0
-    assert bare_git(project, "status", "--porcelain", "--untracked-files=all") == ""
-    assert gitmem("install", "claude", "--project")[0] == 0
-    shared = bare_git(project, "status", "--porcelain", "--untracked-files=all")
-    assert ".claude/settings.json" in shared
-    assert ".claude/commands/gitmem/save.md" in shared
-    assert "settings.local.json" not in shared
-    assert gitmem("uninstall", "claude")[0] == 0
-    assert excluded.read_bytes() == before
-
-
-def test_a_list_of_git_that_is_a_link_is_left_alone(gitmem, project, tmp_path):
-    other = tmp_path / "profile"
-    other.write_text("export PATH\n")
-    excluded = project / ".git" / "info" / "exclude"
-    excluded.unlink()
-    excluded.symlink_to(other)
-    assert gitmem("install", "claude", "--local")[0] == 0
-    assert other.read_text() == "export PATH\n"
-
-
 def test_a_missing_extra_is_said(gitmem, monkeypatch):
     monkeypatch.setattr("gitmem.cli.commands.install.is_installed", lambda _: False)
     assert install_command("mcp") in gitmem("install", "claude", "--only", "hooks,mcp")[2]
@@ -271,9 +193,3 @@ def test_pipes_where_files_are_expected_hold_nothing_up(gitmem, settings, projec
     assert gitmem("uninstall", "claude")[0] == 8
     os.mkfifo(project / ".mcp.json")
     assert gitmem("install", "claude", "--only", "mcp")[0] == 8
-
-
-def test_codex_that_trusts_the_hooks_needs_no_advice_to_trust_them(gitmem):
-    assert "--trust" not in gitmem("install", "codex", "--trust")[1]
-    gitmem("uninstall", "codex")
-    assert "install with --trust" in gitmem("install", "codex")[1]

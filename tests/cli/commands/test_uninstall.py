@@ -7,23 +7,8 @@ from tests.cli.commands.project import Runner
 from tests.own_settings import own_file
 
 
-def test_uninstall_works_when_the_store_is_gone(gitmem):
-    gitmem("install", "claude")
-    shutil.rmtree(gitmem.root)
-    assert gitmem("uninstall", "claude")[0] == 0
-    assert (gitmem.cwd / ".claude" / "settings.json").read_text() == "{\n}\n"
-
-
 def driver(gitmem) -> bool:
     return "merge-driver" in (gitmem.root / ".git" / "config").read_text(encoding="utf-8")
-
-
-def test_the_merge_driver_stays_for_the_other_agents_and_for_plain_git(gitmem):
-    for agent in ("claude", "codex"):
-        gitmem("install", agent)
-    for agent in ("codex", "claude"):
-        assert "merge driver" not in gitmem("uninstall", agent)[1]
-        assert driver(gitmem)
 
 
 def files_in(*folders: Path) -> dict[str, bytes]:
