@@ -126,21 +126,25 @@ def choose_files(
     """Choose the most promising files, of equals the first; without terms the newest. Of many, those that fit.
 
     The texts of terms in all lines of a file tell how promising it may be; its words are looked for when its turn
-    comes. So of many files the counts are those of texts, times the share of words in the files that were looked at.
+    comes. Some files tell how many of the texts are words.
     """
     if len(lines) <= most:
         fits = None
     if not terms:
         return Choice([*islice(filter(fits, sorted(lines, key=_day, reverse=True)), most)], [])
-    needles = needles_of(terms)
-    texts = {path: _count_texts(found, terms) for path, found in lines.items()}
-    every = [sum(counts) for counts in zip(*texts.values(), strict=True)] or [0] * len(terms)
     size = sum(map(len, lines.values()))
-    says = [term.weight * log(1 + size / (count + 1)) for term, count in zip(terms, every, strict=True)]
-    seen, words = [0] * len(terms), [0.0] * len(terms)
+    texts = {path: _count_texts(found, terms) for path, found in lines.items()}
+    some = [*lines][:: -(-size // BUDGET) or 1]
+    words = {path: _words(lines[path], terms, loosely=loosely) for path in some}
+    counts, says = [], []
+    for number, term in enumerate(terms):
+        seen = sum(texts[path][number] for path in some)
+        count = sum(there.get(number, 0.0) for found in words.values() for _, there in found)
+        counts.append(sum(of_file[number] for of_file in texts.values()) * (count / seen if seen else 1.0))
+        says.append(term.weight * log(1 + size / (counts[-1] + 1)))
     queue = [
-        (-sum(one for one, count in zip(says, counts, strict=True) if count), place, path, False)
-        for place, (path, counts) in enumerate(texts.items())
+        (-sum(weight for weight, count in zip(says, of_file, strict=True) if count), place, path, False)
+        for place, (path, of_file) in enumerate(texts.items())
     ]
 
     def promising() -> Iterator[str]:
@@ -151,20 +155,21 @@ def choose_files(
                 heappop(queue)
                 yield path
                 continue
-            found = find_terms(
-                Excerpts("", [(line.number, line.text) for line in lines[path]]), needles, loosely=loosely
-            )
-            for number, count in enumerate(texts[path]):
-                seen[number] += count
-                words[number] += sum(unit.counts.get(number, 0.0) for unit in found.values())
-            there = [(lines[path][index].number, found[index].counts) for index in sorted(found)]
-            heapreplace(queue, (-_promise(there, says), place, path, True))
+            if path not in words:
+                words[path] = _words(lines[path], terms, loosely=loosely)
+            heapreplace(queue, (-_promise(words[path], says), place, path, True))
 
     paths = [*islice(filter(fits, promising()), most)]
-    if not (loosely or any(words)):
+    if not (loosely or any(words.values())):
         return choose_files(lines, terms, most, fits, loosely=True)
-    shares = (words[number] / count if count else 1.0 for number, count in enumerate(seen))
-    return Choice(paths, [count * share for count, share in zip(every, shares, strict=True)])
+    return Choice(paths, counts)
+
+
+def _words(lines: Sequence[Line], terms: Sequence[Term], *, loosely: bool) -> list[tuple[int, dict[int, float]]]:
+    """Return the numbers of the lines with terms, and how often they have each."""
+    texts = Excerpts("", [(line.number, line.text) for line in lines])
+    found = find_terms(texts, needles_of(terms), loosely=loosely)
+    return [(lines[index].number, found[index].counts) for index in sorted(found)]
 
 
 def _count_texts(lines: Iterable[Line], terms: Iterable[Term]) -> list[int]:
