@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from gitmem.config import personal_folder
 from gitmem.platform.machine import Context
-from gitmem.store.settings import personal_folder
 
 
 def own_file(environ: Mapping[str, str], home: str) -> Path:

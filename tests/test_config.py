@@ -5,9 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.config import Config, SettingOrigin, Untrusted, is_harmless, parse_value, rules, settings
+from gitmem.config import (
+    MAX_BYTES,
+    MAX_TRACKED_BYTES,
+    Config,
+    SettingOrigin,
+    Untrusted,
+    is_harmless,
+    load_config,
+    parse_value,
+    rules,
+)
 from gitmem.platform.machine import read_resource
-from gitmem.store.settings import MAX_BYTES, MAX_TRACKED_BYTES, load_config
+from gitmem.store.settings import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULTS = {

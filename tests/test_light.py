@@ -43,7 +43,7 @@ PROGRAMS = {
     ),
     "settings that say nothing are read": (
         (
-            "from gitmem.store.settings import load_config; from gitmem.platform.machine import read_resource; "
+            "from gitmem.config import load_config; from gitmem.platform.machine import read_resource; "
             "load_config(('a', None), ('b', read_resource('templates', 'store', 'config.yaml')))"
         ),
         {"yaml"},
@@ -126,6 +126,13 @@ def test_a_hook_that_answers_loads_little(event, tmp_path, gitmem):
     answer = gitmem("-c", _RUN, "hook", "claude", stdin=json.dumps({"session_id": "s", "cwd": str(tmp_path), **event}))
     assert answer.stdout or event["hook_event_name"] != "SessionStart"
     assert not (CLASSES | PARTIES | {"argparse"}) & set(answer.stderr.split())
+
+
+def test_a_save_loads_few_modules(gitmem):
+    answer = gitmem("-c", _RUN, "save", "The build takes a minute")
+    own = {name for name in answer.stderr.split() if name.partition(".")[0] == "gitmem"} - {"gitmem.__main__"}
+    assert "gitmem.store.transact" in own
+    assert len(own) <= 40
 
 
 def test_a_status_line_loads_next_to_nothing(tmp_path, gitmem):

@@ -14,7 +14,6 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 
 from gitmem.platform.machine import UTC, date, datetime
-from gitmem.text.sentences import newline_of
 from gitmem.values import Value
 
 _BOM = b"\xef\xbb\xbf"
@@ -24,6 +23,14 @@ _CLOSING = rb"[\r\n]((?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z))"
 _UNCLOSED = r"---[ \t]*(?:\r\n|\n|\r)[\w-]+:(?:[ \r\n]|\Z)"
 _CONFLICT = r"^(?:<{7}|\|{7}|={7}|>{7})(?:[ \r]|$)"
 _LOOK_AT = 1024  # characters of a body searched for a broken header
+
+
+def newline_of(text: str, *, default: str = "\n") -> str:
+    r"""Return how most lines of `text` end, "\r\n" or "\n"; `default` if it has no line end."""
+    feeds, pairs = text.count("\n"), text.count("\r\n")
+    if not feeds:
+        return default
+    return "\r\n" if pairs * 2 > feeds else "\n"
 
 
 class BrokenHeaderError(ValueError):

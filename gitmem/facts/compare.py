@@ -18,8 +18,9 @@ from itertools import takewhile
 
 from gitmem.document.ids import do_meet
 from gitmem.facts.fact import Fact, FactKind
+from gitmem.platform.machine import table
 from gitmem.text.sentences import mask_code
-from gitmem.text.words import files_of, hangul_stem, keywords, languages, matcher, rows, stem, table, words
+from gitmem.text.words import files_of, hangul_stem, keywords, languages, matcher, rows, stem, words
 from gitmem.values import Value
 
 _RELATED = 1 / 3  # share of the fewer keywords; facts with less in common are about different things

@@ -10,52 +10,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Collection, Iterator, Sequence
 
 from gitmem.errors import GitFailedError
 from gitmem.git.process import Dialogue, Git
+from gitmem.git.repository import raw_changes
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from hashlib import _Hash
-
-
-_SHA1_DIGITS = 40
-_LARGE = 1 << 19  # bytes from which OpenSSL's SHA-1, eight times as fast, is worth the 3 ms its import takes
-
-
-def blob_id(content: bytes, like: str) -> str:
-    """Return the id git gives a file's content: SHA-1 or SHA-256, as the id `like` is."""
-    digest = _new_hash(like, len(content))
-    digest.update(b"blob %d\0" % len(content))
-    digest.update(content)
-    return digest.hexdigest()
-
-
-def _new_hash(like: str, size: int) -> _Hash:
-    if len(like) != _SHA1_DIGITS:
-        from hashlib import sha256
-
-        return sha256(usedforsecurity=False)
-    if size <= _LARGE and "hashlib" not in sys.modules:
-        try:
-            from _sha1 import sha1  # type: ignore[import-not-found,unused-ignore]
-        except ImportError:  # another Python
-            pass
-        else:
-            small: _Hash = sha1(usedforsecurity=False)
-            return small
-    from hashlib import sha1 as openssl_sha1
-
-    return openssl_sha1(usedforsecurity=False)
-
-
-def empty_tree(git: Git) -> str:
-    """Return the id of the empty tree."""
-    return git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
-
 
 _COMMAND = ("cat-file", "--batch-command", "--buffer")
 _AT_ONCE = 64  # held in memory: some 6 MB of archives
@@ -192,13 +152,6 @@ def tree_changes(git: Git, old: str, new: str, *paths: str, timeout: float = 60.
         first, second = (oid if oid.strip("0") else None for oid in (before, after))
         changes.append(PathChange(path, first, second, old_mode if second is None else new_mode, old_mode))
     return changes
-
-
-def raw_changes(raw: bytes) -> Iterator[tuple[list[str], str]]:
-    """Yield the fields of each path of a raw diff (modes, ids, status letter), and the path."""
-    fields = raw.split(b"\0")[:-1]
-    for meta, path in zip(fields[::2], fields[1::2], strict=True):
-        yield meta.decode().removeprefix(":").split(" "), os.fsdecode(path)
 
 
 Tree = dict[str, tuple[str, str]]  # mode and object id by path

@@ -19,10 +19,9 @@ from functools import cache
 
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.repository import common_dir_of
-from gitmem.platform.machine import find_program, resource, with_absolute
+from gitmem.platform.machine import find_program, resource, table, with_absolute
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.platform.spawn import Child, ExpiredError
-from gitmem.text.words import table
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from gitmem import errors
 from gitmem.errors import GitFailedError, GitmemError, UnreachableError
+from gitmem.platform.machine import table
 from gitmem.text.terminal import mask_urls, plain
-from gitmem.text.words import table
 from gitmem.values import Value
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from gitmem.git.log import (
     newest_until,
     stats,
 )
-from gitmem.git.objects import PathChange, empty_tree
-from gitmem.git.repository import Repository
+from gitmem.git.objects import PathChange
+from gitmem.git.repository import Repository, empty_tree
 from gitmem.store.store import Store
 from gitmem.text.words import tokens_of_size
 from gitmem.values import Value

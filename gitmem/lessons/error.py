@@ -13,7 +13,8 @@ from functools import cache
 from itertools import islice, takewhile
 
 from gitmem.document.document import as_line, as_texts
-from gitmem.text.words import stop_words, table
+from gitmem.platform.machine import table
+from gitmem.text.words import stop_words
 from gitmem.values import Value
 
 MATCH = 0.5  # the least score of the same error (docs/spec.md, M3)

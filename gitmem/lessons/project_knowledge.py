@@ -13,9 +13,9 @@ from enum import StrEnum
 from functools import cache
 
 from gitmem.document.document import Document, as_moment, as_texts, flow, plain_value
+from gitmem.platform.machine import table
 from gitmem.sessions.turns import Turn
 from gitmem.text.sentences import at_least
-from gitmem.text.words import table
 from gitmem.values import Value
 
 FOLDER = "patterns/project"

@@ -35,8 +35,8 @@ from gitmem.llm.protocol import (
     counted,
     field,
 )
-from gitmem.platform.machine import install_command
-from gitmem.text.words import estimate_tokens, table
+from gitmem.platform.machine import install_command, table
+from gitmem.text.words import estimate_tokens
 
 MODELS = {
     ANTHROPIC: {Size.SMALL: "claude-haiku-5-5", Size.LARGE: "claude-sonnet-5-5"},

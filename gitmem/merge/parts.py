@@ -14,12 +14,11 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 
-from gitmem.document.document import YamlTextError, flow, plain_value
+from gitmem.document.document import YamlTextError, flow, newline_of, plain_value
 from gitmem.document.entry import find_entries, render_entry, sections
 from gitmem.document.ids import is_fact_id, is_timed, make_id, milliseconds_of, tail_of
 from gitmem.document.yaml import load_mapping, remove_value, set_value
 from gitmem.text.difference import Token, ended, lines, merge_tokens, union
-from gitmem.text.sentences import newline_of
 from gitmem.values import Value
 
 _MISSING = object()

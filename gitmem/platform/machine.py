@@ -11,6 +11,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from gitmem.values import Value
 
@@ -215,6 +216,21 @@ def read_resource(*parts: str) -> bytes:
     """Return the content of a shipped file."""
     with open(resource(*parts), "rb") as file:
         return file.read()
+
+
+DATA = os.path.join(_PACKAGE, "data")
+
+
+def lines(name: str) -> tuple[str, ...]:
+    """Return the lines of a file such as `synonyms.txt`, without comments and empty lines."""
+    with open(os.path.join(DATA, name), encoding="utf-8") as file:
+        return tuple(line.rstrip("\n") for line in file if line.strip() and not line.startswith("#"))
+
+
+@cache
+def table(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the rows of a file such as `effects.tsv`."""
+    return tuple(tuple(line.split("\t")) for line in lines(name) if not line.startswith("kind\t"))
 
 
 _NAME = "gitmem-store"

@@ -19,7 +19,7 @@ from typing import Any
 from gitmem.document.document import Document
 from gitmem.document.entry import remove_entries
 from gitmem.document.ids import slug
-from gitmem.text.difference import changed_range
+from gitmem.store.transaction import changed_range
 from gitmem.values import Value
 
 _BITS = 8

@@ -19,7 +19,7 @@ from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
 from gitmem.git.lock import Lock, beating
 from gitmem.git.log import Commit, additions
-from gitmem.git.objects import PathChange, blob_id, read_tree
+from gitmem.git.objects import PathChange, read_tree
 from gitmem.git.packing import (
     check_whole,
     every_object,
@@ -29,7 +29,7 @@ from gitmem.git.packing import (
     stash_again,
     stashed,
 )
-from gitmem.git.repository import move_refs, read_refs
+from gitmem.git.repository import blob_id, move_refs, read_refs
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.trust import Signatures
 from gitmem.platform.safe_open import read_json, write_json
@@ -46,8 +46,9 @@ from gitmem.purge.records import (
     record_path,
     write_state,
 )
-from gitmem.store.recovery import recover, remove_litter
+from gitmem.store.recovery import recover
 from gitmem.store.store import PURGING, Store
+from gitmem.store.transact import remove_litter
 from gitmem.store.transcripts import REF as TRANSCRIPTS
 from gitmem.text.sentences import count
 from gitmem.values import Value

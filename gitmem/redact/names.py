@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from gitmem.text.words import lines, table
+from gitmem.platform.machine import lines, table
 from gitmem.values import Value
 
 MAX_VALUE = 256  # characters of a value that are looked at to judge it; one that is judged a secret is redacted whole

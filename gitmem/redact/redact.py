@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
+from gitmem.platform.machine import table
 from gitmem.redact.names import Span, compiled, find_in_context
-from gitmem.text.words import table
 from gitmem.values import Value
 
 # Invisible characters: Unicode category Cf, fillers, joiners, variation selectors, tags.

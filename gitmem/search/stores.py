@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from gitmem.document.ids import FORMAT
 from gitmem.errors import GitmemError, UsageError
+from gitmem.git.repository import STORE_FOLDER
 from gitmem.platform.machine import Context
 from gitmem.search.engine import LIMIT, answer, literals_of
 from gitmem.search.files import Line, PythonScanner, is_searched, list_paths, make_rg, read_file
@@ -18,7 +19,7 @@ from gitmem.search.filters import read_filters
 from gitmem.search.hits import Hit
 from gitmem.search.query import Query, fold, parse_query
 from gitmem.search.scan import BUDGET, Rarity, choose_files
-from gitmem.store.locate import STORE_FOLDER, is_store, known_stores
+from gitmem.store.locate import is_store, known_stores
 from gitmem.store.store import Store
 from gitmem.values import Value
 

@@ -14,8 +14,9 @@ from functools import cache
 from itertools import takewhile
 
 from gitmem.document.entry import MemoryType
+from gitmem.platform.machine import table
 from gitmem.text.sentences import Block, Kind, blocks, mask_code, sentences_of
-from gitmem.text.words import matcher, table
+from gitmem.text.words import matcher
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -13,10 +13,11 @@ from enum import StrEnum
 from functools import cache
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
+from gitmem.platform.machine import table
 from gitmem.sessions.events import PLACE, HookEvent, HookKind
 from gitmem.sessions.outcome import bare, effects_before, has_effect, runs_again, works_now, written
 from gitmem.text.terminal import FENCE
-from gitmem.text.words import matcher, table
+from gitmem.text.words import matcher
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -11,13 +11,14 @@ import re
 from datetime import datetime
 from enum import Enum
 
+from gitmem.config import read_config
 from gitmem.document.document import Document, as_texts
 from gitmem.document.ids import CONFIG, FORMAT, LONGEST_SCOPE, MEMORY, README
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
 from gitmem.git.lock import open_lock
 from gitmem.git.process import Git
-from gitmem.git.repository import Layout, Repository, find_layout, run_past_lock
+from gitmem.git.repository import STORE_FOLDER, Layout, Repository, find_layout, run_past_lock
 from gitmem.git.setup import (
     add_linked_work_tree,
     clear_building,
@@ -35,7 +36,6 @@ from gitmem.store.locate import (
     HOME_HOSTS,
     HOME_PROJECTS,
     PRIVATE_FOLDER,
-    STORE_FOLDER,
     Acceptance,
     Project,
     find_project,
@@ -45,7 +45,6 @@ from gitmem.store.locate import (
     is_store,
     user_store,
 )
-from gitmem.store.settings import read_config
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store, write_mark
 from gitmem.store.transact import transact

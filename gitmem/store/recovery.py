@@ -14,10 +14,8 @@ import os
 import time
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError, disk_errors
-from gitmem.git.fast_import import CRASH_REPORT
-from gitmem.git.index import DRAFT, clear_left_lock, read_entries, set_entries
-from gitmem.git.objects import blob_id
-from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind, move_refs, read_refs
+from gitmem.git.index import read_entries, set_entries
+from gitmem.git.repository import blob_id, move_refs, read_refs
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.values import Value
 
@@ -25,10 +23,8 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from gitmem.git.index import IndexUpdate
     from gitmem.git.objects import PathChange
     from gitmem.git.packing import Sizes
-    from gitmem.git.worktree import Staged
     from gitmem.store.store import Store
 
 
@@ -219,16 +215,6 @@ def recover(
     return tuple(notices)
 
 
-def publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
-    """Bring work tree, index and `checkout` up to the tip; merge files that a person edited meanwhile."""
-    edited = store.files.publish(staged)
-    index.finish(sorted({*paths}.difference(edited)))
-    if edited:
-        return recover(store, tip)
-    store.mark(tip)
-    return ()
-
-
 # Limits of a batch, which is held in memory and then written.
 _BATCH, _BATCH_BYTES = 256, 1 << 24
 _FEW = 8  # up to so many files are written without threads
@@ -388,37 +374,3 @@ def _name_beside(store: Store, path: str) -> str:
         number += 1
         name = f"{stem}-{number}{suffix}"
     return name
-
-
-def remove_litter(store: Store, branch: str) -> None:
-    """Remove stale locks and temporary files of killed processes, under the store's lock."""
-    store.files.clean_temporary()
-    git_dir = store.repository.layout.git_dir
-    clear_left_lock(git_dir)
-    clear_left_behind(os.path.join(git_dir, "HEAD.lock"))
-    clear_left_behind(os.path.join(store.repository.layout.common_dir, f"{branch}.lock"))
-    litter = [os.path.join(git_dir, name) for name in os.listdir(git_dir) if name.startswith((CRASH_REPORT, DRAFT))]
-    litter += _stale_keeps(store)
-    for path in litter:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-
-
-def _stale_keeps(store: Store) -> list[str]:
-    """Return the stale `.keep` files of fast-import, with which git never joins, nor writes again, their packs.
-
-    fast-import writes its name into them, unless the disk is full. In a project's repository a fast-import of the user
-    may be running: there a file is stale only if its pack is listed as gitmem's, or is missing for some time.
-    """
-    folder = _folder(store)
-    stale = []
-    with contextlib.suppress(OSError):
-        names = os.listdir(folder)
-        for name in [name for name in names if name.endswith(".keep")]:
-            path, pack = os.path.join(folder, name), name.removesuffix(".keep")
-            ours = store.own_repository or pack in listed_packs(store)
-            if not ours and f"{pack}.pack" not in names:
-                ours = time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
-            if ours and read_text(path) in {"", "fast-import"}:
-                stale.append(path)
-    return stale

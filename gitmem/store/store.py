@@ -7,13 +7,13 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
+from gitmem.config import read_config
 from gitmem.document.ids import FORMAT, LONGEST_SCOPE, TEMPORARY, is_within, scope_name
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError, disk_errors
-from gitmem.git.repository import Repository, is_object_id
+from gitmem.git.repository import STORE_FOLDER, Repository, is_object_id
 from gitmem.platform.machine import install_command, start_detached
 from gitmem.platform.safe_open import read_small, read_text
 from gitmem.store.locate import PRIVATE_FOLDER, PRIVATE_SUFFIX, Acceptance, checked_layout, is_store, user_store
-from gitmem.store.settings import read_config
 from gitmem.store.spool import Spool
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -146,7 +146,7 @@ class Store:
     def part_of(self, folder: str) -> str:
         """Return the name of the part of the project that a folder is; "" for its top, and for any outside of it."""
         from gitmem.project import project_code
-        from gitmem.store.locate import STORE_FOLDER, find_project, home_store
+        from gitmem.store.locate import find_project, home_store
 
         try:
             folder = os.path.realpath(folder)

@@ -13,9 +13,10 @@ from collections.abc import Callable
 
 from gitmem.document.ids import FACTS, FORMAT
 from gitmem.errors import BusyError, GitmemError, RefusedError
-from gitmem.git.fast_import import TipLockedError, TipMovedError, Writer
-from gitmem.git.repository import clear_left_behind
-from gitmem.store.recovery import publish, recover, remove_litter
+from gitmem.git.fast_import import CRASH_REPORT, TipLockedError, TipMovedError, Writer
+from gitmem.git.index import DRAFT, clear_left_lock
+from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind
+from gitmem.platform.safe_open import read_text
 from gitmem.store.store import PURGING
 from gitmem.values import Value
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Generic, TypeVar
 
+    from gitmem.git.index import IndexUpdate
     from gitmem.git.lock import Lock
     from gitmem.git.worktree import Staged
     from gitmem.store.store import Store
@@ -131,14 +133,17 @@ def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Tr
     from gitmem.store.transaction import Transaction  # while git starts
 
     marked = store.marked()
+    if marked == tip:
+        return Transaction(store, writer)
+    # Another program moved the branch, perhaps by a plain git merge, or a save was killed.
+    from gitmem.store.foreign_commits import find_marked, follow_moved, resolve
+    from gitmem.store.recovery import recover
+
     repaired += recover(store, tip)
     transaction = Transaction(store, writer)
-    if marked != tip:  # moved by another program, perhaps by a plain git merge
-        from gitmem.store.foreign_commits import find_marked, follow_moved, resolve
-
-        resolve(transaction, find_marked(store, marked, tip))
-        if marked:
-            follow_moved(transaction, store, marked, tip)
+    resolve(transaction, find_marked(store, marked, tip))
+    if marked:
+        follow_moved(transaction, store, marked, tip)
     return transaction
 
 
@@ -190,13 +195,63 @@ def _land(
         notices = list(transaction.notices)
         new = commits[-1] if commits else tip
         try:
-            notices += publish(store, new, staged, index, paths)
+            notices += _publish(store, new, staged, index, paths)
         except (OSError, GitmemError) as error:
             notices.append(
                 f"The save is committed ({new[:10]}), but the work tree could not be updated: {error}. "
                 "The next gitmem command repairs that."
             )
     return commits, notices
+
+
+def _publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
+    """Bring work tree, index and `checkout` up to the tip; merge files that a person edited meanwhile."""
+    edited = store.files.publish(staged)
+    index.finish(sorted({*paths}.difference(edited)))
+    if edited:
+        from gitmem.store.recovery import recover
+
+        return recover(store, tip)
+    store.mark(tip)
+    return ()
+
+
+def remove_litter(store: Store, branch: str) -> None:
+    """Remove stale locks and temporary files of killed processes, under the store's lock."""
+    store.files.clean_temporary()
+    layout = store.repository.layout
+    clear_left_lock(layout.git_dir)
+    clear_left_behind(os.path.join(layout.git_dir, "HEAD.lock"))
+    clear_left_behind(os.path.join(layout.common_dir, f"{branch}.lock"))
+    names = [name for name in os.listdir(layout.git_dir) if name.startswith((CRASH_REPORT, DRAFT))]
+    for path in [*(os.path.join(layout.git_dir, name) for name in names), *_stale_keeps(store)]:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _stale_keeps(store: Store) -> list[str]:
+    """Return the stale `.keep` files of fast-import, with which git never joins, nor writes again, their packs.
+
+    fast-import writes its name into them, unless the disk is full. In a project's repository a fast-import of the user
+    may be running: there a file is stale only if its pack is listed as gitmem's, or is missing for some time.
+    """
+    folder = os.path.join(store.repository.layout.common_dir, "objects", "pack")
+    stale: list[str] = []
+    with contextlib.suppress(OSError):
+        names = os.listdir(folder)
+        kept = [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
+        if kept and not store.own_repository:
+            from gitmem.store.recovery import listed_packs
+
+            listed = listed_packs(store)
+        for pack in kept:
+            path = os.path.join(folder, f"{pack}.keep")
+            ours = store.own_repository or pack in listed
+            if not ours and f"{pack}.pack" not in names:
+                ours = time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
+            if ours and read_text(path) in {"", "fast-import"}:
+                stale.append(path)
+    return stale
 
 
 ATTEMPTS = 50  # under the lock, only a user's git command can move the branch

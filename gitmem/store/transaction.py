@@ -13,7 +13,6 @@ from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
 from gitmem.git.trust import GITMEM
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
-from gitmem.text.difference import changed_range
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -118,6 +117,27 @@ def changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
     start = after.rfind(b"\n", 0, start) + 1
     newline = after.find(b"\n", end)
     return start, len(after) if newline < 0 else newline
+
+
+def changed_range(before: bytes, after: bytes) -> tuple[int, int]:
+    """Return the range of `after` that differs from `before`: all but their common prefix and suffix."""
+    if after.startswith(before):  # the common case: appended
+        return len(before), len(after)
+    limit = min(len(before), len(after))
+    start = _common(before, after, limit)
+    return start, len(after) - _common(before[::-1], after[::-1], limit - start)
+
+
+def _common(one: bytes, other: bytes, limit: int) -> int:
+    """Return the length of the common prefix, at most `limit`, by binary search."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 class Draft(Value):

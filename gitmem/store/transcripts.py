@@ -18,16 +18,16 @@ from gitmem.errors import BusyError, RefusedError, disk_errors
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
 from gitmem.git.lock import beating
 from gitmem.git.log import Addition, additions, commits, fork
-from gitmem.git.objects import blob_id, read_tree
+from gitmem.git.objects import read_tree
 from gitmem.git.packing import remove_unreachable, sizes
-from gitmem.git.repository import Repository, clear_left_behind, move_refs, read_refs
+from gitmem.git.repository import Repository, blob_id, clear_left_behind, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
 from gitmem.sessions.exchange import file_name
 from gitmem.store.merge_commits import MergeCommit, merge_commits
-from gitmem.store.recovery import remove_litter
 from gitmem.store.store import Store
+from gitmem.store.transact import remove_litter
 from gitmem.sync.remotes import FETCHED
 from gitmem.values import Value
 

@@ -13,6 +13,7 @@ import re
 import shutil
 from collections.abc import Mapping
 
+from gitmem.config import personal_folder
 from gitmem.document.ids import CONFIG
 from gitmem.errors import (
     GitFailedError,
@@ -37,7 +38,6 @@ from gitmem.store.findings import MAX_FILES
 from gitmem.store.foreign_commits import fast_forward
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.merge_commits import merge_bases
-from gitmem.store.settings import personal_folder
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import REF, take_apart, tips

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 
+from gitmem.config import MAX_BYTES
 from gitmem.document.ids import CONFIG, FORMAT, MEMORY, TEMPORARY, fold, is_git_folder
 from gitmem.errors import NotFoundError, RefusedError, StoreFormatError, UsageError
 from gitmem.git.log import count_commits
@@ -22,7 +23,6 @@ from gitmem.platform.machine import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES, read_text
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
-from gitmem.store.settings import MAX_BYTES
 from gitmem.store.store import FORMAT_VERSION, REMOTES_FILE, Store, format_version
 from gitmem.sync import SyncRecord, left_file, read_records
 from gitmem.values import Value

@@ -1,4 +1,4 @@
-"""Differences of texts, and a three-way merge by line or by other tokens.
+"""A three-way merge of texts, by line or by other tokens.
 
 A change of one side is taken; changes of both sides are joined without loss. A conflict is only where both changed the
 same tokens of the base; changes of neighbouring lines are none.
@@ -12,28 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gitmem.values import Value
-
-
-def changed_range(before: bytes, after: bytes) -> tuple[int, int]:
-    """Return the range of `after` that differs from `before`: all but their common prefix and suffix."""
-    if after.startswith(before):  # the common case: appended
-        return len(before), len(after)
-    limit = min(len(before), len(after))
-    start = _common(before, after, limit)
-    return start, len(after) - _common(before[::-1], after[::-1], limit - start)
-
-
-def _common(one: bytes, other: bytes, limit: int) -> int:
-    """Return the length of the common prefix, at most `limit`, by binary search."""
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _BLANK = " \t\r\n"

@@ -13,15 +13,6 @@ from functools import cache
 
 from gitmem.values import Value
 
-
-def newline_of(text: str, *, default: str = "\n") -> str:
-    r"""Return how most lines of `text` end, "\r\n" or "\n"; `default` if it has no line end."""
-    feeds, pairs = text.count("\n"), text.count("\r\n")
-    if not feeds:
-        return default
-    return "\r\n" if pairs * 2 > feeds else "\n"
-
-
 # ruff: noqa: RUF001  # punctuation of other scripts is the subject
 
 

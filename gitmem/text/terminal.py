@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from gitmem.text.words import lines, table
+from gitmem.platform.machine import lines, table
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

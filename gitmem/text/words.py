@@ -1,4 +1,4 @@
-"""Word lists and tables as data, and what words are: stems, stop words, synonyms, keywords, tokens.
+"""Word lists as data, and what words are: stems, stop words, synonyms, keywords, tokens.
 
 Lists by language, which a speaker can correct, are `gitmem/data/LANGUAGE/NAME.txt`, tables `data/NAME.tsv`.
 
@@ -17,20 +17,13 @@ from __future__ import annotations
 import os
 from functools import cache, lru_cache
 
+from gitmem.platform.machine import DATA, lines, table
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
-
-_FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data")
-
-
-def lines(name: str) -> tuple[str, ...]:
-    """Return the lines of a file such as `synonyms.txt`, without comments and empty lines."""
-    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
-        return tuple(line.rstrip("\n") for line in file if line.strip() and not line.startswith("#"))
 
 
 @cache
@@ -40,16 +33,10 @@ def words(name: str) -> tuple[str, ...]:
 
 
 @cache
-def table(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the rows of a file such as `effects.tsv`."""
-    return tuple(tuple(line.split("\t")) for line in lines(name) if not line.startswith("kind\t"))
-
-
-@cache
 def files_of(name: str) -> tuple[str, ...]:
     """Return the files of this name of all languages, each a folder."""
-    found = (f"{folder}/{name}" for folder in sorted(os.listdir(_FOLDER)))
-    return tuple(path for path in found if os.path.isfile(os.path.join(_FOLDER, path)))
+    found = (f"{folder}/{name}" for folder in sorted(os.listdir(DATA)))
+    return tuple(path for path in found if os.path.isfile(os.path.join(DATA, path)))
 
 
 @cache

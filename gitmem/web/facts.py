@@ -18,7 +18,7 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.edit import find_fact, read_fact, waiting_pairs
 from gitmem.facts.fact import Fact, FactKind, FactStatus, parse_fact
 from gitmem.facts.validity import Status
-from gitmem.git.objects import blob_id
+from gitmem.git.repository import blob_id
 from gitmem.history.authors import named
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.origin import session_files

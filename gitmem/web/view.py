@@ -18,6 +18,7 @@ from gitmem.errors import GitmemError
 from gitmem.facts.fact import Fact
 from gitmem.facts.lines import Marks
 from gitmem.facts.validity import Status
+from gitmem.git.repository import STORE_FOLDER
 from gitmem.history.authors import People
 from gitmem.history.origin import SessionSummary
 from gitmem.history.records import CommitRecord, records
@@ -25,7 +26,7 @@ from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.lessons.concepts import Concept
 from gitmem.platform.machine import local
 from gitmem.store.known_facts import known_facts, known_marks, place_marks
-from gitmem.store.locate import PRIVATE_SUFFIX, STORE_FOLDER
+from gitmem.store.locate import PRIVATE_SUFFIX
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
 

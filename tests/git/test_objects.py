@@ -1,8 +1,9 @@
 import pytest
 
 from gitmem.errors import GitFailedError
-from gitmem.git.objects import Objects, blob_id, read_objects
+from gitmem.git.objects import Objects, read_objects
 from gitmem.git.process import Git
+from gitmem.git.repository import blob_id
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"\r\n\0\xff" * 1000, b"0123456789abcdef" * (1 << 16)])

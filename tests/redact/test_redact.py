@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gitmem
+from gitmem.platform.machine import table
 from gitmem.redact.redact import Redacted, redact
-from gitmem.text.words import table
 from tests.redact.planted import ALNUM, planted
 
 PLANTED = planted()

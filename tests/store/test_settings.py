@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from gitmem.store.settings import personal_folder, read_agreed
+from gitmem.config import personal_folder, read_agreed
 
 
 @pytest.mark.parametrize(

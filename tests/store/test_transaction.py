@@ -11,7 +11,7 @@ from gitmem.errors import RefusedError
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store import transaction as module
 from gitmem.store.transact import transact
-from gitmem.store.transaction import Transaction, changed_lines, redact_bytes
+from gitmem.store.transaction import Transaction, changed_lines, changed_range, redact_bytes
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 
@@ -27,6 +27,19 @@ def test_bytes_without_a_secret_stay_as_they_are(data, mark):
 def test_a_secret_in_utf_16_is_found_whatever_surrounds_it(text, encoding, tail):
     data = f"{text}\n{SECRET}\n{text}".encode(encoding) + tail
     assert SECRET.encode(encoding) not in redact_bytes(b"", data).data
+
+
+FEW = st.text("ab", max_size=12).map(str.encode)
+
+
+@given(FEW, FEW, FEW, FEW)
+def test_what_is_around_the_range_is_the_same_in_both(head, old, new, tail):
+    before, after = head + old + tail, head + new + tail
+    start, end = changed_range(before, after)
+    assert before.startswith(after[:start])
+    assert before[start:].endswith(after[end:])
+    assert end - start <= len(new)
+    assert start <= end
 
 
 @given(before=st.binary(max_size=40), after=st.binary(max_size=40))

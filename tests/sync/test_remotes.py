@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.config import MAX_BYTES
 from gitmem.errors import RefusedError, StoreFormatError
 from gitmem.git.process import Git
 from gitmem.git.setup import make_root
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store.init import Place, init_store
-from gitmem.store.settings import MAX_BYTES
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import SMALL
 from gitmem.sync.rounds import Options

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gitmem.platform.machine import table
 from gitmem.sessions.outcome import has_effect, works_now
 from gitmem.text.words import (
     estimate_tokens,
@@ -19,7 +20,6 @@ from gitmem.text.words import (
     root,
     rows,
     stem,
-    table,
     tokens_of_size,
     utf8_size,
 )

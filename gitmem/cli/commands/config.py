@@ -7,19 +7,10 @@ import os
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.output import agreed, table
-from gitmem.config import Setting, Untrusted, settings, shown, value_of
+from gitmem.config import Untrusted, personal_folder, read_agreed, read_config, shown, value_of
 from gitmem.document.document import flow
 from gitmem.errors import RefusedError, UsageError
-from gitmem.store.settings import (
-    agree,
-    check_key,
-    personal_folder,
-    read_agreed,
-    read_config,
-    read_value,
-    set_for_all,
-    set_for_store,
-)
+from gitmem.store.settings import Setting, agree, check_key, read_value, set_for_all, set_for_store, settings
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 

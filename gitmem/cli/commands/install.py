@@ -19,6 +19,7 @@ from gitmem.cli.commands.agents import (
     report_changes,
     short_path,
 )
+from gitmem.config import read_config
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts import Host, InstallPlace, Scope
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
@@ -28,7 +29,7 @@ from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF, is_installe
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
 from gitmem.store.locate import find_store, private_folder, user_store
-from gitmem.store.settings import read_config, set_for_all
+from gitmem.store.settings import set_for_all
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
