@@ -65,14 +65,14 @@ def _codex_hooks() -> dict[str, Mapping[str, object]]:
 
 def _codex_edits(place: InstallPlace) -> Items:
     from gitmem.hosts.install import skills
-    from gitmem.hosts.settings import HooksEdit, TablesEdit, TrustEdit
+    from gitmem.hosts.settings import TRUST, HooksEdit, TablesEdit
 
     folder = place.folder(".codex", "CODEX_HOME")
     return (
         HooksEdit(os.path.join(folder, "hooks.json"), _codex_hooks()),
         TablesEdit(os.path.join(folder, "config.toml"), {"mcp_servers.gitmem": place.server}),
         *skills(os.path.join(folder, "skills")),
-        TrustEdit(os.path.join(place.own(".codex", "CODEX_HOME"), "config.toml"), {}),
+        TablesEdit(os.path.join(place.own(".codex", "CODEX_HOME"), "config.toml"), {}, TRUST),
     )
 
 

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
-from gitmem.errors import NotSavedError, RefusedError
+from gitmem.errors import NotSavedError, RefusedError, disk_errors
 from gitmem.hosts import Items
 from gitmem.hosts.json_settings import Noted, SettingsError
 from gitmem.hosts.settings import COMMANDS, HOOKS, SKILL, Edit, ServerEdit
@@ -175,7 +175,7 @@ def plan_whole(path: str, content: bytes | None) -> SettingsChange:
 
 def carry_out(change: SettingsChange, manifest: Manifest | None = None) -> None:
     """Write the planned change; NotSavedError says that it could not be written, and the settings are as they were."""
-    try:
+    with disk_errors(f"{change.path} could not be written"):
         # The record goes first: without the file it does no harm.
         if manifest is not None and change.record is not None:
             manifest.put(change.path, change.record, missing_folders(change.path))
@@ -183,11 +183,6 @@ def carry_out(change: SettingsChange, manifest: Manifest | None = None) -> None:
             _replace(change)
         if manifest is not None and change.record is None:
             manifest.put(change.path, None)
-    except OSError as error:
-        where = error.filename or change.path
-        raise NotSavedError(
-            f"{where} could not be written: {error.strerror or error}.", "Make room or give access, then try again."
-        ) from error
 
 
 def missing_folders(path: str) -> Iterator[str]:

@@ -106,11 +106,11 @@ def append(text: str, container: JsonNode, value: object, key: str | None = None
     return text[:end] + comma + text[end:place] + new + text[place:]
 
 
-def replace(text: str, item: JsonItem, value: object, key: str | None = None) -> str:
+def replace(text: str, item: JsonItem, value: object) -> str:
     """Return the text with an item replaced by another value."""
     indent = _indentation(text, item.start) if _starts_line(text, item.start) else None
     newline = "\r\n" if "\r\n" in text else "\n"
-    return text[: item.start] + _written(value, key, indent, indent_unit(text), newline) + text[item.end :]
+    return text[: item.start] + _written(value, None, indent, indent_unit(text), newline) + text[item.end :]
 
 
 def remove(text: str, container: JsonNode, index: int) -> str:

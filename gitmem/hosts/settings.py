@@ -272,10 +272,10 @@ _TABLE = re.compile(r"^[ \t]*\[\[?(?P<name>[^\r\n]*?)\]\]?[ \t]*(?:#[^\r\n]*)?\r
 
 
 class TablesEdit(Edit):
-    """Tables, by their name, in a TOML file; a person's own table stays."""
+    """Tables, by their name, in a TOML file, also those by which a host trusts hooks; a person's own table stays."""
 
     tables: Mapping[str, Mapping[str, object]]
-    part = MCP
+    part: str = MCP
 
     def put(self, text: str, noted: dict[str, str]) -> str:
         """See `Edit`; noted are the blank lines before each table."""
@@ -301,12 +301,6 @@ class TablesEdit(Edit):
         """See `Edit`."""
         found = ((_table(text, name), values) for name, values in self.tables.items())
         return any(starts_gitmem(table) or table == dict(values) for table, values in found)
-
-
-class TrustEdit(TablesEdit):
-    """The tables by which a host trusts gitmem's hooks."""
-
-    part = TRUST
 
 
 def _without_tables(text: str, names: Sequence[str], noted: Noted) -> str:

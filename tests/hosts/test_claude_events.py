@@ -5,7 +5,7 @@ import tomllib
 
 from gitmem.hosts import InstallPlace, Scope
 from gitmem.hosts.claude_events import CODEX, trust
-from gitmem.hosts.settings import HOOKS, TrustEdit
+from gitmem.hosts.settings import HOOKS, TablesEdit
 from tests.hooked import put
 
 ENDED = {"type": "CommandExecution", "id": "call_2", "status": "failed", "exit_code": 2}
@@ -55,8 +55,8 @@ def test_a_command_failed_if_the_rollout_says_so_at_its_end(tmp_path):
 def test_tables_of_trust_come_change_and_go():
     first, later = (trust("/h/hooks.json", hooks_text(before)) for before in ("", THEIRS))
     before = 'model = "x"'
-    text, noted = put(TrustEdit("/c", first), before)
+    text, noted = put(TablesEdit("/c", first), before)
     assert set(tomllib.loads(text)["hooks"]["state"]) == {name.split('"')[1] for name in first}
-    text, noted = put(TrustEdit("/c", later), text, noted)
+    text, noted = put(TablesEdit("/c", later), text, noted)
     text += '\n[tui]\ntheme = "dark"\n'
-    assert TrustEdit("/c", {}).take(text, noted) == before + '\n[tui]\ntheme = "dark"\n'
+    assert TablesEdit("/c", {}).take(text, noted) == before + '\n[tui]\ntheme = "dark"\n'

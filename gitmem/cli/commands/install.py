@@ -24,7 +24,7 @@ from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts import Host, InstallPlace, Scope
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
 from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, project_top, put_script
-from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TrustEdit
+from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TablesEdit
 from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF, is_installed
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
@@ -189,7 +189,7 @@ def _items(
         planned = plan_edits(hooks.path, [hooks], records.get(hooks.path))
         path = next(item.path for item in every if item.part == TRUST)
         tables = host.trust(hooks.path, (planned.after or b"").decode("utf-8", "surrogateescape"))
-        items.append(TrustEdit(path, tables))
+        items.append(TablesEdit(path, tables, TRUST))
     return items
 
 
