@@ -1,4 +1,4 @@
-"""The plugins in JavaScript, run by Node with what the real clients gave to such a plugin."""
+"""The plugins in JavaScript, run by Node with what real clients gave to such a plugin; sessions out of databases."""
 
 import json
 import shutil
@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts import InstallPlace, Scope, find_host, read_payload
+from gitmem.hosts import InstallPlace, Scope, file_of, find_host, read_payload, read_transcript
 from gitmem.hosts.settings import HOOKS
-from gitmem.sessions.events import parse_payload
+from gitmem.sessions.end import read_lines
+from gitmem.sessions.events import HookKind, parse_payload
 from gitmem.sessions.turns import fold
 from tests.recorded import payloads_of
 
@@ -83,9 +84,9 @@ def played(tmp_path):
     if NODE is None or sys.platform == "win32":
         pytest.skip("there is no Node and sh here")
 
-    def play(host: str, run: str) -> tuple[list[dict[str, object]], list[str]]:
+    def play(host: str, run: str = "", driver: str = DRIVER) -> tuple[list[dict[str, object]], list[object]]:
         events = tmp_path / "events.json"
-        events.write_text(json.dumps(payloads_of(run)))
+        events.write_text(json.dumps(payloads_of(run) if run else []))
         items = find_host(host).edits(InstallPlace(Scope.USER, "/p", str(tmp_path), {}))
         plugin = tmp_path / "gitmem.mjs"
         plugin.write_bytes(next(item.data for item in items if item.part == HOOKS))
@@ -93,7 +94,7 @@ def played(tmp_path):
         script.parent.mkdir(parents=True)
         script.write_text(HOOK)
         (tmp_path / "out").mkdir()
-        (tmp_path / "driver.mjs").write_text(DRIVER)
+        (tmp_path / "driver.mjs").write_text(driver)
         done = subprocess.run(
             [NODE, str(tmp_path / "driver.mjs"), str(plugin), str(events), host],
             cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, capture_output=True, check=True,
@@ -104,23 +105,10 @@ def played(tmp_path):
     return play
 
 
-def test_amps_plugin_sends_what_its_documentation_tells_of_a_thread(tmp_path):
-    if NODE is None or sys.platform == "win32":
-        pytest.skip("there is no Node and sh here")
-    items = find_host("amp").edits(InstallPlace(Scope.USER, "/p", str(tmp_path), {}))
-    (tmp_path / "gitmem.mjs").write_bytes(next(item.data for item in items if item.part == HOOKS))
-    script = tmp_path / ".local" / "share" / "gitmem" / "hook.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text(HOOK)
-    (tmp_path / "out").mkdir()
-    (tmp_path / "driver.mjs").write_text(AMP)
-    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run([NODE, "driver.mjs"], cwd=tmp_path, env=environ, capture_output=True, check=True)
-    assert json.loads(done.stdout) == [
-        {"message": {"content": text, "display": False}} for text in ("THE MEMORY\n\nRECALLED", "RECALLED")
-    ]
-    sent = sorted((tmp_path / "out").iterdir(), key=lambda path: int(path.name.split("-")[0]))
-    first, second = turns([json.loads(path.read_bytes()) for path in sent], "amp")
+def test_amps_plugin_sends_what_its_documentation_tells_of_a_thread(played):
+    sent, told = played("amp", driver=AMP)
+    assert told == [{"message": {"content": text, "display": False}} for text in ("THE MEMORY\n\nRECALLED", "RECALLED")]
+    first, second = turns(sent, "amp")
     assert (first.session, first.prompt, first.answer, first.closed) == ("T-1", "Set up uv.", "Done.", True)
     assert (first.files, [one.command for one in first.failures]) == (("/p/a.py",), ["ls /no"])
     assert (second.prompt, second.answer) == ("And now?", "Nothing.")
@@ -151,3 +139,27 @@ def test_subagents_and_summaries_of_a_compaction_are_no_turns(played):
     assert not any("PROMPT-SUB" in turn.prompt or "DONE-SUB" in turn.answer for turn in found)
     assert not any("Summary of the conversation" in turn.answer for turn in found)
     assert len(found) >= 2
+
+
+@pytest.mark.parametrize("host", ["opencode", "kilo"])
+def test_the_sessions_of_a_project_are_found_and_the_database_stays(recorded_transcript, host, tmp_path):
+    path = recorded_transcript(host)
+    before = Path(file_of(path)).read_bytes()
+    place = InstallPlace(Scope.PROJECT, "/W/project", "/h", {"XDG_DATA_HOME": str(tmp_path)})
+    assert find_host(host).sessions(place) == [path]
+    assert find_host(host).sessions(place._replace(project="/W/other")) == []
+    assert Path(file_of(path)).read_bytes() == before
+
+
+@pytest.mark.parametrize("data", [b"", b"no database", None])
+def test_what_is_no_database_tells_nothing(tmp_path, data):
+    path = tmp_path / "opencode.db"
+    if data is not None:
+        path.write_bytes(data)
+    assert list(read_transcript(f"{path}#ses_1", read_lines)) == []
+
+
+def test_a_prompt_loses_its_quotes_and_keeps_its_id():
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": '"set it up"', "prompt_id": "msg_1"}
+    event = parse_payload(read_payload(prompt, "kilo", "", ({}, "/h"))[1], AT, "kilo")
+    assert (event.kind, event.text, event.turn) == (HookKind.PROMPT, "set it up", "msg_1")

@@ -215,15 +215,6 @@ PLUGIN_MEMORY = """# Project Memory: 로더
 """
 
 
-def test_the_plugins_headings_become_ours(desk, legacy):
-    put(legacy, {"memory.md": PLUGIN_MEMORY})
-    bring(desk, legacy)
-    save(desk.store, desk.save("never deploy on Fridays", MemoryType.DECISION))
-    memory = desk.text("memory.md")
-    assert "(영구 보존)" not in memory
-    assert memory.index("never deploy") < memory.index("## Current State")
-
-
 def test_into_a_memory_in_use_it_comes_as_an_archive_and_its_decisions_as_entries(desk, legacy):
     save(desk.store, desk.save("never deploy on Fridays", MemoryType.DECISION))
     save(desk.store, desk.save("the loader is being rewritten", MemoryType.NOTE))
@@ -465,7 +456,7 @@ SEED_MEMORY = """# Memory
 - uv를 쓴다
 - 로그는 영어로 쓴다
 
-## Current State
+## Current State (매 세션 업데이트)
 
 - 버전: 1.2.0
 
