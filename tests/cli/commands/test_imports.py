@@ -27,14 +27,6 @@ def test_the_agents_own_memory_is_adopted(gitmem, home, tmp_path):
     assert json.loads(gitmem("adopt", "--json")[1])["folder"] == str(home / "kept")
 
 
-def test_a_date_without_a_source_imports_nothing(gitmem):
-    assert gitmem("import", "--since", "2026-11-01")[0] == 2
-    assert gitmem("import", "--from", "claude-mem", "--since", "2026-11-01")[0] == 2
-    code, _, err = gitmem("import", "--from", "claude-mem")
-    assert code == 9
-    assert "Looked for ~/.claude-mem." in err
-
-
 def test_a_replay_shows_a_terminal_how_far_it_is(gitmem, tmp_path):
     for number in range(4):
         line = {"type": "user", "sessionId": f"s{number}", "timestamp": "2026-01-01T00:00:00Z"}

@@ -181,15 +181,3 @@ def test_a_record_that_the_persons_store_tracks_is_not_gone_by(gitmem, home, bar
     assert code == ExitCode.REFUSED
     assert "tracks" in err
     assert bystander.read_text() == "{}"
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
-def test_pipes_where_files_are_expected_hold_nothing_up(gitmem, settings, project):
-    settings.parent.mkdir()
-    os.mkfifo(settings)
-    code, _, err = gitmem("install", "claude")
-    assert (code, "is no file that settings can be in" in err) == (8, True)
-    assert gitmem("status")[0] == 0
-    assert gitmem("uninstall", "claude")[0] == 8
-    os.mkfifo(project / ".mcp.json")
-    assert gitmem("install", "claude", "--only", "mcp")[0] == 8

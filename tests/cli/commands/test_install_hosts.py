@@ -176,18 +176,6 @@ def test_a_person_at_a_terminal_is_asked_whether_to_allow_them(run, project, mon
     assert "read the memory" not in run("install", "claude", "--project", stdin=b"y\n")[2]
 
 
-def test_the_list_of_servers_that_two_agents_share_stays_until_the_last_is_uninstalled(run, project):
-    listing = project / ".mcp.json"
-    for first, last in (("claude", "copilot"), ("copilot", "claude")):
-        for name in ("claude", "copilot"):
-            assert run("install", name, "--project", "--yes")[0] == 0
-        before = listing.read_bytes()
-        run("uninstall", first)
-        assert listing.read_bytes() == before
-        run("uninstall", last)
-        assert not listing.exists()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="a project's settings start the server by a shell")
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash"])
 def test_a_teammate_without_gitmem_gets_a_server_without_tools_instead_of_one_that_fails(run, project, shell):

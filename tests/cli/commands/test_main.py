@@ -125,13 +125,6 @@ def test_without_a_word_of_its_own_a_command_lists(gitmem, words):
     assert out
 
 
-def test_what_is_due_is_done_at_once(gitmem):
-    gitmem("init")
-    code, out, _ = gitmem("upkeep")
-    assert (code, len(out.splitlines())) == (0, 4)
-    assert set(json.loads(gitmem("upkeep", "--json")[1])) == {"check", "consolidate", "maintain", "reindex"}
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal as POSIX has it")
 @pytest.mark.parametrize(
     "words, environ, paged",

@@ -10,19 +10,6 @@ def test_a_clone_was_synced_when_it_was_made(second, run_in):
     assert "never synced" not in run_in(second, "status").out
 
 
-def test_status_says_what_waits_and_what_failed(first, remote, run_in):
-    run_in(first, "save", "one more")
-    assert "1 commit to send" in run_in(first, "status").out
-    remote.rename(remote.with_name("away.git"))
-    failed = run_in(first, "sync", ok=False)
-    assert failed.code == ExitCode.FAILURE
-    assert "no repository that can be read" in failed.err
-    assert "failed: origin" in run_in(first, "status").out
-    listed = run_in(first, "remote", "list", "--json").json
-    assert listed[0]["waiting"] == 1
-    assert listed[0]["failure"]
-
-
 def test_a_memory_that_others_will_refuse_is_told_before(first, second, run_in, monkeypatch):
     assert run_in(first, "sync").err == ""
     monkeypatch.setattr(due, "MANY_FILES", 4)

@@ -26,11 +26,6 @@ def store(tmp_path):
     return tmp_path / ".gitmem"
 
 
-def test_what_is_asked_of_commits_alone_rotates_nothing(gitmem):
-    assert gitmem("check", "--sarif")[0] == 2
-    assert gitmem("check", "--base", "HEAD")[0] == 2
-
-
 def test_progress_is_shown_to_a_person_who_has_waited(gitmem, monkeypatch):
     gitmem("save", "one")
     monkeypatch.setattr(terminal, "_PATIENCE", 0.0)
