@@ -75,7 +75,7 @@ def merge(
 
 def has_markers(data: bytes) -> bool:
     """Return whether a file holds conflict markers of git outside code fences."""
-    return b"<<<<<<< " in data and bool(_hunks(_decode(data)))
+    return _versions(data) is not None
 
 
 def without_markers(path: str, data: bytes) -> bytes:
@@ -169,30 +169,18 @@ def _with_review(document: Document, places: tuple[str, ...]) -> Merged:
 
 def _versions(data: bytes) -> tuple[bytes, bytes, bytes] | None:
     """Return base, ours and theirs of a file with conflict markers, None without markers."""
-    if b"<<<<<<< " not in data:
-        return None
-    text = _decode(data)
-    hunks = _hunks(text)
-    if not hunks:
-        return None
+    text = data.decode("utf-8", "surrogateescape") if b"<<<<<<< " in data else ""
+    fenced = fences(text)
+    hunks = [hunk for hunk in _MARKERS.finditer(text) if not any(start < hunk.start() < end for start, end in fenced)]
     texts = []
-    for side in ("base", "ours", "theirs"):
+    for side in ("base", "ours", "theirs") if hunks else ():
         pieces, at = [], 0
         for number, hunk in enumerate(hunks):
             # Without the base in the markers, both sides count as changed.
             pieces += [text[at : hunk.start()], f"{_UNTOLD}{number}\n" if hunk[side] is None else hunk[side]]
             at = hunk.end()
         texts.append("".join([*pieces, text[at:]]).encode("utf-8", "surrogateescape"))
-    return texts[0], texts[1], texts[2]
-
-
-def _hunks(text: str) -> list[re.Match[str]]:
-    fenced = fences(text)
-    return [hunk for hunk in _MARKERS.finditer(text) if not any(start < hunk.start() < end for start, end in fenced)]
-
-
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
+    return (texts[0], texts[1], texts[2]) if texts else None
 
 
 def without_mark(data: bytes) -> bytes:

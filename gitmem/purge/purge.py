@@ -285,7 +285,6 @@ def _lingers(store: Store, replacer: Replacer) -> bool:
     return store.own_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))
 
 
-_REFUSED = "you refused it on this machine"
 _TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and characters of each text
 
 
@@ -311,8 +310,8 @@ class Preview(Value):
 def waiting_purges(store: Store, *, refused: bool = False) -> list[WaitingPurge]:
     """Return the purges that wait for an answer, by path, or those that the person `refused`."""
     state = read_state(store.private)
-    found = dict.fromkeys(state.refused, _REFUSED) if refused else state.waiting
-    return sorted((WaitingPurge(record_path(key), why) for key, why in found.items()), key=lambda one: one.path)
+    keys = state.refused if refused else state.waiting
+    return [WaitingPurge(record_path(key), state.unfollowed[key]) for key in sorted(keys)]
 
 
 def preview_purge(store: Store, path: str) -> Preview:
@@ -346,8 +345,7 @@ def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
 
 
 def _waiting(store: Store, path: str) -> tuple[PurgeRecord, str]:
-    state = read_state(store.private)
-    unfollowed = {**dict.fromkeys(state.refused, _REFUSED), **state.waiting}
+    unfollowed = read_state(store.private).unfollowed
     commits = [*filter(None, [store.tip]), *read_refs(store.repository.git, f"{FETCHED}/").values()]
     for record in read_records(store, commits)[0]:
         if record.key in unfollowed and record_path(record.id) == path:

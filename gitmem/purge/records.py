@@ -61,6 +61,11 @@ class State(Value):
     removed: int = 0
     told: tuple[str, ...] = ()
 
+    @property
+    def unfollowed(self) -> dict[str, str]:
+        """The reason why each record is not followed that waits for an answer or was refused."""
+        return {**self.waiting, **dict.fromkeys(self.refused, "you refused it on this machine")}
+
     def with_clean(self, commits: Iterable[str]) -> State:
         """Return the state with more clean commits, without the oldest beyond the limit."""
         return self._replace(clean=tuple(dict.fromkeys((*commits, *self.clean)))[:_MOST_CLEAN])
@@ -114,19 +119,14 @@ def read_records(store: Store, commits: Iterable[str]) -> tuple[tuple[PurgeRecor
     trees = {folder.oid for folder in folders if folder is not None and folder.kind == "tree"}
     entries = {(entry.path, entry.oid): entry for tree in sorted(trees) for entry in store.repository.files(tree)}
     state = read_state(store.private) if len(entries) > _MOST_FILES else State()
-    known = {key.partition(" ")[0] for key in (*state.agreed, *state.records, *state.refused, *state.waiting)}
+    known = {key.partition(" ")[0] for key in (*state.agreed, *state.records, *state.unfollowed)}
     ordered = sorted(entries.values(), key=lambda entry: (entry.path.removesuffix(SUFFIX) not in known, entry.path))
-    fit = [
-        entry
-        for entry in ordered[: max(_MOST_FILES, len(known))]
-        if entry.path.endswith(SUFFIX) and entry.mode.startswith("100") and entry.size <= MAX_BYTES
-    ]
-    contents = store.repository.blobs([entry.oid for entry in fit])
-    read = {
-        entry: read_record(data, entry.path.removesuffix(SUFFIX)) for entry, data in zip(fit, contents, strict=True)
-    }
-    records = {record.key: record for record in read.values() if record is not None}
-    aside = {f"{PURGED}/{entry.path}" for entry in ordered if read.get(entry) is None}
+    files = (entry for entry in ordered[: max(_MOST_FILES, len(known))] if entry.path.endswith(SUFFIX))
+    fit = [entry for entry in files if entry.mode.startswith("100") and entry.size <= MAX_BYTES]
+    found = zip(fit, store.repository.blobs([entry.oid for entry in fit]), strict=True)
+    read = {entry: record for entry, data in found if (record := read_record(data, entry.path.removesuffix(SUFFIX)))}
+    records = {record.key: record for record in read.values()}
+    aside = {f"{PURGED}/{entry.path}" for entry in ordered if entry not in read}
     return tuple(records[key] for key in sorted(records)), tuple(sorted(aside)[:_MOST_ASIDE])
 
 
@@ -145,8 +145,8 @@ def look_at_records(store: Store, commits: Iterable[str]) -> tuple[PurgeRecord, 
 
 def followed(store: Store, records: Iterable[PurgeRecord]) -> list[PurgeRecord]:
     """Return the records that are neither refused nor waiting here."""
-    state = read_state(store.private)
-    return [record for record in records if record.key not in {*state.refused, *state.waiting}]
+    unfollowed = read_state(store.private).unfollowed
+    return [record for record in records if record.key not in unfollowed]
 
 
 def followed_at(store: Store, *commits: str | None) -> list[PurgeRecord]:
@@ -171,12 +171,6 @@ def followed_paths(store: Store) -> set[str]:
     return {record_path(key) for key in (*state.agreed, *state.records)}
 
 
-def unfollowed(store: Store) -> list[str]:
-    """Return the paths of the records that wait for an answer or were refused."""
-    state = read_state(store.private)
-    return [record_path(key) for key in (*state.waiting, *state.refused)]
-
-
 def news(before: State, after: State) -> list[str]:
     """Return notices on followed and waiting records, and on invalid files, that `before` lacks."""
     notices = []
@@ -196,7 +190,7 @@ def news(before: State, after: State) -> list[str]:
 
 def _too_many(state: State, records: Sequence[PurgeRecord]) -> dict[str, str]:
     """Return the unanswered records beyond `MOST_UNASKED` texts, with a reason; applied ones count first."""
-    answered = {*state.agreed, *state.refused, *state.waiting}
+    answered = {*state.agreed, *state.unfollowed}
     asked = [record for record in records if record.key not in answered]
     texts, waiting = 0, {}
     for record in sorted(asked, key=lambda one: (one.key not in state.records, one.key)):

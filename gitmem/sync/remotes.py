@@ -72,6 +72,11 @@ def check_arrivals(repository: Repository, source: str, old: str, new: str, *, r
             f"The memory at {source} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
             f"Nothing was touched. Upgrade gitmem: {install_command()}",
         )
+
+    def refuse(what: str, remedy: str) -> None:
+        where = "on the machine that made it, then sync there."
+        raise RefusedError(f"{source} has {what}. Nothing was merged.", f"{remedy} {where}")
+
     names: dict[str, str] = {}
     for change in changes:
         complaint = _complaint(change, reserved)
@@ -79,23 +84,13 @@ def check_arrivals(repository: Repository, source: str, old: str, new: str, *, r
         if twin != change.path:
             complaint = f"which on some file systems is the same as {twin!a}"
         if complaint is not None:
-            raise RefusedError(
-                f"{source} has {change.path!a}, {complaint}. Nothing was merged.",
-                "Remove or rename it on the machine that made it, then sync there.",
-            )
+            refuse(f"{change.path!a}, {complaint}", "Remove or rename it")
     sizes = repository.sizes([change.new or "" for change in changes])
     if sum(sizes) > MOST_BYTES:
-        raise RefusedError(
-            f"{source} has {sum(sizes):,} bytes in {len(sizes):,} files, more than one sync takes. Nothing was merged.",
-            "Remove the large files from the memory on the machine that made them, then sync there.",
-        )
+        refuse(f"{sum(sizes):,} bytes in {len(sizes):,} files, more than one sync takes", "Remove what is large")
     for change, size in zip(changes, sizes, strict=True):
         if size > (MAX_BYTES if any(fnmatchcase(change.path, one) for one in SMALL) else MAX_FILE_BYTES):
-            raise RefusedError(
-                f"{source} has {change.path!a} with {size:,} bytes, more than gitmem allows for it. "
-                "Nothing was merged.",
-                "Split it on the machine that made it, then sync there.",
-            )
+            refuse(f"{change.path!a} with {size:,} bytes, more than gitmem allows for it", "Split it")
 
 
 def reserved_folders(root: str, home: str) -> tuple[str, ...]:
@@ -340,10 +335,16 @@ class RemoteState(Value):
         """Return the fields for `--json`."""
         record = self.record
         synced = record.synced.isoformat() if record and record.synced else None
-        failure = record.failure if record else ""
+        last = {"synced": synced, "failure": record.failure if record else ""}
         behind = {} if self.behind is None else {"behind": self.behind}
-        value = {"name": self.name, "url": self.url, "waiting": self.waiting, "synced": synced, "failure": failure}
-        return {**value, **behind, "automatic": self.automatic}
+        return {
+            "name": self.name,
+            "url": self.url,
+            "waiting": self.waiting,
+            **last,
+            **behind,
+            "automatic": self.automatic,
+        }
 
 
 def states(store: Store, *, behind: bool = False) -> list[RemoteState]:

@@ -20,7 +20,7 @@ from gitmem.git.remote import INBOX, Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH, move_refs
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.safe_open import read_text, replace_file
-from gitmem.purge.records import news, read_state, unfollowed
+from gitmem.purge.records import news, read_state, record_path
 from gitmem.purge.rewrite import clean_incoming, follow, sweep
 from gitmem.store.findings import MAKE_ROOM, crowded
 from gitmem.store.foreign_commits import fast_forward, follow_arrived
@@ -204,7 +204,8 @@ class _Sync:
         theirs = None if held is None else clean_incoming(store, held, held)
         both = None if theirs is None else fork(self._git, local, theirs)
         if both is None or not (seen and both.is_in_second(seen)):
-            check_rewritten(store, remote, seen, theirs, accept, purges=unfollowed(store))
+            purges = [*map(record_path, read_state(store.private).unfollowed)]
+            check_rewritten(store, remote, seen, theirs, accept, purges=purges)
         yields = both is not None and held == theirs and local not in both.bases and self._yields(number)
         if both and yields and (left := self._leave(number, both, local, local)):
             return left
