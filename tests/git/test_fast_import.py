@@ -11,7 +11,6 @@ from gitmem.git.fast_import import (
     REGULAR,
     NewCommit,
     Signature,
-    TipLockedError,
     TipMovedError,
     Writer,
     quote_path,
@@ -105,18 +104,6 @@ def test_a_commit_builds_on_the_tip_and_keeps_what_it_does_not_change(git):
     sound(git)
 
 
-def test_one_writer_makes_a_chain_of_commits(git):
-    base = put(git, None, {"log.md": b""})
-    with Writer(git, REF, base) as writer:
-        for count in range(1, 8):
-            writer.commit(new({"log.md": b"x" * count}, f"number {count}\n"))
-        assert tip_of(git) == base
-        oids = writer.finish()
-    assert tuple(git.run("rev-list", "--reverse", f"{base}..{REF}").decode().split()) == oids
-    assert git.run("log", "--format=%s", "-1", oids[3]).decode().strip() == "number 4"
-    sound(git)
-
-
 @pytest.mark.slow
 def test_more_commits_than_a_pipe_holds_ids_of(git):
     base = put(git, None, {"log.md": b""})
@@ -135,16 +122,6 @@ def test_packs_are_listed_in_a_repository_that_is_not_ours(git, tmp_path):
     packs = {os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".pack")}
     lines = (tmp_path / "packs").read_text().splitlines()
     assert (len(lines), {line.partition(".pack:")[0] + ".pack" for line in lines}) == (2, packs)
-    sound(git)
-
-
-def test_a_repository_with_sha256_ids(tmp_path, bare_git):
-    git = make_repository(tmp_path / "long", bare_git, "--object-format=sha256")
-    first = put(git, None, {"a": b"a"})
-    assert len(first) == 64
-    assert put(git, first, {"a": b"b"}) == tip_of(git)
-    with pytest.raises(TipMovedError):
-        put(git, first, {"a": b"c"})
     sound(git)
 
 
@@ -225,14 +202,6 @@ def test_contents_are_kept_byte_for_byte(git, content):
     with Writer(git, REF, oid) as writer:
         assert writer.read("f").data == content
         assert writer.read("g").data == b"after"
-
-
-def test_a_mode_is_kept_and_can_be_changed(git):
-    first = put(git, None, {"run.sh": b"x"}, modes={"run.sh": EXECUTABLE})
-    second = put(git, first, {"run.sh": b"y"}, modes={"run.sh": EXECUTABLE})
-    assert tree(git, second) == {"run.sh": (EXECUTABLE, b"y")}
-    third = put(git, second, {"run.sh": b"y"})
-    assert tree(git, third) == {"run.sh": (REGULAR, b"y")}
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -332,21 +301,6 @@ def test_a_tip_that_is_not_there_fails_and_says_so(git):
     put(git, None, {"a": b"0"})
     with pytest.raises(GitFailedError):
         put(git, "1" * 40, {"a": b"ours"})
-    sound(git)
-
-
-@pytest.mark.parametrize("locked", ["refs/heads/gitmem.lock", "HEAD.lock"])
-def test_a_branch_that_another_git_holds_is_named(git, locked):
-    base = put(git, None, {"a": b"0"})
-    lock = Path(str(git.git_dir)) / locked
-    lock.touch()
-    with Writer(git, REF, base) as writer:
-        writer.commit(new({"a": b"1"}))
-        with pytest.raises(TipLockedError) as caught:
-            writer.finish()
-    assert Path(caught.value.lock) == lock
-    assert tip_of(git) == base
-    lock.unlink()
     sound(git)
 
 

@@ -1,4 +1,4 @@
-"""A git that knows no attributes works in every kind of repository."""
+"""Nothing that the caller, the person, the repository or its tree says changes what git does."""
 
 import os
 import sys
@@ -10,7 +10,6 @@ import pytest
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git import process
 from gitmem.git.process import Git, clean_environment, find_git, git_version, git_without_repository
-from gitmem.git.worktree import WorkTree
 from tests.conftest import RunsGit
 
 EMPTY_BLOB = b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n"
@@ -391,21 +390,6 @@ def test_versions_are_understood_and_old_ones_refused_with_a_remedy(said, versio
         with pytest.raises(GitmemError, match="too old") as caught:
             git_version(environ)
         assert "2.38" in caught.value.remedy
-
-
-@pytest.mark.parametrize("kind", ["sha1", "sha256"])
-def test_object_ids_of_both_kinds(tmp_path: Path, bare_git: RunsGit, environ: dict[str, str], kind: str):
-    bare_git(tmp_path, "init", "-q", f"--object-format={kind}")
-    (tmp_path / ".gitattributes").write_bytes(b"* text eol=crlf\n")
-    (tmp_path / "a.md").write_bytes(b"one\n")
-    git = Git(str(tmp_path / ".git"), str(tmp_path), environ)
-    tree = WorkTree(str(tmp_path), git, ".tmp")
-    with tree.open_index() as index:
-        index.finish([".gitattributes", "a.md"])
-    bare_git(tmp_path, "commit", "-qm", "one")
-    assert tree.edited() == []
-    (tmp_path / "a.md").write_bytes(b"one\r\n")
-    assert tree.edited() == ["a.md"]
 
 
 def test_what_the_repository_says_of_its_file_system_counts(tmp_path: Path, bare_git: RunsGit, environ: dict[str, str]):

@@ -74,27 +74,6 @@ def test_a_store_may_have_another_branch_as_long_as_there_is_no_memory_branch(tm
     assert repository.branch() == "refs/heads/odd/name"
 
 
-def test_another_branch_than_the_memory(folder, repository, save, bare_git):
-    save({"a": b"a"})
-    bare_git(folder, "switch", "-q", "-c", "experiment")
-    for pack in (False, True):
-        if pack:
-            bare_git(folder, "pack-refs", "--all")
-        with pytest.raises(UnfinishedError, match="refs/heads/experiment") as caught:
-            repository.branch()
-        assert "git switch gitmem" in caught.value.remedy
-    bare_git(folder, "switch", "-q", "gitmem")
-    assert repository.branch() == REF
-
-
-def test_a_detached_head(folder, repository, save, bare_git):
-    save({"a": b"a"})
-    bare_git(folder, "switch", "-q", "--detach")
-    with pytest.raises(UnfinishedError, match="detached") as caught:
-        repository.branch()
-    assert "git switch gitmem" in caught.value.remedy
-
-
 def _conflict(folder: Path, save, bare_git) -> str:
     """Make a branch `other` that conflicts with the tip in three commits."""
     base = save({"a": b"base\n"})
@@ -143,22 +122,6 @@ def test_between_two_picks_of_a_series(folder, repository, save, bare_git):
     with pytest.raises(UnfinishedError, match="cherry-pick or revert"):
         repository.branch()
     bare_git(folder, "cherry-pick", "--continue")
-    assert repository.branch() == REF
-
-
-def test_a_bisect_from_its_first_moment_on(folder, repository, save, bare_git):
-    first = save({"a": b"1"})
-    for number in range(2, 6):
-        save({"a": b"%d" % number})
-    bare_git(folder, "bisect", "start")
-    with pytest.raises(UnfinishedError, match="bisect") as caught:
-        repository.branch()
-    assert "git bisect reset" in caught.value.remedy
-    bare_git(folder, "bisect", "bad")
-    bare_git(folder, "bisect", "good", first)
-    with pytest.raises(UnfinishedError, match="bisect"):
-        repository.branch()
-    bare_git(folder, "bisect", "reset")
     assert repository.branch() == REF
 
 

@@ -64,15 +64,6 @@ def test_every_store_begins_with_the_same_commit(tmp_path, environ, home, bare_g
     assert roots == {ROOT}
 
 
-def test_one_that_was_cut_off_is_begun_again(tmp_path, environ, bare_git):
-    store = tmp_path / "store"
-    (store / ".git.new-x" / ".git" / "objects").mkdir(parents=True)
-    (store / ".git.new-x" / ".git" / "HEAD").write_text("rubbish")
-    make_repository(str(store), environ)
-    assert sorted(path.name for path in store.iterdir()) == [".git"]
-    assert bare_git(store, "rev-parse", "HEAD") == ROOT
-
-
 # Branches
 
 
@@ -144,13 +135,6 @@ def add(project: Path, environ: dict[str, str]) -> Path:
     store = project / ".gitmem"
     assert find_layout(str(store)).common_dir == str(project / ".git")
     return store
-
-
-def test_a_branch_that_is_a_memory_is_checked_out(watched, environ, bare_git):
-    tip = seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"a\r\nb\n"})
-    store = add(watched, environ)
-    assert bare_git(store, "rev-parse", "HEAD") == tip
-    assert (store / "memory.md").read_bytes() == b"a\r\nb\n"
 
 
 def test_a_remote_branch_that_is_no_memory_is_refused(project, tmp_path, environ, bare_git):

@@ -187,10 +187,6 @@ def configure(home: Path, text: str | bytes) -> None:
     (home / ".gitconfig").write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def test_without_any_configuration_it_is_gitmem(store, home):
-    assert ask(store) == GITMEM == Identity("gitmem", "gitmem@localhost")
-
-
 CONFIGURATIONS = {
     "both": ("[user]\n\tname = Ada Lovelace\n\temail = ada@example.org\n", ("Ada Lovelace", "ada@example.org")),
     "a name only": ("[user]\n\tname = Ada\n", ("Ada", "gitmem@localhost")),

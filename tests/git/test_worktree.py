@@ -194,16 +194,6 @@ def test_a_temporary_folder_that_is_a_link_or_a_file_is_neither_written_nor_clea
     assert files(outside) == {"precious": b"x"}
 
 
-def test_litter_of_a_killed_process_is_removed(store, tree):
-    tree.clean_temporary()  # there is no folder yet
-    tree.stage("memory.md", b"x")
-    tree.stage("daily/day.md", b"x")
-    (store / ".tmp" / "folder").mkdir()
-    assert len(list((store / ".tmp").iterdir())) == 3
-    tree.clean_temporary()
-    assert [path.name for path in (store / ".tmp").iterdir()] == ["folder"]
-
-
 def test_what_is_staged_is_not_seen_and_can_be_discarded(store, tree):
     before = files(store)
     staged = [tree.stage("memory.md", b"x"), tree.stage("new/one.md", b"y"), tree.stage("daily/day.md", None)]
@@ -231,16 +221,6 @@ def test_no_room_leaves_no_temporary_file(store, tree):
 
 
 # Publishing
-
-
-def test_files_folders_and_removals(store, tree):
-    assert put(tree, {"memory.md": b"two\n", "daily/day.md": None, "a/b/c.md": b"new"}) == []
-    assert {name: data for name, data in files(store).items() if name != ".gitignore"} == {
-        "memory.md": b"two\n",
-        "a/b/c.md": b"new",
-    }
-    assert not (store / "daily").exists()
-    assert list((store / ".tmp").iterdir()) == []
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -341,24 +321,6 @@ def test_whether_modes_mean_something_here(store, tree, git, bare_git):
 
 
 @posix
-@pytest.mark.parametrize("name", ODD_NAMES)
-@pytest.mark.few(6)
-def test_odd_names_among_the_edits(store, tree, bare_git, name):
-    path = store / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(b"1")
-    assert tree.edited() == [name]
-    bare_git(store, "--literal-pathspecs", "add", "--", name)
-    assert tree.edited() == [name]
-    bare_git(store, "commit", "-qm", "x")
-    assert tree.edited() == []
-    path.write_bytes(b"22")
-    assert tree.edited() == [name]
-    path.unlink()
-    assert tree.edited() == [name]
-
-
-@posix
 def test_every_kind_of_edit(store, tree, bare_git):
     for name in ("modified", "deleted", "staged", "staged-and-undone", "unstaged", "mode", "moved", "same"):
         (store / name).write_bytes(f"content of {name}\n".encode() * 3)
@@ -391,26 +353,6 @@ def test_every_kind_of_edit(store, tree, bare_git):
     listed = bare_git(store, "ls-tree", "-r", "-z", "HEAD").split("\0")[:-1]
     at_tip = {path: (meta.split()[0], meta.split()[2]) for meta, path in (line.split("\t") for line in listed)}
     assert look.at_tip == {path: at_tip.get(path) for path in edited}, "a save need not ask for each"
-
-
-def test_another_repository_inside(store, tree, bare_git):
-    bare_git(store, "init", "-q", "inner")
-    (store / "inner" / "x").write_bytes(b"x")
-    bare_git(store / "inner", "add", "x")
-    bare_git(store / "inner", "commit", "-qm", "x")
-    assert tree.edited() == ["inner/"]
-
-
-def test_a_folder_replaced_by_a_file_and_the_other_way_round(store, tree):
-    (store / "daily" / "day.md").unlink()
-    (store / "daily").rmdir()
-    (store / "daily").write_bytes(b"file")
-    (store / "memory.md").unlink()
-    (store / "memory.md").mkdir()
-    (store / "memory.md" / "x").write_bytes(b"x")
-    assert sorted(tree.edited()) == ["daily", "daily/day.md", "memory.md", "memory.md/x"]
-    assert tree.read("daily/day.md") is None
-    assert tree.read("memory.md/x") == b"x"
 
 
 def test_conflicts_left_in_the_index_are_for_the_user(store, tree, bare_git):
@@ -469,13 +411,6 @@ def test_a_path_that_changed_nothing_changes_nothing(store, tree, bare_git):
         pass
     assert status(bare_git, store) == ""
     assert not (store / ".git" / "index.lock").exists()
-
-
-def test_a_folder_becomes_a_file_and_a_file_a_folder_in_the_index(store, tree, bare_git):
-    change(tree, bare_git, store, {"daily/day.md": None})
-    change(tree, bare_git, store, {"daily": b"file", "memory.md": None})
-    change(tree, bare_git, store, {"memory.md/x.md": b"x"})
-    assert sorted(read_entries(tree._git)) == [".gitignore", "daily", "memory.md/x.md"]
 
 
 def test_other_people_s_entries_stay(store, tree, git, bare_git):

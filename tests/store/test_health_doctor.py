@@ -230,14 +230,6 @@ def test_many_packs_are_worth_a_note_where_they_are_not_packed_by_themselves(pat
     assert (finding().level, finding().remedy) == (Level.NOTE, "gitmem maintain"), "the packing does not come"
 
 
-def test_settings_that_cannot_be_used_are_named_with_their_file(patient):
-    patient.write("config.yaml", "lock:\n  kind: mutex\n")
-    patient.git("commit", "-qam", "configure")
-    transact(patient.store, lambda _: None, purpose="test")
-    (detail,) = patient.only("settings", Level.PROBLEM).details
-    assert detail.startswith(f"{patient.root / 'config.yaml'}: lock.kind is one of auto, file, ref")
-
-
 @pytest.mark.parametrize(
     "text, where",
     [

@@ -92,16 +92,6 @@ def test_files_that_are_missing_are_written_again(project, init, boxes):
     box.sound()
 
 
-def test_a_project_without_git(tmp_path, init, boxes, home):
-    folder = tmp_path / "notes"
-    (folder / "deep").mkdir(parents=True)
-    made = init(folder)
-    assert made.store.root == str(folder / ".gitmem")
-    assert sorted(os.listdir(folder)) == [".gitmem", "deep"]
-    assert find_store(str(folder / "deep"), str(home)) == made.store.root
-    boxes(made.store.root).sound()
-
-
 @pytest.mark.parametrize("bare", ["proj.git", ".bare"])
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
 def test_bare_repositories(project, tmp_path, init, boxes, bare_git, *, bare, place):

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.message import Message
-from gitmem.errors import BusyError, NotSavedError
-from gitmem.git.fast_import import Writer
+from gitmem.errors import BusyError
 from gitmem.git.remote import Connection
 from gitmem.git.repository import read_refs
 from gitmem.git.worktree import WorkTree
@@ -417,21 +416,6 @@ def test_a_reset_behind_what_was_cut_off(box, crashed, point):
 # What else a killed process leaves
 
 
-def test_before_the_branch_moves_nothing_has_happened(box, monkeypatch):
-    box.put(BEFORE)
-    tip, files = box.tip(), box.files()
-
-    def fail(_writer: Writer) -> None:
-        raise OSError(5, "Input/output error", "disk")
-
-    monkeypatch.setattr(Writer, "finish", fail)
-    with pytest.raises(NotSavedError, match="Input/output error"):
-        box.put(AFTER, scan=True)
-    monkeypatch.undo()
-    assert (box.tip(), box.files()) == (tip, files)
-    box.sound()
-
-
 @pytest.mark.parametrize("point", POINTS)
 def test_a_failure_after_the_branch_moved_is_said_and_made_up_for(box, monkeypatch, point):
     box.put(BEFORE)
@@ -448,14 +432,6 @@ def test_a_failure_after_the_branch_moved_is_said_and_made_up_for(box, monkeypat
     assert "No space left on device" in notice
     box.settle()
     saved(box)
-    box.sound()
-
-
-def test_a_mark_of_a_commit_that_is_gone(box):
-    box.put(BEFORE)
-    box.store.mark("1" * 40)
-    box.append("memory.md", b"saved\n", scan=True)
-    assert box.files()["memory.md"] == BEFORE["memory.md"] + b"saved\n"
     box.sound()
 
 

@@ -224,16 +224,6 @@ def test_clocks(spool, folder, age, aside):
     assert (spool.aside() == ["1.json"]) is aside
 
 
-def test_an_event_that_is_still_being_written_is_met_when_it_is_whole(spool, folder):
-    folder.mkdir(parents=True)
-    with (folder / "1.json").open("wb", buffering=0) as file:
-        file.write(b'{"text": "ab')
-        assert contents(spool) == []
-        file.write(b'c"}')
-        assert contents(spool) == [{"text": "abc"}]
-    assert spool.aside() == []
-
-
 def test_an_event_that_another_process_drained_meanwhile_is_passed_over(spool):
     names = [spool.deliver({"n": number}) for number in range(3)]
     events = spool.events()

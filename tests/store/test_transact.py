@@ -1,6 +1,7 @@
 """Edits by hand: each becomes a commit of its own and none is overwritten."""
 
 import os
+import re
 import shutil
 import sys
 import threading
@@ -104,6 +105,7 @@ def test_what_cannot_be_kept_is_said_and_keeps_nothing_else_from_being_saved(box
 @pytest.mark.skipif(sys.platform == "win32", reason="names of POSIX")
 def test_files_under_names_that_gitmem_would_not_use_are_kept(box):
     names = ["a b", "back\\slash", 'q"uote', "line\nbreak", "CON", "trailing.", "e\u0301.md", "\udcff.md", "x" * 200]
+    names += [" at both ends ", "tab\t", "-rf", ":(top)x", "*.md", "#hash#", "->", "x -> y", "? x", "1 A. N..."]
     for name in names:
         box.write(name, f"{name!a}".encode())
     box.settle()
@@ -324,12 +326,13 @@ def test_a_lock_of_a_git_that_lives_is_waited_for(box):
     box.sound()
 
 
-def test_a_lock_that_stays_is_named(box, monkeypatch):
+@pytest.mark.parametrize("name", ["refs/heads/gitmem.lock", "HEAD.lock"])
+def test_a_lock_that_stays_is_named(box, monkeypatch, name):
     monkeypatch.setattr(transacting, "ATTEMPTS", 2)
-    lock = box.root / ".git" / "HEAD.lock"
+    lock = box.root / ".git" / name
     lock.touch()
     tip = box.tip()
-    with pytest.raises(BusyError, match=r"HEAD\.lock"):
+    with pytest.raises(BusyError, match=re.escape(name)):
         box.put({"a": b"a"})
     lock.unlink()
     assert box.tip() == tip

@@ -157,22 +157,6 @@ def test_a_name_that_is_unsafe_is_refused_and_nothing_is_done(box, path, tmp_pat
     box.sound()
 
 
-@pytest.mark.parametrize(
-    "path", ["../outside.md", "a/../../outside.md", ".git/config", ".GIT/config", "a\0b", "/etc/passwd"]
-)
-def test_a_name_that_leads_out_is_not_even_read(box, tmp_path, path):
-    (tmp_path / "project" / "outside.md").write_bytes(b"private")
-
-    def plan(transaction: Transaction) -> None:
-        with pytest.raises(RefusedError):
-            transaction.read(path)
-        with pytest.raises(RefusedError):
-            transaction.commit(message(), {path: None})
-
-    assert transact(box.store, plan, purpose="test").commits == ()
-    assert (tmp_path / "project" / "outside.md").read_bytes() == b"private"
-
-
 @pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="this system does not tell them apart")
 @pytest.mark.parametrize(
     "there, new",
