@@ -12,9 +12,18 @@ from gitmem.facts.lines import Marks
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
 from gitmem.search import sources
-from gitmem.search.dedupe import MOST, in_order_of_news, once, without_views
 from gitmem.search.files import LAYERS, Scanner
-from gitmem.search.filters import Filters, allowed_text, excluded, literals_for, read_filters
+from gitmem.search.filters import (
+    MOST,
+    Filters,
+    allowed_text,
+    excluded,
+    in_order_of_news,
+    literals_for,
+    once,
+    read_filters,
+    without_views,
+)
 from gitmem.search.hits import Hit, facts_of, make_hit
 from gitmem.search.query import Query, Term, parse_query
 from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, score_file, worths

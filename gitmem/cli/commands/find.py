@@ -14,8 +14,18 @@ from gitmem.lessons.usage_log import GET, RECALL, SEARCH, GivenText, handles, no
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import Hit, read_passage
 from gitmem.search.query import parse_query
-from gitmem.search.recall import LIMIT as MOST
-from gitmem.search.recall import is_handle, keywords, layer_of, read_memory, recall, with_own
+from gitmem.search.recall import (
+    ALL,
+    MOST_KEYWORDS,
+    find_stores,
+    is_handle,
+    keywords,
+    layer_of,
+    read_memory,
+    recall,
+    search_stores,
+    with_own,
+)
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import cells, fields, plain
@@ -155,8 +165,6 @@ def _search_stores(args: argparse.Namespace, app: App) -> None:
     """Search many stores, by words."""
     import os
 
-    from gitmem.search.stores import ALL, find_stores, search_stores
-
     if args.deep or args.history or args.at:
         raise UsageError("--stores searches the files as they are now.", "Leave out --deep, --history and --at.")
     where = args.stores if args.stores == ALL else app.path(args, args.stores)
@@ -210,7 +218,7 @@ def run_keywords(args: argparse.Namespace, app: App) -> None:
         text = hits_text(app, hits, args.word)
         app.answer(args, [hit_value(hit) for hit in hits], text, "keywords")
         return
-    found, estimated = keywords(store, MOST if args.limit is None else args.limit)
+    found, estimated = keywords(store, MOST_KEYWORDS if args.limit is None else args.limit)
     text = "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found)
     aside = "The numbers are estimated from a sample of the files." * estimated
     app.answer(args, [fields(one, "word count") for one in found], text, "keywords", aside=(aside,))

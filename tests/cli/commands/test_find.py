@@ -19,7 +19,7 @@ def test_keywords_are_derived_from_what_there_is_now(filled):
 
 
 def test_of_many_files_some_of_each_folder_are_read(gitmem, monkeypatch):
-    monkeypatch.setattr(keywords, "MOST_FILES", 20)
+    monkeypatch.setattr(keywords, "KEYWORD_FILES", 20)
     for number in range(300):
         word = ("zebra", "horse", "camel")[number // 100]
         path = gitmem.root / "daily" / word / f"{number:03}.md"
