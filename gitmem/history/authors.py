@@ -12,6 +12,7 @@ import os
 import re
 import time
 from enum import StrEnum
+from functools import cached_property
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import BUGS, ID_FORM, MEMORY, digest
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
 _VERSION = "origins 10"
+_EMPTY = f"{_VERSION}\n\n\n@\n".encode()
 _CHANGED = "\x02"  # before an id: by whom else its file or entry was changed; no path that is listed has it
 _AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
 _MADE = "\x04"  # before a path: whose words its sentences were made of, each author a line
@@ -89,41 +91,39 @@ class Origin(Value):
 
 
 class People:
-    """Answers whose memories are: those of the person at this machine, or those of others."""
+    """Answers whose memories are: those of the person at this machine, or those of others.
+
+    The index is brought up to the store's tip first, unless that takes longer than `seconds`.
+    """
 
     def __init__(self, store: Store, seconds: float = _PATIENCE) -> None:
-        self._store = store
-        self._seconds = seconds
-        self._complete = True
-        self._data: bytes | None = None
-        self._address = self._name = ""
-        self._origins: Sequence[Origin] = ()
-        self._listed: _Listed | None = None
-        self._alone: bool | None = None
+        self._store, self._seconds = store, seconds
+
+    @cached_property
+    def _index(self) -> _Index:
+        return _index(self._store, self._seconds)
 
     def origin(self, identifier: str) -> Origin | None:
         """Return a memory's origin, None if no commit brought it yet."""
-        number = next(iter(self._numbers(identifier)), None)
-        return None if number is None else self._origins[number]
+        return next(iter(self.makers(identifier)), None)
 
     def makers(self, identifier: str) -> list[Origin]:
         """Return the origins of a claim (`claim_id`), or of all changes of a file of counts (`counts_id`)."""
-        return [self._origins[number] for number in self._numbers(identifier)]
-
-    def _numbers(self, identifier: str) -> Iterable[int]:
-        if self._listed is None:
-            self._listed = _Listed(self.read())
-        return self._listed.numbers(identifier)
+        return [self._index.origins[number] for number in self._index.numbers(identifier)]
 
     def other(self, identifier: str) -> str:
         """Return the name of the author if that is not the person, else ""."""
         origin = self.origin(identifier)
         if origin is None:
-            return "" if self._complete else UNKNOWN
+            return "" if self._index.is_complete else UNKNOWN
         if self.is_own(origin):
             return ""
         name = plain(origin.author).strip()  # one that shows as nothing, or as the person's, is told with the address
-        return origin.author if name.casefold() not in {"", "you", "me", self._name} else f"{name} <{origin.email}>"
+        return (
+            origin.author
+            if name.casefold() not in {"", "you", "me", self._index.person[1]}
+            else f"{name} <{origin.email}>"
+        )
 
     def whose(self, entry: str, path: str = "") -> str:
         """Return the author of an entry, else of a file, as `other` does; of the person's own, who else changed it."""
@@ -143,28 +143,15 @@ class People:
 
     def are_alone(self) -> bool:
         """Return whether all that history brought is the person's own."""
-        if self._alone is None:
-            self.read()
-            self._alone = self._complete and all(map(self.is_own, self._origins))
-        return self._alone
+        return self._are_alone
+
+    @cached_property
+    def _are_alone(self) -> bool:
+        return self._index.is_complete and all(map(self.is_own, self._index.origins))
 
     def is_own(self, origin: Origin, *, gitmem: bool = True) -> bool:
         """Return whether an author is the person, as git named it when the index was written, or gitmem itself."""
-        self.read()
-        return self._store.is_person(origin.author, origin.email, gitmem=gitmem, address=self._address)
-
-    def read(self) -> bytes:
-        """Return the index of origins, brought up to the store's tip, or as it was where that would take long."""
-        if self._data is None:
-            self._data, self._complete = _index(self._store, self._seconds)
-            head = self._data[: self._data.find(b"\n@")].decode("utf-8", "replace")
-            _, _, person, *lines = head.split("\n")
-            address, home, name = person.split("\t") if person else ("", "", "")
-            if home == self._store.context.home:
-                self._address, self._name = address, name
-            parts = (line.split("\t") for line in lines)
-            self._origins = [Origin(who, email, where, host, How(how)) for who, email, where, host, how in parts]
-        return self._data
+        return self._store.is_person(origin.author, origin.email, gitmem=gitmem, address=self._index.person[0])
 
 
 def claim_id(pattern: str, *claim: str) -> str:
@@ -177,40 +164,36 @@ def counts_id(path: str) -> str:
     return _COUNTS + path
 
 
-def _index(store: Store, seconds: float) -> tuple[bytes, bool]:
-    """Return the index and whether it is brought up to the store's tip; else the background brings it there.
+def _index(store: Store, seconds: float) -> _Index:
+    """Return the index, brought up to the store's tip, or as it was where that would take long.
 
-    Its lines: its version, the tip, the person's address, home and name, each origin, `@`, each id with the number of
-    its origin. So hooks need not ask git who the person is.
+    Then the background brings it there.
     """
     path = os.path.join(store.private, _FILE)
-    old = _load(path)
-    partial = old or f"{_VERSION}\n\n\n@\n".encode(), False
+    old = _Index(_load(path), store.context.home)
     try:
         tip = store.tip or ""
     except UnfinishedError:  # the person is in the middle of a merge
-        return partial
-    known = old.split(b"\n", 2)[1].decode("ascii", "replace") if old else ""
-    if known == tip:
-        return old, True
-    if seconds < _SECONDS and _is_looked_up(store):
-        return partial
+        return old
+    old.is_complete = old.tip == tip
+    if old.is_complete or (seconds < _SECONDS and _is_looked_up(store)):
+        return old
     try:
         try:
-            new = _extended(store, old, f"{known}..{tip}" if known else tip, tip, seconds)
+            new = _extended(store, old, f"{old.tip}..{tip}" if old.tip else tip, tip, seconds)
         except GitmemError:
-            if not known:
+            if not old.tip:
                 raise
-            new = _extended(store, b"", tip, tip, seconds)  # the tip of then is gone, as after a purge
+            new = _extended(store, _Index(_EMPTY, ""), tip, tip, seconds)  # the tip of then is gone, as after a purge
     except GitmemError:
         if seconds < _SECONDS:
             with contextlib.suppress(OSError):
                 replace_file(os.path.join(store.private, _ASKED), b"")
             store.start("reindex", "--background")
-        return partial
+        return old
     with contextlib.suppress(OSError):
         replace_file(path, new)
-    return new, True
+    return _Index(new, store.context.home, is_complete=True)
 
 
 def _is_looked_up(store: Store) -> bool:
@@ -227,7 +210,7 @@ def look_up_all(store: Store) -> None:
     with contextlib.suppress(BusyError, OSError):
         os.makedirs(folder, 0o700, exist_ok=True)
         with store.folder_lock(folder, "origins").acquire(0):
-            People(store, _SECONDS).read()
+            _index(store, _SECONDS)
         os.unlink(os.path.join(store.private, _ASKED))
 
 
@@ -235,24 +218,39 @@ def _load(path: str) -> bytes:
     try:
         data = read_regular(path, 1 << 30) or b""
     except OSError:
-        return b""
-    return data if data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data else b""
+        return _EMPTY
+    return data if data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data else _EMPTY
 
 
-class _Listed:
-    """The ids of an index: a search for one takes a millisecond in a large index, so many are looked for in a table."""
+class _Index:
+    """The file of origins; `is_complete` if it has all that the store's tip has.
 
-    def __init__(self, data: bytes) -> None:
-        self._data, self._asked = data, 0
+    Its lines: its version, the tip, the person's address, home and name, each origin, `@`, each id with the number of
+    its origin. So hooks need not ask git who the person is; another `home` has another person. A search for an id takes
+    a millisecond in a large index, so many are looked for in a table.
+    """
+
+    def __init__(self, data: bytes, home: str, *, is_complete: bool = False) -> None:
         self._start = data.find(b"\n@\n") + 2  # an author may be called like a path
+        self._data, self._asked, self.is_complete = data, 0, is_complete
         self._table: dict[str, list[int]] = {}
+        _, self.tip, person, *self.lines = data[: self._start - 2].decode("utf-8", "replace").split("\n")
+        address, of, name = person.split("\t") if person else ("", "", "")
+        self.person = (address, name) if of == home else ("", "")
+        parts = (line.split("\t") for line in self.lines)
+        self.origins = [Origin(who, email, where, host, How(how)) for who, email, where, host, how in parts]
+
+    @property
+    def ids(self) -> bytes:
+        """Return the lines of ids."""
+        return self._data[self._start + 1 :]
 
     def numbers(self, identifier: str) -> Iterable[int]:
         """Return the numbers of the origins of an id or path, in the order of the lines."""
         listed = identifier.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
         self._asked += 1
         if self._asked > _MANY and not self._table:
-            for line in self._data[self._start + 1 :].decode().split("\n")[:-1]:
+            for line in self.ids.decode().split("\n")[:-1]:
                 name, _, number = line.rpartition("\t")
                 self._table.setdefault(name, []).append(int(number))
         return self._table.get(listed, ()) if self._table else self._search(f"\n{listed}\t".encode())
@@ -264,15 +262,14 @@ class _Listed:
             yield int(self._data[start : self._data.index(b"\n", start)])
 
 
-def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float) -> bytes:
-    head, _, ids = old.partition(b"\n@\n")
-    origins = {line: number for number, line in enumerate(head.decode().split("\n")[3:])} if head else {}
-    listed = _Listed(old)
+def _extended(store: Store, old: _Index, revisions: str, tip: str, seconds: float) -> bytes:
+    """Return the file of an index with what more commits brought."""
+    origins = {line: number for number, line in enumerate(old.lines)}
     added: dict[str, list[int]] = {}
     has_others = any(not store.is_person(*line.split("\t")[:2]) for line in origins)
 
     def known(identifier: str) -> list[int]:
-        return [*listed.numbers(identifier), *added.get(identifier, [])]
+        return [*old.numbers(identifier), *added.get(identifier, [])]
 
     for brought, origin, sources in _brought(store, revisions, seconds, has_others=has_others) if tip else ():
         identifier = brought.replace(_AGAIN, _CHANGED)
@@ -288,7 +285,7 @@ def _extended(store: Store, old: bytes, revisions: str, tip: str, seconds: float
     identity = store.identity().result()
     name = one_line(identity.name, _LENGTH).casefold()
     person = f"{one_line(identity.email, _LENGTH)}\t{store.context.home}\t{name}"
-    return "\n".join([_VERSION, tip, person, *origins, "@\n"]).encode() + ids + lines.encode()
+    return "\n".join([_VERSION, tip, person, *origins, "@\n"]).encode() + old.ids + lines.encode()
 
 
 def _brought(
