@@ -6,18 +6,6 @@ from gitmem.search import recall as keywords
 from tests.cli.commands.project import ROOT, on_terminal
 
 
-def test_keywords_are_derived_from_what_there_is_now(filled):
-    counts = {item["word"]: item["count"] for item in filled.json("keywords")}
-
-    assert counts["zebra"] == 2
-    assert "the" not in counts
-    assert len(filled.json("keywords", "zebra")) == 4
-    (filled.root / "archive" / "memory_20261101_000000.md").unlink()
-    for summary in (filled.root / "summaries").iterdir():
-        summary.unlink()
-    assert {item["word"]: item["count"] for item in filled.json("keywords", "-n", "0")}["zebra"] == 1
-
-
 def test_of_many_files_some_of_each_folder_are_read(gitmem, monkeypatch):
     monkeypatch.setattr(keywords, "KEYWORD_FILES", 20)
     for number in range(300):

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands.project import Runner
-from tests.own_settings import own_file
 
 
 def driver(gitmem) -> bool:
@@ -57,26 +56,3 @@ def test_everything_goes_after_a_yes_and_what_the_person_wrote_stays(bare_projec
     assert not any(driver(one) for one in (run, other))
     assert not (home / ".local").exists()
     assert run("uninstall", "--everything", "--yes")[1] == "Nothing to do.\n"
-
-
-def test_everything_takes_local_settings_back_to_what_they_were(bare_project, home):
-    before = files_in(home, bare_project.cwd)
-    assert bare_project("init")[0] == 0
-    assert bare_project("install", "claude", "--local", "--yes")[0] == 0
-    assert bare_project("uninstall", "--everything", "--yes")[0] == 0
-    assert files_in(home, bare_project.cwd) == before
-    code, _, err = bare_project("install", "claude", "--local", "--yes")
-    assert (code, "gitmem trust" in err) == (1, True), "whether the memory is yours is forgotten, too"
-
-
-def test_settings_and_lines_of_the_persons_own_hand_stay(bare_project, home):
-    exclude = bare_project.cwd / ".git" / "info" / "exclude"
-    exclude.write_bytes(b"/.gitmem/\n")
-    bare_project("init")
-    mine = own_file(bare_project.environ, str(home))
-    mine.write_text("# mine\n", encoding="utf-8")
-    bare_project("config", "--user", "sync.auto", "off")
-    text = mine.read_text(encoding="utf-8")
-    assert bare_project("uninstall", "--everything", "--yes")[0] == 0
-    assert exclude.read_bytes() == b"/.gitmem/\n"
-    assert mine.read_text(encoding="utf-8") == text
