@@ -22,7 +22,6 @@ from gitmem.document.document import Document
 from gitmem.document.entry import TIMELINE, MemoryType, entry_ids, find_entries, sections
 from gitmem.document.ids import PURGED, is_memory
 from gitmem.document.message import Op, Trailer
-from gitmem.git.objects import read_objects
 from gitmem.git.process import Git
 from gitmem.git.rewrite import Written, contents
 from gitmem.platform.safe_open import read_json, write_json
@@ -357,7 +356,10 @@ def _is_named(record: PurgeRecord, key: bytes) -> bool:
 
 
 def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeRecord]) -> Erased:
-    """Return what commits brought whose author or session a record names, up to the time of the record."""
+    """Return what commits brought whose author or session a record names, up to the time of the record.
+
+    Of a part of history it says more than of all: who was the first to bring a line only all of it tells.
+    """
     named = [record for record in records if record.whose]
     if not named:
         return Erased()
@@ -400,13 +402,6 @@ def _brought(git: Git, walked: Sequence[Written], theirs: Collection[str], texts
     own = ((path, path.startswith(_SHARED) and path not in others_paths) for path, oid in made.items() if oid in theirs)
     paths = frozenset(path for path, alone in own if alone or path.startswith(_OF_ONE))
     ids, seen, others = set[str](), set[str](), set[bytes]()
-    # What was there before, where only newer commits are walked.
-    older = {
-        one.old for commit in walked for one in commit.changes if one.old not in first and one.path.endswith(b".md")
-    }
-    for data in read_objects(git, sorted(older - {""})):
-        seen |= entry_ids(data.decode("utf-8", "replace"))
-        others |= _lines(data)
     for change, data, before in contents(git, walked):
         is_theirs = first[change.new] in theirs
         if change.path.endswith(b".md"):

@@ -35,6 +35,7 @@ from gitmem.git.trust import Signatures
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.marks import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
+    Erased,
     State,
     answer,
     find_erased,
@@ -96,7 +97,7 @@ def clean_commits(
     left = tuple(sorted(keys - waiting.keys()))
     erasing = [record for record in records if record.key in left]
     erased = find_erased(git, walked, erasing)
-    if clean and (erased.texts or erased.ids or erased.paths):  # who brought a line first, all of history tells
+    if clean and erased != Erased():
         erased = find_erased(git, history(git, tips, ()), erasing)
     texts = erased.texts.union(*(seeker.found[key] for key in left))
     commits: dict[str, str] = {}
@@ -126,14 +127,15 @@ def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecor
         made.setdefault(addition.path, {})[addition.commit.oid] = addition.commit
     commits = {oid: one for record in records for oid, one in made.get(record_path(record.id), {}).items()}
     is_person = partial(store.is_person, gitmem=False, address=store.identity().result().email)
-    own = {oid for oid, one in commits.items() if is_person(one.author, one.email)}
-    unlisted = [oid for oid in own if commits[oid].value(Trailer.MACHINE) not in store.config.purge.machines]
-    signers = Signatures(store.repository.layout, store.context.environ).signers(unlisted)
-    signed = {oid for oid, signer in signers.items() if is_person("", signer)}
+    own = [oid for oid, one in commits.items() if is_person(one.author, one.email)]
+    trusted = {oid for oid in own if commits[oid].value(Trailer.MACHINE) in store.config.purge.machines}
+    signatures = Signatures(store.repository.layout, store.context.environ)
+    signers = signatures.signers([oid for oid in own if oid not in trusted])
+    trusted |= {oid for oid, signer in signers.items() if is_person("", signer)}
     strange = {}
     for record in records:
         for oid, commit in made.get(record_path(record.id), {}).items():
-            if oid not in own or (oid in unlisted and oid not in signed):
+            if oid not in trusted:
                 machine = commit.value(Trailer.MACHINE) or "an unknown machine"
                 name = one_line(commit.author, _NAME)
                 strange[record.key] = f"it is by {name} on {machine}, which purge.machines does not list"
