@@ -129,8 +129,8 @@ class UnreachableError(GitmemError):
 class GitFailedError(GitmemError):
     """A git process failed, with its exit status and its bounded output."""
 
-    def __init__(self, message: str, *, status: int, stderr: str, remedy: str = "", stdout: str = "") -> None:
-        super().__init__(message, remedy)
+    def __init__(self, message: str, *, status: int, stderr: str, stdout: str = "") -> None:
+        super().__init__(message)
         self.status = status
         self.stderr = stderr
         self.stdout = stdout

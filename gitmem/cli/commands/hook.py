@@ -11,7 +11,7 @@ import os
 import time
 from functools import partial
 
-from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused
+from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused, tell_sign
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.hosts import caller, find_host, read_payload
 from gitmem.store.locate import NotAcceptedError, accepted_folder, find_project, find_store, private_folder
@@ -96,8 +96,6 @@ def hook(argv: Sequence[str], app: App) -> int:
 
 
 def run_statusline(args: argparse.Namespace, app: App) -> None:
-    from gitmem.cli.recall_hooks import tell_sign
-
     tell_sign(app.folder(args))
 
 

@@ -28,6 +28,16 @@ def gitmem(run: Runner, initialize: Callable[[Path], None]) -> Runner:
 
 
 @pytest.fixture
+def project(tmp_path: Path, bare_git: RunsGit, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a git project in which nothing starts in the background."""
+    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    bare_git(folder, "init", "-q")
+    return folder
+
+
+@pytest.fixture
 def on_path(tmp_path: Path, environ: dict[str, str]) -> Path:
     """Put a program `gitmem` on the PATH; return its folder."""
     folder = tmp_path / "bin"

@@ -21,15 +21,6 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
 @pytest.fixture
-def project(tmp_path, bare_git, monkeypatch):
-    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
-    folder = tmp_path / "project"
-    folder.mkdir()
-    bare_git(folder, "init", "-q")
-    return folder
-
-
-@pytest.fixture
 def run(project, home, environ, initialize):
     """Give a function that runs a hook with these bytes in this process, and returns what it printed."""
 

@@ -17,15 +17,6 @@ from tests.recorded import TRANSCRIPTS
 
 
 @pytest.fixture
-def project(tmp_path, bare_git, monkeypatch):
-    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
-    folder = tmp_path / "project"
-    folder.mkdir()
-    bare_git(folder, "init", "-q")
-    return folder
-
-
-@pytest.fixture
 def run(project, home, environ, on_path, initialize):
     """Give a function that runs a command in the project."""
     initialize(project)
