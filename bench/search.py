@@ -25,6 +25,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 from gitmem.hosts import find_host
 from gitmem.platform.machine import Context, find_program
@@ -203,7 +204,8 @@ def measure(size: int, docs: list[str], questions: list[str]) -> bool:
             print("  rg: skipped, there is none on this machine")
         else:
             scanner, bindings = RgScanner(rg, environ), make_scanner(store.context, store.private)
-            runs[BESIDE] = lambda question: answer(store, question, scanner=scanner)
+            with_rg = mock.patch("gitmem.search.sources.make_scanner", return_value=scanner)
+            runs[BESIDE] = with_rg(lambda question: answer(store, question))
             paths = list_paths(store.root)
             literals = {question: literals_of(parse_query(question).terms) for question in questions}
             runs["rg alone, the same pattern"] = lambda asked: scanner.scan(store.root, paths, literals[asked])

@@ -14,6 +14,7 @@ of a password counts as one only after a name that says "password". docs/figures
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
@@ -57,9 +58,9 @@ class RedactedView:
             at = end
         self.text = "".join([*pieces, original[at:]])
 
-    def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range of the original for the characters `[start, end)` of this text."""
-        return self._place(start)[0], self._place(end - 1)[1]
+    def original(self, span: Span) -> Span:
+        """Return the span of the original for one of this text."""
+        return Span(self._place(span.start)[0], self._place(span.end - 1)[1], span.kind)
 
     def _place(self, at: int) -> tuple[int, int]:
         from bisect import bisect_right  # late: most texts have no secret
@@ -91,19 +92,11 @@ _PASSES = 8
 """Passes over a text at most: a replaced secret may have hidden the start of its neighbour. Mostly one is enough."""
 
 
-class RedactedSecret(Value):
-    """A redacted secret, without its text: kind and position `[start, end)` in characters of the original."""
-
-    kind: str
-    start: int
-    end: int
-
-
 class Redacted(Value):
-    """A redacted text, and its findings in order, without overlaps."""
+    """A redacted text, and what was redacted, as spans of the original in order, without overlaps."""
 
     text: str
-    findings: tuple[RedactedSecret, ...]
+    findings: tuple[Span, ...]
 
 
 def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
@@ -119,11 +112,11 @@ def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
     if spans and (
         spliced := next(_private(rest.text), None)
     ):  # `<pri<private></private>vate>`: remove all that follows
-        spans = _merged([*spans, Span(rest.original(spliced.start, spliced.end)[0], len(text), "private")])
+        spans = _merged([*spans, rest.original(spliced)._replace(end=len(text))])
         rest = _without(text, spans)
     for _ in range(_PASSES):
         found = [
-            Span(*rest.original(span.start, span.end), span.kind)
+            rest.original(span)
             for span in _off_markers(rest.text, _secrets(rest.text))
             if not _allowed(rest.text[span.start : span.end], allow)
         ]
@@ -131,15 +124,12 @@ def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
             break
         spans = _merged([*spans, *found])
         rest = _without(text, spans)
-    return Redacted(rest.text, tuple(RedactedSecret(span.kind, span.start, span.end) for span in spans))
+    return Redacted(rest.text, tuple(spans))
 
 
-def kinds_of(findings: Iterable[RedactedSecret]) -> dict[str, int]:
+def kinds_of(findings: Iterable[Span]) -> dict[str, int]:
     """Count findings by kind."""
-    kinds: dict[str, int] = {}
-    for finding in findings:
-        kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
-    return kinds
+    return dict(Counter(finding.kind for finding in findings))
 
 
 def _allowed(value: str, allow: Sequence[str]) -> bool:
@@ -174,7 +164,7 @@ def _private(text: str) -> Iterator[Span]:
     if view is None:
         yield from _private_parts(text)
     else:
-        yield from (Span(*view.original(part.start, part.end), part.kind) for part in _private_parts(view.text))
+        yield from map(view.original, _private_parts(view.text))
 
 
 def _private_parts(text: str) -> Iterator[Span]:
@@ -221,12 +211,8 @@ def _is_json(text: str) -> bool:
 def _secrets(text: str) -> Iterator[Span]:
     """Find all secrets, unsorted and overlapping; of two with the same start, the more specific kind first."""
     yield from _found_in(text)
-    shown = without_hidden(text)
-    if shown is not None:
-        yield from (Span(*shown.original(span.start, span.end), span.kind) for span in _found_in(shown.text))
-    decoded = percent_decoded(text)
-    if decoded is not None:
-        yield from (Span(*decoded.original(span.start, span.end), span.kind) for span in _found_in(decoded.text))
+    for view in filter(None, (without_hidden(text), percent_decoded(text))):
+        yield from map(view.original, _found_in(view.text))
 
 
 def _found_in(text: str) -> Iterator[Span]:

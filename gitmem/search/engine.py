@@ -12,7 +12,7 @@ from gitmem.facts.lines import Marks
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
 from gitmem.search import sources
-from gitmem.search.files import LAYERS, Scanner
+from gitmem.search.files import LAYERS
 from gitmem.search.filters import (
     MOST,
     Filters,
@@ -127,7 +127,6 @@ def answer(
     at: str | None = None,
     vectors: bool = True,
     beside: str = "",
-    scanner: Scanner | None = None,
     hurried: bool = False,
 ) -> SearchAnswer:
     """Return at most `limit` hits for a query, the best first; all with 0.
@@ -145,7 +144,7 @@ def answer(
     query = parse_query(text)
     filters = read_filters(store, query)
     similar = _begin_vectors(store, query) if vectors and at is None else None
-    scope = _Scope(limit, deep, history, ended, at, beside, scanner, hurried)
+    scope = _Scope(limit, deep, history, ended, at, beside, hurried)
     top, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
         other_top, other = _search(store, decomposed, filters, scope, similar)
@@ -167,7 +166,6 @@ class _Scope(Value):
     ended: bool
     at: str | None
     beside: str
-    scanner: Scanner | None
     hurried: bool
 
 
@@ -221,9 +219,7 @@ def _pools(store: Store, query: Query, filters: Filters, scope: _Scope) -> list[
         texts = _needs_text(query, filters) or query.without
         few = sources.HURRIED_FILES if scope.hurried else sources.MOST_FILES
         most, holds = (sources.MANY_FILES, _holds(query, filters)) if texts else (few, None)
-        tree = sources.work_tree(
-            *(store, scope.scanner, query.terms, literals, allow), most=most, fits=holds, hurried=scope.hurried
-        )
+        tree = sources.work_tree(*(store, query.terms, literals, allow), most=most, fits=holds, hurried=scope.hurried)
         pools = [tree]
     pools += [sources.transcripts(store, literals, allow)] if scope.deep else []
     pools += [sources.lost(store, literals, allow)] if scope.history else []

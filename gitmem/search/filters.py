@@ -247,7 +247,7 @@ class _Told(Value):
     holds: bool
 
 
-def in_order_of_news(hits: Sequence[Ranked], asked: tuple[str, ...], marks: Marks, most: int = MOST) -> list[Ranked]:
+def in_order_of_news(hits: Sequence[Ranked], asked: tuple[str, ...], marks: Marks, most: int) -> list[Ranked]:
     """Return the hits, the best first; of the first `most`, the newest of a subject stands before older ones.
 
     `asked` are the beginnings of the query's words. An older hit has the handle of the newer in `before`.

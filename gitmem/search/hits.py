@@ -50,42 +50,42 @@ ELLIPSIS = "…"
 _BLANKS = re.compile(r"\s+")
 
 
-def snippet(text: str, places: list[tuple[int, float]], length: int = LENGTH) -> str:
-    """Return at most `length` characters on one line, cut at words, around the best places.
+def snippet(text: str, places: list[tuple[int, float]]) -> str:
+    """Return at most `LENGTH` characters on one line, cut at words, around the best places.
 
     `places` are the positions of terms in `text`, with their weights.
     """
-    if len(text) <= length:
+    if len(text) <= LENGTH:
         clean = _BLANKS.sub(" ", text).strip()
-        if len(clean) <= length:
+        if len(clean) <= LENGTH:
             return clean
-    start = _best_start(sorted(places), length)
-    start = max(0, min(start, len(text) - length + 2))
+    start = _best_start(sorted(places))
+    start = max(0, min(start, len(text) - LENGTH + 2))
     if start:
-        blank = _BLANKS.search(text, start, start + length // 4)
+        blank = _BLANKS.search(text, start, start + LENGTH // 4)
         start = blank.end() if blank else start
-    piece = _BLANKS.sub(" ", text[start : start + 2 * length]).strip()
+    piece = _BLANKS.sub(" ", text[start : start + 2 * LENGTH]).strip()
     head = ELLIPSIS if start else ""
-    room = length - len(head)
-    if len(piece) <= room and start + 2 * length >= len(text):
+    room = LENGTH - len(head)
+    if len(piece) <= room and start + 2 * LENGTH >= len(text):
         return head + piece
     room -= len(ELLIPSIS)
     cut = piece.rfind(" ", room * 2 // 3, room + 1)
     return head + piece[: cut if cut > 0 else room].rstrip() + ELLIPSIS
 
 
-def _best_start(places: list[tuple[int, float]], length: int) -> int:
-    """Return a start a little before the stretch of `length` with the greatest weight."""
+def _best_start(places: list[tuple[int, float]]) -> int:
+    """Return a start a little before the stretch of `LENGTH` with the greatest weight."""
     best, start = 0.0, 0
     for index, (position, _) in enumerate(places):
         worth = 0.0
         for other, value in places[index:]:
-            if other > position + length * 2 // 3:
+            if other > position + LENGTH * 2 // 3:
                 break
             worth += value
         if worth > best:
             best, start = worth, position
-    return start - length // 5
+    return start - LENGTH // 5
 
 
 _LONGEST = 4096  # characters of a path

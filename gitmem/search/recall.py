@@ -100,7 +100,7 @@ def read_memory(store: Store, handle: str) -> Passage:
     identifier = handle.removeprefix("^")
     views = [
         (units.length(index), units.commit, units.path, units.lines(units.unit(index))[0])
-        for units in work_tree(store, None, (), [identifier], lambda _: True).read
+        for units in work_tree(store, (), [identifier], lambda _: True).read
         for index in range(len(units))
         if identifier in (units.named, units.entry_id(index))
     ]

@@ -69,7 +69,6 @@ class Pool(Value):
 
 def work_tree(
     store: Store,
-    scanner: Scanner | None,
     terms: Sequence[Term],
     literals: Sequence[str],
     allow: Callable[[str], bool],
@@ -80,14 +79,14 @@ def work_tree(
 ) -> Pool:
     """Search the files of the working tree and the days that history holds; return at most `most` of them.
 
-    Of more files than that, those that do not fit are passed over, so that a rare hit is found behind them. The
-    default is the best scanner available. One that is `hurried` asks the texts that are kept of a large store.
+    Of more files than that, those that do not fit are passed over, so that a rare hit is found behind them. One that is
+    `hurried` asks the texts that are kept of a large store.
     """
     if hurried and not fits and (pool := _in_texts(store, terms, literals, allow, most)):
         return pool
     documents = Documents(store)
     size = documents.size()
-    if scanner is None and len(documents.keys) <= FEW_FILES and size <= FEW_BYTES:
+    if len(documents.keys) <= FEW_FILES and size <= FEW_BYTES:
         everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
         # The ranking looks for the terms itself; for filters only files that hold a literal are worth cutting.
         read = everything if terms else [one for one in everything if any(literal in one.low for literal in literals)]
@@ -95,7 +94,7 @@ def work_tree(
     large = size > MANY_BYTES
     if hurried and large:
         _want_texts(store)
-    scan = partial(documents.scan, scanner or make_scanner(store.context, store.private, large=large), allow=allow)
+    scan = partial(documents.scan, make_scanner(store.context, store.private, large=large), allow=allow)
     rarity = Rarity(*documents.sample(size), terms, literals) if large and terms and len(literals) > 1 else None
     lines, scanned = rarity.scan(scan, len(documents.keys) if fits else most) if rarity else (scan(literals), literals)
     return _chosen(documents, size, lines, terms, rarity.unscanned(scanned) if rarity else {}, most=most, fits=fits)

@@ -275,9 +275,7 @@ def test_an_identifier_does_not_count_once_more_for_each_of_its_parts(shelf):
 
 def test_a_hit_is_weak_if_it_is_far_from_the_query_and_good_if_it_is_near(shelf):
     shelf.put("knowledge/a.md", "# A\n\nmallet\n")
-    units = sources.work_tree(shelf.store, None, parse_query("mallet").terms, ["mallet"], lambda _: True, most=9).read[
-        0
-    ]
+    units = sources.work_tree(shelf.store, parse_query("mallet").terms, ["mallet"], lambda _: True, most=9).read[0]
 
     def weak(found: Found, near: float) -> bool:
         return worths([Ranked(1.0, units, 0, found, (1.0,), near=near)], parse_query("mallet"))[0].weak

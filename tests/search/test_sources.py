@@ -69,13 +69,15 @@ def test_deep_finds_what_only_a_transcript_has(shelf):
 @pytest.mark.parametrize(
     "query", ["zebra", "ZEBRAS of äpfel", "환불을", "path:b.md the zebra", "zeb", "nowhere", "the"]
 )
-def test_a_small_store_that_is_read_as_a_whole_answers_as_a_scanned_one(shelf, query):
+def test_a_small_store_that_is_read_as_a_whole_answers_as_a_scanned_one(shelf, query, monkeypatch):
     shelf.put("memory.md", "# Memory\n\n- [10:00:00] **Note**: the Zebra ^0123456789abcdefghjk\n")
     shelf.put("knowledge/a.md", "# A\n\nthe zebra and the horse\n\n# Äpfel\n\nÄpfel\n")
     shelf.put("knowledge/b.md", "# B\n\n환불 테스트, zebras\n" * 20)
     shelf.put("knowledge/c.md", "# C\n\nfiller of the other kind\n" * 30)
 
-    assert shelf.search(query) == shelf.search(query, scanner=PythonScanner())
+    whole = shelf.search(query)
+    monkeypatch.setattr(sources, "FEW_FILES", 0)
+    assert shelf.search(query) == whole
 
 
 def test_only_a_small_store_is_read_as_a_whole(shelf, monkeypatch):
@@ -119,7 +121,8 @@ def test_common_words_are_looked_for_where_the_rare_ones_fill_too_few_files(larg
             seen.extend(literals)
             return super().scan(root, paths, literals)
 
-    large.search("common zebra", scanner=Scanner())
+    monkeypatch.setattr(sources, "make_scanner", lambda *_, **__: Scanner())
+    large.search("common zebra")
 
     assert seen == scanned
 
