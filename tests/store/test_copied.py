@@ -99,30 +99,21 @@ def test_init_gives_a_copy_a_work_tree_of_its_own(original, project, bare_git, i
 
 
 @pytest.mark.parametrize("pruned", [False, True])
-@pytest.mark.parametrize("place", [Place.BRANCH, Place.PROJECT])
-def test_init_connects_a_moved_project_again(original, project, bare_git, init, *, boxes, place, pruned):
+@pytest.mark.parametrize("place", [Place.BRANCH, Place.PROJECT, None])
+def test_init_and_any_command_connect_a_moved_project_again(  # noqa: PLR0917
+    original, project, bare_git, init, context, boxes, place, pruned
+):
+    if place is None and pruned:
+        pytest.skip("only init makes a new record")
     moved = project.parent / "moved"
     project.rename(moved)
     if pruned:
         bare_git(moved, "worktree", "prune", "--expire=now")
-    box = boxes(init(moved, place).store.root)
+    box = boxes((init(moved, place).store if place else Store(find_store(str(moved), context.home), context)).root)
     assert (moved / ".gitmem" / "daily" / "day.md").read_bytes() == b"day\nby hand\n"
     box.append("memory.md", b"moved\n", scan=True)
     assert box.files()["memory.md"] == b"first\nmoved\n"
     assert box.files()["daily/day.md"] == b"day\nby hand\n"
-    assert waiting(box) == ["waits"]
-    box.sound()
-    assert bare_git(moved, "status", "--porcelain") == ""
-
-
-def test_a_store_is_connected_again_where_its_project_was_moved_as_a_whole(
-    original, project, bare_git, context, *, boxes
-):
-    moved = project.parent / "moved"
-    project.rename(moved)
-    box = boxes(Store(find_store(str(moved), context.home), context).root)
-    box.append("memory.md", b"moved\n", scan=True)
-    assert box.files()["memory.md"] == b"first\nmoved\n"
     assert waiting(box) == ["waits"]
     box.sound()
     assert bare_git(moved, "status", "--porcelain") == ""
