@@ -53,7 +53,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
     steps.run("working memory", partial(_follow, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
-        steps.run("capture", lambda: notices.extend(capture(store, partial(_look, store, alive))))
+        steps.run("capture", partial(capture, store, partial(_look, store, alive), notices))
     sessions = {session.name: session for session in pending.sessions}
     for event in pending.compactions:
         if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):

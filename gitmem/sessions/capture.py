@@ -120,14 +120,15 @@ _MOST_STATES = 8  # in Current State: of other people and branches the newest st
 _LONGEST_PICK = 400  # characters of a prompt
 
 
-def capture(store: Store, read: Callable[[], Pending]) -> list[str]:
-    """Commit finished turns and long unfinished ones, remove the events of finished turns, and return notices.
+def capture(store: Store, read: Callable[[], Pending], notices: list[str]) -> None:
+    """Commit finished turns and long unfinished ones, and remove the events of finished turns.
+
+    `notices` gets what the person is to be told, also of commits before one that fails.
 
     Raises:
         GitmemError: they could not be committed, and stay in the spool.
 
     """
-    notices: list[str] = []
     spool = HookSpool(store.private)
 
     def plan(transaction: Transaction) -> tuple[Pending, list[str], bool]:
@@ -149,7 +150,8 @@ def capture(store: Store, read: Callable[[], Pending]) -> list[str]:
             done += turn.sources if turn.closed else ()
         return pending, done, False
 
-    while True:
+    is_full = True
+    while is_full:
         outcome = transact(store, plan, purpose="capture")
         pending, done, is_full = outcome.value
         notices += outcome.notices
@@ -157,8 +159,6 @@ def capture(store: Store, read: Callable[[], Pending]) -> list[str]:
         for name in pending.unreadable:
             spool.put_aside(name)
             notices.append(f"A hook's payload could not be parsed and was kept aside: {name}.")
-        if not is_full:
-            return notices
 
 
 def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:

@@ -12,7 +12,9 @@ from gitmem.document.ids import tail_of
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import what_holds
 from gitmem.sessions.background import process_spool
+from gitmem.sessions.capture import capture
 from gitmem.sessions.exchange import split_fields
+from gitmem.sessions.read import look
 from gitmem.sessions.save import save
 from gitmem.store.findings import FailureLog
 from gitmem.store.known_facts import known_facts
@@ -178,6 +180,19 @@ def test_many_turns_are_captured_in_more_than_one_pass(host, memory, monkeypatch
     memory.drain()
     assert len(memory.subjects()) == 8
     assert memory.waiting() == []
+
+
+def test_what_was_put_aside_is_told_though_a_later_pass_fails(desk, host, monkeypatch):
+    monkeypatch.setattr("gitmem.sessions.capture.BATCH_BYTES", 1)
+    for number in range(2):
+        host.turn(f"ask number {number}", f"t-{number}", 10 * number)
+    HookSpool(desk.store.private).accept("Stop", 4711, b"{}")
+    looks = [look(desk.store)]
+    notices: list[str] = []
+    with pytest.raises(IndexError):  # in place of any failure
+        capture(desk.store, looks.pop, notices)
+    (notice,) = notices
+    assert "kept aside" in notice
 
 
 def test_idle_turns_leave_nothing_but_are_done_with(host, memory):
