@@ -28,7 +28,7 @@ from gitmem.cli.parser import build_parser, own_commands, sections
 from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
 from gitmem.hosts import NAMES, SCRIPT, InstallPlace, Scope, claude_code, command, find_host, gemini, shared_server
-from gitmem.hosts.install import as_toml
+from gitmem.hosts.edits import SERVER, as_toml
 from gitmem.hosts.settings import HOOKS, MCP
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def plugin() -> dict[str, bytes]:
     }
     return {
         ".claude-plugin/plugin.json": _json(manifest),
-        ".mcp.json": _json({"mcpServers": {claude_code.SERVER: shared_server(_USER)}}),
+        ".mcp.json": _json({"mcpServers": {SERVER: shared_server(_USER)}}),
         "hooks/hooks.json": _json(
             {
                 "description": "Remember sessions with gitmem",
@@ -124,7 +124,7 @@ def extension() -> dict[str, bytes]:
         "name": NAME,
         "version": __version__,
         "description": SUMMARY,
-        "mcpServers": {claude_code.SERVER: server},
+        "mcpServers": {SERVER: server},
     }
     return {
         "gemini-extension.json": _json(manifest),

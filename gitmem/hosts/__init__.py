@@ -150,7 +150,6 @@ class Host(Value):
     `name` is the word of the command line. `events` has gitmem's name of each of the
     host's events that it is asked for; `SessionStart` is answered at once, and `SessionStart` with `LATE` with the
     next prompt, or with the next event that has `DUE`. `folder`, below the home, shows that the host is there.
-    `edits` is what `gitmem install` writes.
     `read` turns a payload into Claude Code's keys, or into None where memory needs nothing of it; `recorded` adds to a
     payload that is answered what the session's record says and no event does. `records` reads the lines of a
     transcript, which `lines` makes of a path where it is no text file; `sessions` are the paths of a
@@ -165,7 +164,6 @@ class Host(Value):
     title: str
     folder: str
     events: Mapping[str, str]
-    edits: Callable[[InstallPlace], Items]
     scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.USER)
     read: Callable[[Payload], Payload | None] = as_it_is
     recorded: Callable[[Payload], Payload] = dict
@@ -183,6 +181,12 @@ class Host(Value):
     def label(self) -> str:
         """What entries call it."""
         return "claude-code" if self.name == CLAUDE else self.name
+
+    def edits(self, place: InstallPlace) -> Items:
+        """Return what `gitmem install` writes at a place."""
+        from gitmem.hosts.edits import edits_of
+
+        return edits_of(self, place)
 
     def tells_later(self, event: str) -> bool:
         """Return whether this event, by gitmem's name, is answered only with the next prompt."""
@@ -278,13 +282,13 @@ _FILES = {
     "droid": ("claude_events", "/.factory/sessions/", '"type":"session_start"'),
     "pi": ("plugins", "/.pi/agent/sessions/", '"type":"session","version":'),
     "cline": ("cline", ".messages.json", ""),
-    "cursor": ("documented", "/.cursor/projects/", ""),
-    "amp": ("documented", "", ""),
+    "cursor": ("claude_events", "/.cursor/projects/", ""),
+    "amp": ("plugins", "", ""),
     "opencode": ("plugins", "", ""),
     "kilo": ("plugins", "", ""),
-    "crush": ("documented", "", ""),
-    "roo": ("documented", "", ""),
-    "vscode": ("documented", "", ""),
+    "crush": ("edits", "", ""),
+    "roo": ("edits", "", ""),
+    "vscode": ("edits", "", ""),
 }
 NAMES = tuple(_FILES)
 CLAUDE = "claude"

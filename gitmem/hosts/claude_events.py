@@ -1,4 +1,4 @@
-"""Codex, Copilot CLI and droid: Claude Code's events and payloads, each without some of what those say.
+"""Codex, Copilot CLI, droid and Cursor: Claude Code's events and payloads, each without some of what those say.
 
 Seen with Codex CLI 0.169.0. A hook runs only once it is trusted: the person opens `/hooks` in Codex, or `gitmem install
 codex --trust` writes what that writes, the hash of the hook as Codex computes it.
@@ -12,6 +12,9 @@ Seen with Factory's droid 0.225.2. `droid exec` has no event for a prompt, and n
 from the transcript, which begins with the prompt as its title. The model has to load the tools of an MCP server, and is
 not told their names if the server is slower than the first question: it is told them at the start. A tool that fails
 has no event either. In the interactive screen a session ends twice.
+
+Cursor was read in `@cursor/sdk` 1.0.32 and tried with no real client: an answer of one key, and `stop` does not say the
+reply, but `afterAgentResponse` does.
 """
 
 from __future__ import annotations
@@ -27,17 +30,12 @@ from gitmem.hosts import (
     LATE,
     Host,
     InstallPlace,
-    Items,
     Payload,
-    Scope,
     begun_below,
-    command_hooks,
-    direct_command,
     first_object,
     folder_name,
     named_as_claude,
     nested_answer,
-    shared_server,
     text_of,
     transcripts_in,
 )
@@ -46,34 +44,10 @@ from gitmem.sessions.transcript import Record, Role, blocks, content_text, objec
 
 _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
 
-_CODEX_WINDOWS = (
-    "gitmem hook codex {} 2>nul || exit /b 0"  # there it is run by `%COMSPEC% /C`, which reads no shell's line
-)
-_CODEX_END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer one is warned of
 _CODEX_INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
 _CODEX_FAILED = "Process exited with code "
 _CODEX_END_BYTES = 262_144  # of a rollout, in which the command that just ended stands
 _CODEX_EVENTS = (*_EVENTS, "SubagentStop", "PostCompact")
-
-
-def _codex_hooks() -> dict[str, Mapping[str, object]]:
-    """Return the hook of each event."""
-    found = command_hooks(CODEX)
-    found["SessionEnd"] = {**found["SessionEnd"], "timeout": _CODEX_END_SECONDS}
-    return {event: {**hook, "commandWindows": _CODEX_WINDOWS.format(event)} for event, hook in found.items()}
-
-
-def _codex_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import skills
-    from gitmem.hosts.settings import TRUST, HooksEdit, TablesEdit
-
-    folder = place.folder(".codex", "CODEX_HOME")
-    return (
-        HooksEdit(os.path.join(folder, "hooks.json"), _codex_hooks()),
-        TablesEdit(os.path.join(folder, "config.toml"), {"mcp_servers.gitmem": place.server}),
-        *skills(os.path.join(folder, "skills")),
-        TablesEdit(os.path.join(place.own(".codex", "CODEX_HOME"), "config.toml"), {}, TRUST),
-    )
 
 
 def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
@@ -154,7 +128,6 @@ CODEX = Host(
     title="Codex",
     folder=".codex",
     events={event: event for event in _CODEX_EVENTS},
-    edits=_codex_edits,
     read=_codex_read,
     recorded=_codex_recorded,
     records=partial(records, read=_codex_item),
@@ -167,31 +140,9 @@ CODEX = Host(
 )
 
 
-_COPILOT_BEGUN = '{\n  "version": 1\n}\n'
 _COPILOT_TOOLS = {"bash": "Bash", "create": "Write", "edit": "Edit", "str_replace_editor": "Edit"}
 _COPILOT_EXIT = re.compile(r"<shellId: \S+ completed with exit code (?!0>)-?[0-9]+>\s*$")
 _COPILOT_ADDED = re.compile(r'\n\nTool "[^"\n]*" \w+\. Additional guidance from \w+ hooks:\n.*', re.DOTALL)
-
-
-def _copilot_hooks() -> dict[str, Mapping[str, object]]:
-    """Return the hook of each event; on Windows, where it runs PowerShell, Copilot takes the line of that name."""
-    found = command_hooks(COPILOT)
-    return {
-        event: {**hook, "powershell": direct_command(COPILOT.events[event], "copilot")} for event, hook in found.items()
-    }
-
-
-def _copilot_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import usual
-    from gitmem.hosts.settings import HooksEdit
-
-    own = place.scope is Scope.USER
-    folder = place.folder(".copilot" if own else ".github", "COPILOT_HOME")
-    server = {"type": "local"} | place.server | {"tools": ["*"]}
-    # A project's list is Claude Code's.
-    listing = os.path.join(folder, "mcp-config.json") if own else os.path.join(place.project, ".mcp.json")
-    hooks = HooksEdit(os.path.join(folder, "hooks", "gitmem.json"), _copilot_hooks(), begun=_COPILOT_BEGUN)
-    return usual(folder, hooks, listing, server if own else shared_server(place))
 
 
 def _copilot_read(payload: Payload) -> Payload | None:
@@ -239,7 +190,6 @@ COPILOT = Host(
     title="Copilot CLI",
     folder=".copilot",
     events={event: event for event in _EVENTS} | {"PreCompact": f"PreCompact{LATE}"},
-    edits=_copilot_edits,
     read=_copilot_read,
     answer=lambda _, text: {"additionalContext": text},
     sign="",
@@ -256,16 +206,6 @@ _DROID_UNTITLED = "New Session"  # in the interactive screen, where each prompt 
 _DROID_NAMES = ",".join(f"gitmem___memory_{name}" for name in ("search", "get", "guide", "save", "update"))
 _DROID_LOADS = f'load them by ToolSearch with "select:{_DROID_NAMES}".'
 _DROID_SAYS = f"The tools of this memory come seconds after the start: {_DROID_LOADS}"
-
-
-def _droid_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import commands, usual
-    from gitmem.hosts.settings import HooksEdit
-
-    folder = place.folder(".factory")
-    hooks = HooksEdit(os.path.join(folder, "settings.json"), command_hooks(DROID))
-    named = commands(os.path.join(folder, "commands"), apart="-")  # it names a command after the file alone
-    return usual(folder, hooks, os.path.join(folder, "mcp.json"), {"type": "stdio"} | place.server, *named)
 
 
 def _droid_recorded(payload: Payload) -> Payload:
@@ -306,11 +246,50 @@ DROID = Host(
     title="droid",
     folder=".factory",
     events={event: event for event in _EVENTS},
-    edits=_droid_edits,
     read=lambda payload: named_as_claude(payload, _DROID_TOOLS),
     recorded=_droid_recorded,
     answer=_droid_answer,
     records=partial(records, read=_droid_item),
     sessions=lambda place: transcripts_in(place.own(".factory"), "sessions", folder_name(place.project)),
     slash="/gitmem-",
+)
+
+
+_CURSOR_TOOLS = {"Shell": "Bash", "run_terminal_cmd": "Bash", "edit_file": "Edit", "write": "Write"}
+_CURSOR_EVENTS = {
+    "sessionStart": "SessionStart",
+    "beforeSubmitPrompt": "UserPromptSubmit",
+    "postToolUse": "PostToolUse",
+    "postToolUseFailure": "PostToolUseFailure",
+    "afterAgentResponse": "Stop",
+    "preCompact": "PreCompact",
+    "sessionEnd": "SessionEnd",
+}
+
+
+def _cursor_read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's keys."""
+    given, tool = text_of(payload, "hook_event_name"), text_of(payload, "tool_name")
+    session = text_of(payload, "session_id") or text_of(payload, "conversation_id")
+    roots = payload.get("workspace_roots")
+    known = payload | {
+        "hook_event_name": _CURSOR_EVENTS.get(given, given),
+        "session_id": session,
+        "turn_id": text_of(payload, "generation_id"),
+        "tool_name": _CURSOR_TOOLS.get(tool, tool),
+        "last_assistant_message": text_of(payload, "text"),
+        "error": text_of(payload, "error_message") or text_of(payload, "error"),
+    }
+    return known if "cwd" in payload or not isinstance(roots, list) else known | {"cwd": next(iter(roots), "")}
+
+
+CURSOR = Host(
+    name="cursor",
+    title="Cursor",
+    folder=".cursor",
+    events=_CURSOR_EVENTS,
+    read=_cursor_read,
+    answer=lambda _, text: {"additional_context": text},
+    sign="",
+    note="Nobody has tried this with Cursor yet; 'gitmem status' shows whether its sessions arrive.",
 )

@@ -15,34 +15,18 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 
-from gitmem.hosts import DUE, LATE, Host, InstallPlace, Items, Payload, Scope, is_below, text_of
+from gitmem.hosts import DUE, LATE, Host, InstallPlace, Payload, is_below, text_of
 from gitmem.platform.safe_open import read_json, read_regular
 from gitmem.sessions.transcript import Record, Role, content_text, objects, records
 
 _TOOLS = {"run_commands": "Bash", "editor": "Edit"}
 _TYPED = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
 _EXIT = re.compile(r"^\[Command exited with code [0-9]+\]\n+(\[stderr\]\n)?")
-_SERVER_SECONDS = 30  # else Cline waits three seconds for the first answer, too few on a busy machine
 _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
 _MESSAGES = ".messages.json"
 _MOST = 64 * 1024 * 1024  # bytes of a session; what is behind them is not read
 _BEGINS = re.compile(r'"messages"\s*:\s*\[')
 _NEXT = re.compile(r"[\s,]*(?=[^\s,])")
-
-
-def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import event_files, skills
-    from gitmem.hosts.settings import ServerEdit
-
-    folder = place.folder(".cline", "CLINE_DIR")
-    listing = os.path.join(_data(place.environ, place.home), "settings", "cline_mcp_settings.json")
-    started = place.server | {"disabled": False, "timeout": _SERVER_SECONDS}
-    server = ServerEdit(listing, ("mcpServers", "gitmem"), started)
-    return (
-        *event_files(os.path.join(folder, "hooks"), HOST.commands()),
-        *[server] * (place.scope is Scope.USER),  # a project has no list of its own
-        *skills(os.path.join(folder, "skills")),
-    )
 
 
 def _data(environ: Mapping[str, str], home: str) -> str:
@@ -160,7 +144,6 @@ HOST = Host(
     title="Cline CLI",
     folder=".cline",
     events={"TaskStart": f"SessionStart{LATE}", "PostToolUse": f"PostToolUse{DUE}", "TaskComplete": "Stop"},
-    edits=_edits,
     read=_read,
     recorded=_recorded,
     answer=lambda _event, text: {"contextModification": text},

@@ -20,9 +20,7 @@ from gitmem.hosts import (
     LATE,
     Host,
     InstallPlace,
-    Items,
     Payload,
-    command_hooks,
     folder_name,
     text_of,
     transcripts_in,
@@ -30,23 +28,12 @@ from gitmem.hosts import (
 from gitmem.platform.safe_open import read_json
 from gitmem.sessions.transcript import Record, Role, Unread, content_text, records
 
-_TIMEOUT = 10_000  # milliseconds
 _INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL)
 _WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?", re.MULTILINE)
 _EXIT = re.compile(r"^Exit Code: (?!0$)[0-9]+$", re.MULTILINE)
 _PRINTED = re.compile(r"\AOutput: (?P<output>.*?)\n?^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE)
 # Tools of both by the names under which files and commands are looked for.
 _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "replace": "Edit"}
-
-
-def _edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import as_toml, commands, usual
-    from gitmem.hosts.settings import HooksEdit
-
-    folder = place.folder(".gemini")
-    settings = os.path.join(folder, "settings.json")
-    hooks = HooksEdit(settings, command_hooks(GEMINI, _TIMEOUT))
-    return usual(folder, hooks, settings, place.server, *commands(os.path.join(folder, "commands"), as_toml))
 
 
 def _read(payload: Payload) -> Payload | None:
@@ -134,7 +121,6 @@ GEMINI = Host(
     title="Gemini CLI",
     folder=".gemini",
     events=_EVENTS,
-    edits=_edits,
     read=_read,
     records=_records,
     sessions=_sessions,
@@ -149,16 +135,6 @@ _QWEN_PRINTED = re.compile(
 _QWEN_NOTHING = {"(none)", "(empty)"}
 _QWEN_DEFERRED = "tool_call"  # a tool that calls another one by its name and arguments
 _QWEN_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
-
-
-def _qwen_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import commands, usual
-    from gitmem.hosts.settings import HooksEdit
-
-    folder = place.folder(".qwen")
-    settings = os.path.join(folder, "settings.json")
-    hooks = HooksEdit(settings, command_hooks(QWEN))
-    return usual(folder, hooks, settings, place.server, *commands(os.path.join(folder, "commands")))
 
 
 def _qwen_read(payload: Payload) -> Payload | None:
@@ -215,7 +191,6 @@ QWEN = Host(
     title="Qwen Code",
     folder=".qwen",
     events={event: event for event in _QWEN_EVENTS.split()},
-    edits=_qwen_edits,
     read=_qwen_read,
     records=partial(records, read=_qwen_item),
     sessions=lambda place: transcripts_in(place.own(".qwen"), "projects", folder_name(place.project), "chats"),

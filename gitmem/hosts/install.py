@@ -13,14 +13,11 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitmem.errors import NotSavedError, RefusedError, disk_errors
-from gitmem.hosts import Items
 from gitmem.hosts.json_settings import Noted, SettingsError
-from gitmem.hosts.settings import COMMANDS, HOOKS, SKILL, Edit, ServerEdit
-from gitmem.platform.machine import resource
+from gitmem.hosts.settings import Edit
 from gitmem.platform.safe_open import read_json, read_regular, replace_file
 from gitmem.values import Value
 
@@ -242,62 +239,3 @@ def _named(path: str) -> Iterator[None]:
         yield
     except SettingsError as error:
         raise RefusedError(f"{path} {error}.", "Mend it, then try again. Nothing was changed.") from error
-
-
-def usual(
-    folder: str, hooks: Edit, listing: str, server: Mapping[str, object], *more: Edit, key: str = "mcpServers"
-) -> Items:
-    """Return what most hosts get: hooks, the server in a list of servers, skills in a host's folder, and more."""
-    return (hooks, ServerEdit(listing, (key, "gitmem"), server), *skills(os.path.join(folder, "skills")), *more)
-
-
-_DESCRIPTION = "description: "
-_SUMMARIES = "memory-rotate"  # a skill that comes with `--summaries`
-
-
-def skills(folder: str) -> Iterator[FileEdit]:
-    """Yield the skills, each in a folder of its own, but for the one that sums up archives."""
-    for parts, data in _files("skills"):
-        if parts[0] != _SUMMARIES:
-            yield FileEdit(os.path.join(folder, *parts), SKILL, data)
-
-
-def commands(
-    folder: str, form: Callable[[str], tuple[str, str]] | None = None, apart: str = os.sep
-) -> Iterator[FileEdit]:
-    """Yield the slash commands, `gitmem/NAME.md`; `form` turns the markdown into the host's ending and text."""
-    for parts, data in _files("commands"):
-        path, text = os.path.join(folder, f"gitmem{apart}{os.path.join(*parts)}"), data.decode()
-        if form is not None:
-            ending, text = form(text)
-            path = path.removesuffix(".md") + ending
-        yield FileEdit(path, COMMANDS, text.encode())
-
-
-def as_toml(text: str) -> tuple[str, str]:
-    """Return a command in the form of Gemini CLI; `'''` keeps the prompt as it is, whatever other quotes it has."""
-    _, header, body = text.split("---\n", 2)
-    description = next(line for line in header.splitlines() if line.startswith(_DESCRIPTION)).removeprefix(_DESCRIPTION)
-    prompt = body.strip().replace("$ARGUMENTS", "{{args}}")
-    return ".toml", f"description = {json.dumps(description, ensure_ascii=False)}\nprompt = '''\n{prompt}\n'''\n"
-
-
-def event_files(folder: str, lines: Mapping[str, str]) -> Iterator[FileEdit]:
-    """Yield an executable file an event, which runs the line; none on Windows, where hosts cannot start it."""
-    for event, line in lines.items() if sys.platform != "win32" else ():
-        text = f"#!/bin/sh\n# Written by 'gitmem install'. Without gitmem on the machine it does nothing.\n{line}\n"
-        yield FileEdit(os.path.join(folder, event), HOOKS, text.encode(), executable=True)
-
-
-@cache
-def _files(kind: str) -> tuple[tuple[list[str], bytes], ...]:
-    """Return the shipped files of a kind with their paths below its folder, read once a process."""
-    top = resource("templates", "claude", kind)
-    found = []
-    for folder, folders, names in os.walk(top):
-        folders.sort()
-        for name in sorted(names):
-            path = os.path.join(folder, name)
-            with open(path, "rb") as file:
-                found.append((os.path.relpath(path, top).split(os.sep), file.read()))
-    return tuple(found)

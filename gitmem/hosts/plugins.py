@@ -1,4 +1,4 @@
-"""OpenCode, Kilo, which is derived from it, and pi: one plugin in JavaScript each, which sends Claude Code's keys.
+"""OpenCode, Kilo, which is derived from it, pi and Amp: one plugin in JavaScript each, which sends Claude Code's keys.
 
 The plugins are `templates/hosts/opencode.js` and `pi.js`; they send the tools of their hosts. OpenCode and Kilo have
 their sessions in a database: a transcript's path is the database's, which is only read, and the session's id:
@@ -19,7 +19,6 @@ from functools import partial
 from gitmem.hosts import (
     Host,
     InstallPlace,
-    Items,
     Payload,
     Scope,
     begun_below,
@@ -30,7 +29,6 @@ from gitmem.hosts import (
 )
 from gitmem.sessions.transcript import Record, Role, content_text, records
 
-_NAME = 'const HOST = "opencode"'
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "apply_patch"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
 _QUESTION = """
@@ -38,24 +36,6 @@ _QUESTION = """
     FROM part JOIN message ON message.id = part.message_id JOIN session ON session.id = part.session_id
     WHERE part.session_id = ? ORDER BY message.time_created, message.id, part.id
 """
-
-
-def _edits(name: str, place: InstallPlace) -> Items:
-    from gitmem.hosts.install import FileEdit, commands, usual
-    from gitmem.hosts.settings import HOOKS
-    from gitmem.platform.machine import read_resource
-
-    folder = os.path.join(place.project, f".{name}")
-    settings = os.path.join(place.project, f"{name}.json")
-    if place.scope is Scope.USER:
-        folder = os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), name)
-        settings = os.path.join(folder, f"{name}.json")
-    text = read_resource("templates", "hosts", "opencode.js").decode().replace(_NAME, f'const HOST = "{name}"')
-    plugin = FileEdit(os.path.join(folder, "plugins", "gitmem.js"), HOOKS, text.encode())
-    words = place.server["args"]
-    started = [place.server["command"], *(words if isinstance(words, list) else ())]
-    server = {"type": "local", "command": started, "enabled": True}
-    return usual(folder, plugin, settings, server, *commands(os.path.join(folder, "commands")), key="mcp")
 
 
 def _read(payload: Payload) -> Payload | None:
@@ -141,7 +121,6 @@ def _make_host(name: str, title: str) -> Host:
         slash="/gitmem/",
         folder=os.path.join(".config", name),
         events={event: event for event in _EVENTS.split()},
-        edits=partial(_edits, name),
         scopes=(Scope.PROJECT, Scope.USER) if name == "opencode" else (Scope.USER,),
         read=_read,
         records=partial(records, read=_read_item),
@@ -156,17 +135,6 @@ KILO = _make_host("kilo", "Kilo")
 
 _PI_TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit"}
 _PI_EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after what a command printed
-
-
-def _pi_edits(place: InstallPlace) -> Items:
-    from gitmem.hosts.install import FileEdit, usual
-    from gitmem.hosts.settings import HOOKS
-    from gitmem.platform.machine import read_resource
-
-    folder = place.folder(".pi" if place.scope is not Scope.USER else os.path.join(".pi", "agent"))
-    text = read_resource("templates", "hosts", "pi.js")
-    plugin = FileEdit(os.path.join(folder, "extensions", "gitmem.js"), HOOKS, text)
-    return usual(folder, plugin, os.path.join(folder, "mcp.json"), place.server | {"exposure": "direct"})
 
 
 def _pi_read(payload: Payload) -> Payload | None:
@@ -206,9 +174,30 @@ PI = Host(
     title="pi",
     folder=os.path.join(".pi", "agent"),
     events={event: event for event in _EVENTS.split()},
-    edits=_pi_edits,
     read=_pi_read,
     records=partial(records, read=_pi_item),
     sessions=lambda place: begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd"),
     note="pi loads a project's extensions only once you trust the project.",
+)
+
+
+_AMP_TOOLS = {"shell_command": "Bash", "create_file": "Write", "edit_file": "Edit"}
+_AMP_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop"
+
+
+def _amp_read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's names of tools and their inputs."""
+    known, given = named_as_claude(payload, _AMP_TOOLS), payload.get("tool_input")
+    if isinstance(given, dict):
+        known["tool_input"] = given | {"command": text_of(given, "command") or text_of(given, "cmd")}
+    return known
+
+
+AMP = Host(
+    name="amp",
+    title="Amp",
+    folder=os.path.join(".config", "amp"),
+    events={event: event for event in _AMP_EVENTS.split()},
+    read=_amp_read,
+    note="Nobody has tried this with Amp yet; 'gitmem status' shows whether its sessions arrive.",
 )

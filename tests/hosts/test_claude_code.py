@@ -1,14 +1,15 @@
 import json
 
 from gitmem.hosts import InstallPlace, Scope
-from gitmem.hosts.claude_code import HOST, settings_file
+from gitmem.hosts.claude_code import HOST
 from gitmem.hosts.settings import HOOKS
 from tests.hooked import put
 
 
 def test_the_settings_are_where_the_host_looks_for_them():
     def at(scope, environ):
-        return settings_file(InstallPlace(scope, "/p", "/h", environ))
+        edits = HOST.edits(InstallPlace(scope, "/p", "/h", environ))
+        return next(edit.path for edit in edits if edit.part == HOOKS)
 
     assert at(Scope.PROJECT, {}) == "/p/.claude/settings.json"
     assert at(Scope.LOCAL, {}) == "/p/.claude/settings.local.json"

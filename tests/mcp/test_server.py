@@ -6,12 +6,12 @@ import pytest
 from mcp import MCPError
 
 from gitmem.errors import StoreNotFoundError
-from gitmem.hosts import claude_code
+from gitmem.hosts import edits
 from gitmem.mcp.server import make_server
 from gitmem.mcp.tools import ServedMemory
 from tests.mcp.conftest import unfenced
 
-READS = {name.removeprefix("mcp__gitmem__") for name in claude_code.READS}
+READS = {name.removeprefix("mcp__gitmem__") for name in edits.READS}
 
 
 def tools(memory) -> dict:

@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.cli.app import App, machine_name
 from gitmem.hosts import NAMES, find_host
-from gitmem.hosts.claude_code import READS
+from gitmem.hosts.edits import READS
 from tests.cli.commands.project import Runner
 from tests.recorded import TRANSCRIPTS
 
