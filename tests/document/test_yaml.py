@@ -418,13 +418,6 @@ def test_plain_yaml_reads_a_value_back_exactly(value):
     assert repr(yaml.safe_load(set_value("", ("k",), value))) == repr({"k": value})
 
 
-@given(values)
-def test_every_value_reads_back_exactly_in_flow_too(value):
-    text = set_value("k: {a: 1}\n", ("k", "b"), value)
-
-    assert repr(load_mapping(text)) == repr({"k": {"a": 1, "b": value}})
-
-
 @given(st.text(st.sampled_from("ab:-?{}[],&*!|>#'\" \n\r\t\ufeff.0~<한\x85\udc80"), max_size=30), values)
 def test_any_text_is_edited_rightly_or_refused(text, value):
     try:

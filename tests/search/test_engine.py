@@ -50,14 +50,6 @@ def test_parts_of_identifiers_are_words_and_the_whole_counts_more(shelf):
     assert len(shelf.places("user")) == 3
 
 
-def test_one_entry_in_several_files_is_one_hit(shelf):
-    line = ENTRY.format(n=1, text="use uv, not pnpm")
-    shelf.put("memory.md", "## Core Decisions\n\n" + line)
-    shelf.put("daily/2026/11/2026-11-21.md", "## Decision\n\n" + line.replace("2026-11-21 ", ""))
-
-    assert shelf.paths("pnpm") == ["memory.md"]
-
-
 def test_a_concept_and_an_episode_of_an_exchange_are_named_in_its_hit(shelf):
     line = "- [2026-11-21 10:00:00] **Exchange**: use uv, not pnpm ^xrr0fya7zzz\n  Asked: Which one?\n"
     shelf.put("memory.md", f"## Recent Context\n\n{line}")
@@ -90,15 +82,6 @@ def test_a_request_that_nobody_answered_stands_behind_the_fact_that_answers(shel
     shelf.put("facts/rule/r0123456789-a.md", f"---\nid: r0123456789\nkind: rule\n---\n{fact}.\n")
 
     assert shelf.paths(f"{asked}?")[0] == "facts/rule/r0123456789-a.md"
-
-
-def test_a_file_edited_by_hand_is_found_at_once(shelf):
-    shelf.put("knowledge/a.md", "# A\n\nbefore\n")
-    assert shelf.paths("afterwards") == []
-
-    shelf.put("knowledge/a.md", "# A\n\nafterwards\n")
-
-    assert shelf.paths("afterwards") == ["knowledge/a.md"]
 
 
 def test_an_entry_between_two_that_match_is_found_before_one_that_stands_alone(shelf):

@@ -61,13 +61,6 @@ def test_what_is_meant_stays(text):
     assert plain(text) == harmless(text) == text
 
 
-def test_code_that_talks_about_tags_stays_readable():
-    said = "The template writes `<|im_start|>system`, then `<system>` and `</s>`.\nHuman: begins a turn."
-    assert (
-        plain(said) == "The template writes `(|im_start|>system`, then `(system>` and `(/s>`.\n(Human): begins a turn."
-    )
-
-
 @given(st.text() | st.text(st.sampled_from("<>[]/:|INSTuman\u200bH \nsystem\x1b\U000e0041\ufe0f1\u200d👩")))
 def test_nothing_hidden_passes_and_a_second_time_changes_nothing(text):
     out = plain(text)
