@@ -109,13 +109,6 @@ def test_exit_codes_are_one_table():
         assert isinstance(kind.exit_code, ExitCode), kind
 
 
-def test_a_part_is_run_below_its_command_too(gitmem, tmp_path):
-    gitmem("init")
-    assert gitmem("upkeep", "check")[1] == gitmem("check")[1] != ""
-    assert gitmem("-C", ".", "status", "path") == gitmem("path")
-    assert gitmem("search", "recall")[2].startswith("gitmem: Nothing found")
-
-
 @pytest.mark.parametrize("words", ["facts", "concepts", "summary", "episodes", "patterns", "learned", "import"])
 def test_without_a_word_of_its_own_a_command_lists(gitmem, words):
     gitmem("init")
@@ -247,12 +240,6 @@ def test_help_names_only_options_that_exist(name, gitmem):
 )
 def test_the_command_is_the_first_word_that_is_one(words, command):
     assert command_word(words) == command
-
-
-def test_a_text_that_is_a_command_s_name_is_a_text(gitmem, tmp_path):
-    gitmem("init")
-    assert gitmem("save", "log")[0] == 0
-    assert "**Note**: log ^" in (tmp_path / ".gitmem" / "memory.md").read_text()
 
 
 def test_an_unexpected_error_is_one_line_and_its_traceback_is_in_the_log(gitmem, fails, journal):
