@@ -1,8 +1,9 @@
-"""Fetch and push single refs of another repository, by compare-and-swap, never forced.
+"""Fetch and push single refs of another repository, by compare-and-swap, never forced; say why one failed.
 
 The person's configuration counts, which says how to reach a remote. The repository's does not: it could name programs
 or another remote. So a fetch runs in an empty repository with a common folder of gitmem's, and what it brings joins the
-repository once all of it is there. Tested through `tests/sync/test_rounds.py`.
+repository once all of it is there. A failure is told with the server's own lines. Tested through
+`tests/sync/test_rounds.py`, and `tests/store/test_refusals.py` against real servers.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ import contextlib
 import os
 import re
 import shlex
-import shutil
-import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
-from gitmem.errors import GitFailedError, RefusedError
+from gitmem import errors
+from gitmem.errors import GitFailedError, GitmemError, RefusedError, UnreachableError
+from gitmem.git.packing import KNOWN, OWN_REFS, Quarantine, quarantine
 from gitmem.git.process import Git, unfiltered_settings
-from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_dropped, is_locked, is_race, is_unforced
-from gitmem.git.repository import MEMORY_BRANCH, SYNC, Layout, is_object_id
+from gitmem.git.repository import MEMORY_BRANCH, Layout, is_object_id
+from gitmem.platform.machine import table
 from gitmem.platform.safe_open import read_text
-from gitmem.text.terminal import mask_urls
+from gitmem.text.terminal import mask_urls, plain
 from gitmem.values import Value
 
 # Allowed schemes: not `ext::`, which starts any program. `s3://` starts git-remote-s3 where the person allows it.
@@ -84,95 +86,9 @@ def _is_s3(url: str) -> bool:
     return url.lower().startswith(f"{_S3}://")
 
 
-_TOP = "refs/worktree"  # of refs of the git folder alone, not of the common one
 _FETCHED = "fetched"
 INBOX = "refs/gitmem/inbox"  # on a remote: commits of machines that lost the race for the branch, each a ref of its own
 _INBOX_NAME = re.compile(r"inbox/[0-9a-z-]{1,80}-[0-9a-f]{12}")
-_KNOWN = f"{_TOP}/known-"
-_PREFIX = "tmp_objdir-gitmem-"  # `git gc` removes such a folder of a killed process
-_KEEP = b"fast-import"  # recovery removes a `.keep` with this word, if this process is killed
-
-
-class Quarantine:
-    """The folder of one fetch, inside the repository's folder of objects, so that files need no copy."""
-
-    def __init__(self, folder: str, git: Git, common_dir: str) -> None:
-        self._folder, self._git, self._common = folder, git, common_dir
-        self._objects = os.path.join(folder, "objects")
-        self._settings = unfiltered_settings(str(git.git_dir))[1]["GIT_COMMON_DIR"]
-        self.variables = {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": self._objects}
-
-    def cut_history(self) -> None:
-        """Let git note here, and not in its common folder, which commits it fetches without their parents."""
-        for name in ("config", os.path.join("info", "attributes")):
-            os.makedirs(os.path.dirname(os.path.join(self._folder, name)), exist_ok=True)
-            shutil.copyfile(os.path.join(self._settings, name), os.path.join(self._folder, name))
-        self.variables["GIT_COMMON_DIR"] = self._folder
-
-    def adopt(self, refs: Mapping[str, str]) -> None:
-        """Make what was fetched part of the repository, and point these refs to it.
-
-        A `.keep` protects each pack from a clean-up of the user's until then.
-        """
-        kept = []
-        try:
-            for folder, _, names in os.walk(self._objects):
-                target = os.path.join(self._common, "objects", os.path.relpath(folder, self._objects))
-                # Git sees a pack as soon as its index is there.
-                for name in sorted(names, key=lambda name: name.endswith(".idx")):
-                    stem, suffix = os.path.splitext(name)
-                    path = os.path.join(target, name)
-                    if os.path.basename(folder) == "info" or os.path.exists(path):
-                        continue
-                    os.makedirs(target, exist_ok=True)
-                    if suffix == ".pack":
-                        kept.append(os.path.join(target, f"{stem}.keep"))
-                        with open(kept[-1], "wb") as file:
-                            file.write(_KEEP)
-                    os.rename(os.path.join(folder, name), path)
-            moved = (
-                f"update {ref} {oid}\n"
-                for ref, oid in refs.items()
-                if read_text(os.path.join(self._common, ref)).strip() != oid
-            )
-            if os.path.exists(cut := os.path.join(self._folder, "shallow")):  # which commits lack their parents
-                os.replace(cut, os.path.join(self._common, "shallow"))
-            if lines := "".join(moved):
-                self._git.run(*SYNC, "update-ref", "-m", "gitmem fetch", "--stdin", stdin=lines.encode())
-        finally:
-            for path in kept:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
-
-    def fetched(self) -> dict[str, str]:
-        """Return what was fetched, by the names of the refs below `refs/worktree/`."""
-        top = os.path.join(self._folder, *_TOP.split("/"))
-        paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
-        return {os.path.relpath(path, top).replace(os.sep, "/"): read_text(path).strip() for path in paths}
-
-    def check(self, git: Git) -> None:
-        """Have git check the objects that were fetched; raises GitFailedError."""
-        folder = os.path.join(self._objects, "pack")
-        for name in [name for name in os.listdir(folder) if name.endswith(".pack")]:
-            checked = os.path.join(self._folder, f"{name}.idx")
-            git.run("index-pack", "--fsck-objects", "-o", checked, os.path.join(folder, name), env=self.variables)
-
-
-@contextlib.contextmanager
-def quarantine(git: Git, common_dir: str, known: Iterable[str]) -> Iterator[Quarantine]:
-    """Yield an empty quarantine for the repository of `git`, which has the commits `known`."""
-    objects = os.path.join(common_dir, "objects")
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=objects) as folder:
-        os.makedirs(os.path.join(folder, "objects", "info"))
-        os.makedirs(os.path.join(folder, "objects", "pack"))
-        os.makedirs(os.path.join(folder, *_KNOWN.split("/")[:-1]))
-        quoted = "".join(f"\\{byte:03o}" for byte in os.fsencode(objects))  # any path, in git's quotes
-        texts = {"HEAD": "ref: refs/heads/none", "objects/info/alternates": f'"{quoted}"'}
-        texts |= {f"{_KNOWN}{number}": oid for number, oid in enumerate(known)}
-        for name, text in texts.items():
-            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
-                file.write(f"{text}\n")
-        yield Quarantine(folder, git, common_dir)
 
 
 # A connection that is silent for a minute ends before; at 50 kB a second this is enough for 180 MB.
@@ -224,7 +140,7 @@ class Connection(Value):
         names = (f"refs/heads/{MEMORY_BRANCH}", into)
         known = (read_text(os.path.join(self.layout.common_dir, name)).strip() for name in names)
         with self._quarantine(filter(is_object_id, known)) as place:
-            refs = [f"+{ref}:{_TOP}/{_FETCHED}", *([] if inbox is None else [f"+{INBOX}/*:{_TOP}/inbox/*"])]
+            refs = [f"+{ref}:{OWN_REFS}/{_FETCHED}", *([] if inbox is None else [f"+{INBOX}/*:{OWN_REFS}/inbox/*"])]
             if not self._fetch(remote, place, *refs):
                 return None
             fetched = place.fetched()
@@ -242,7 +158,7 @@ class Connection(Value):
         Returns their objects by the ends of their names; `known` are commits that are here. Raises as `fetch`.
         """
         with self._quarantine(known) as place:
-            self._fetch(remote, place, f"+{ref}*:{_TOP}/{_FETCHED}*")
+            self._fetch(remote, place, f"+{ref}*:{OWN_REFS}/{_FETCHED}*")
             fetched = ((name.removeprefix(_FETCHED), oid) for name, oid in sorted(place.fetched().items()))
             found = {end: oid for end, oid in fetched if ends.fullmatch(end)}
             place.adopt({f"{into}{end}": oid for end, oid in found.items()})
@@ -288,7 +204,7 @@ class Connection(Value):
         lease, force = f"--force-with-lease={ref}:{expected or ''}", ""
         with self._quarantine([oid]) as place:  # by name, since git-remote-s3 bundles no object that has none
             for is_first in (True, False):
-                words = (*_PUSH, lease, "--", remote.push_url, f"{force}{_KNOWN}0:{ref}")
+                words = (*_PUSH, lease, "--", remote.push_url, f"{force}{KNOWN}0:{ref}")
                 try:
                     self._run(git, remote.push_url, *words, env=place.variables)
                 except GitFailedError as error:
@@ -385,3 +301,134 @@ class Connection(Value):
         if not re.fullmatch(r"ssh(\.exe)?", program):
             return None
         return " ".join((command, "-o BatchMode=yes", f"-o ConnectTimeout={_CONNECT_SECONDS}", *_ALIVE))
+
+
+NO_SUCH_REF = "couldn't find remote ref"
+_MOVED = "stale info"  # the remote named another value than the expected one
+_UNFORCED = "is not ancestor of"  # git-remote-s3, of a push that replaces history
+_PARTIAL = "lacks these prerequisite commits"  # git of a bundle
+# How lines begin that this machine's git writes; of the rest ssh passes on what the server said.
+_OWN_LINES = (
+    *("fatal:", "error:", "hint:", "warning:", "remote:", "ssh:", "send-pack:", "fetch-pack:", "!", "To ", "Done"),
+    *("Everything up-to-date", "Please make sure", "and the repo", "Warning: Permanently added"),
+)
+_MOST_LINES = 6
+_MOST_CHARACTERS = 300
+
+
+_PUSH_KINDS, _ANY_KINDS = ("push", "locked"), ("s3", "any", "dropped")
+
+
+class _Failure(Value):
+    """A row of `data/refusals.tsv`: the words that tell it, what happened, what to do, the type of the error."""
+
+    kind: str
+    words: tuple[str, ...]
+    happened: str
+    remedy: str
+    error: type[GitmemError] = GitmemError
+
+    def fits(self, output: str) -> bool:
+        """Return whether git or a server says so."""
+        return any(words in output for words in self.words)
+
+
+@cache
+def _failures() -> tuple[_Failure, ...]:
+    return tuple(
+        _Failure(kind, tuple(words.split(" | ")), happened, remedy, getattr(errors, error or "GitmemError"))
+        for kind, words, happened, remedy, error in table("refusals.tsv")
+    )
+
+
+def _fitting(kinds: tuple[str, ...], output: str) -> _Failure | None:
+    return next((row for row in _failures() if row.kind in kinds and row.fits(output)), None)
+
+
+def is_race(error: GitFailedError) -> bool | None:
+    """Return whether a push failed since the remote's ref had moved; None if the server refused it in other words."""
+    line = _rejection(error)
+    return True if _MOVED in line else None if line else False
+
+
+def is_dropped(error: GitFailedError) -> bool:
+    """Return whether a connection broke off that had begun, and no one refused anything."""
+    output = f"{_rejection(error)}\n{error.message}\n{error.stderr}"
+    failure = None if _fitting(_PUSH_KINDS, output) else _fitting(_ANY_KINDS, output)
+    return (failure is None or failure.error is UnreachableError) and _fitting(("dropped",), output) is not None
+
+
+def is_unforced(error: GitFailedError) -> bool:
+    """Return whether a push failed since it replaces history and git-remote-s3 was not told to."""
+    return _UNFORCED in _rejection(error)
+
+
+def is_locked(error: GitFailedError) -> bool:
+    """Return whether a push failed at a lock of the server's ref."""
+    return _fitting(("locked",), _rejection(error)) is not None
+
+
+def explain_fetch(error: GitFailedError, remote: Remote) -> GitmemError:
+    """Return the error to raise for a failed fetch."""
+    output = f"{error.message}\n{error.stderr}"
+    if remote.backup and not _fitting(("s3",), output):
+        return _explain_file(error, remote.shown)
+    failure = _fitting(_ANY_KINDS, output)
+    return _made(failure or _other("It was not possible to fetch from {name}"), error, remote)
+
+
+def explain_push(error: GitFailedError, remote: Remote) -> GitmemError:
+    """Return the error to raise for a failed push, other than a race."""
+    rejection = _rejection(error)
+    failure = _fitting(_PUSH_KINDS, f"{rejection}\n{error.stderr}")
+    if failure is None and rejection:
+        remedy = "What came from there is merged here. See that you may push to the branch, then sync again."
+        failure = _other("{name} did not take what was pushed", remedy)
+    failure = failure or _fitting(_ANY_KINDS, f"{error.message}\n{error.stderr}")
+    return _made(failure or _other("It was not possible to push to {name}"), error, remote)
+
+
+def _other(happened: str, remedy: str = "Nothing is lost; try again.") -> _Failure:
+    return _Failure("", (), happened, remedy)
+
+
+def _made(failure: _Failure, error: GitFailedError, remote: Remote) -> GitmemError:
+    """Return the error of a failure, with the reason that git gives and the lines of the server."""
+    said = _server_lines(error)
+    told = f" The server says: {' / '.join(said)}" if said else ""
+    happened, remedy = (
+        text.format(name=remote.described, url=remote.shown) for text in (failure.happened, failure.remedy)
+    )
+    return failure.error(f"{happened}: {_reason(error)}{told}", remedy)
+
+
+def _rejection(error: GitFailedError) -> str:
+    """Return the line about the ref that `git push --porcelain` prints where the server refused it, or ""."""
+    return next((line for line in error.stdout.splitlines() if line.startswith("!") and "rejected]" in line), "")
+
+
+def _server_lines(error: GitFailedError) -> list[str]:
+    """Return what the server said, in its own words, bounded."""
+    lines = [line.strip() for line in error.stderr.splitlines()]
+    said = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
+    said += [line for line in lines if not line.startswith(_OWN_LINES)]
+    return [mask_urls(plain(line))[:_MOST_CHARACTERS] for line in dict.fromkeys(filter(None, said))][:_MOST_LINES]
+
+
+def _explain_file(error: GitFailedError, file: str) -> GitmemError:
+    if _PARTIAL in error.stderr:
+        return GitmemError(
+            f"{file} is a part of a history: it builds on commits that are not here.",
+            "'gitmem backup FILE' makes a whole one.",
+        )
+    return GitmemError(f"{file} cannot be read: {_reason(error)}", "It may be damaged: take another backup.")
+
+
+def _reason(error: GitFailedError) -> str:
+    """Return the most telling line of git's messages."""
+    rejection = _rejection(error)
+    if rejection:
+        return mask_urls(plain(rejection.split("\t")[-1])) + "."
+    lines = [line for line in error.stderr.splitlines() if line.strip()]
+    telling = next((line for line in lines if line.startswith(("fatal:", "error:", "ssh:", "remote:"))), "")
+    return mask_urls(plain(telling or (lines[-1] if lines else error.message)))
