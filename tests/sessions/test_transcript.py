@@ -238,13 +238,6 @@ def test_what_was_injected_is_left_out(role, name):
     assert lines(part("user", f"<{name}>INJECTED</{name}>"), part("user", "x", injected=True)) == []
 
 
-def test_a_line_is_one_line():
-    for line in l1_lines([part("user", "a\nb\r\nc\u2028d\x00e")], 2_000):
-        assert "\n" not in line
-        assert "\r" not in line
-        assert json.loads(line)["text"] == "a\nb\r\nc\u2028d\x00e"
-
-
 @pytest.mark.parametrize("chars", [0, 1, 2, 100, 2_000])
 def test_a_long_result_keeps_its_beginning_and_its_end(chars):
     text = "".join(f"<{number}>" for number in range(2_000))
@@ -308,9 +301,10 @@ VALUES = st.recursive(
     ),
     st.integers(0, 50),
 )
-def test_every_line_is_json(parts, chars):
-    for line in lines(*parts, chars=chars):
-        assert set(line) <= {"at", "role", "agent", "text", "tool", "id", "input", "failed"}
+def test_every_line_is_json_and_one_line(parts, chars):
+    for line in l1_lines(parts, chars):
+        assert not {"\n", "\r"} & {*line}
+        assert set(json.loads(line)) <= {"at", "role", "agent", "text", "tool", "id", "input", "failed"}
 
 
 # Events
