@@ -136,12 +136,8 @@ def choose_files(
     texts = {path: _count_texts(found, terms) for path, found in lines.items()}
     some = [*lines][:: -(-size // BUDGET) or 1]
     words = {path: _words(lines[path], terms, loosely=loosely) for path in some}
-    counts, says = [], []
-    for number, term in enumerate(terms):
-        seen = sum(texts[path][number] for path in some)
-        count = sum(there.get(number, 0.0) for found in words.values() for _, there in found)
-        counts.append(sum(of_file[number] for of_file in texts.values()) * (count / seen if seen else 1.0))
-        says.append(term.weight * log(1 + size / (counts[-1] + 1)))
+    counts = _count_words(texts, words, len(terms))
+    says = [term.weight * log(1 + size / (count + 1)) for term, count in zip(terms, counts, strict=True)]
     queue = [
         (-sum(weight for weight, count in zip(says, of_file, strict=True) if count), place, path, False)
         for place, (path, of_file) in enumerate(texts.items())
@@ -176,6 +172,18 @@ def _count_texts(lines: Iterable[Line], terms: Iterable[Term]) -> list[int]:
     """Return how often the texts of each term are in lines, within words, too."""
     low = fold("\n".join(line.text for line in lines))
     return [sum(low.count(needle.text) for needle in term.needles) for term in terms]
+
+
+def _count_words(
+    texts: Mapping[str, Sequence[int]], words: Mapping[str, Sequence[tuple[int, Mapping[int, float]]]], terms: int
+) -> list[float]:
+    """Return how often each term is in all files: its texts, times the share of words in some of the files."""
+    counts = []
+    for term in range(terms):
+        seen = sum(texts[path][term] for path in words)
+        count = sum(there.get(term, 0.0) for found in words.values() for _, there in found)
+        counts.append(sum(of_file[term] for of_file in texts.values()) * (count / seen if seen else 1.0))
+    return counts
 
 
 def _promise(lines: Sequence[tuple[int, Iterable[int]]], says: Sequence[float]) -> float:

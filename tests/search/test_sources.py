@@ -127,6 +127,17 @@ def test_common_words_are_looked_for_where_the_rare_ones_fill_too_few_files(larg
     assert seen == scanned
 
 
+def test_the_order_in_which_files_are_scanned_changes_nothing(large, monkeypatch):
+    class Scanner(PythonScanner):
+        def scan(self, root, paths, literals):
+            return dict(reversed(super().scan(root, paths, literals).items()))
+
+    found = large.places("common", limit=0)
+    monkeypatch.setattr(sources, "make_scanner", lambda *_, **__: Scanner())
+
+    assert large.places("common", limit=0) == found
+
+
 def test_words_that_only_stand_for_others_do_not_take_their_place(large):
     large.put("knowledge/clock.md", "# Clock\n\n타임아웃\n")
     for number in range(200):
