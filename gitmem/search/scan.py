@@ -281,23 +281,19 @@ def open_texts(store: Store, days: Sequence[str]) -> Texts | None:
     return None
 
 
-def keep_texts(
-    store: Store, days: Sequence[str], list_newest_last: Callable[[], Sequence[str]], read: Callable[[str], str]
-) -> None:
-    """Write the texts of all documents, given by their keys, the newest last, unless `open_texts` can use them.
+def write_texts(store: Store, days: Sequence[str], texts: Iterable[tuple[str, str]]) -> None:
+    """Write the texts of all documents, each with its key, the newest last.
 
     Raises:
         OSError: a write failed.
 
     """
-    if open_texts(store, days) is not None:
-        return
     path = os.path.join(store.private, FOLDER, "all")
     with open(f"{path}.{os.getpid()}", "wb") as out:
         out.write(json.dumps([store.tip, *days]).encode())
-        for key in list_newest_last():
-            text = fold(read(key)).encode("utf-8", "replace").replace(_MARK, b" ")
-            out.write(b"".join((_HEAD, key.encode("utf-8", "surrogateescape"), b"\n", text, b"\n")))
+        for key, text in texts:
+            low = fold(text).encode("utf-8", "replace").replace(_MARK, b" ")
+            out.write(b"".join((_HEAD, key.encode("utf-8", "surrogateescape"), b"\n", low, b"\n")))
     os.replace(out.name, path)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
 from gitmem.history.past_days import (
@@ -32,7 +32,7 @@ from gitmem.search.files import (
     stat_file,
 )
 from gitmem.search.query import Term, fold
-from gitmem.search.scan import BUDGET, Rarity, add_lines, choose_files, keep_texts, mixed, open_texts
+from gitmem.search.scan import BUDGET, Rarity, add_lines, choose_files, mixed, open_texts, write_texts
 from gitmem.search.scan import FOLDER as TEXTS
 from gitmem.search.units import Excerpts, Units
 from gitmem.store.store import Store
@@ -168,14 +168,11 @@ class Documents:
         """The keys of the days."""
         return [*self._days]
 
-    def newest_last(self) -> list[str]:
-        """Return the documents of all folders but `LINKED` in turn, the newest last."""
-        return mixed(key for key in self.keys if not key.startswith(LINKED))[::-1]
-
-    def read(self, key: str) -> str:
-        """Return the text of a document."""
-        root, path = (self._private, key[1:]) if key in self._days else (self._root, key)
-        return read_file(root, path).decode("utf-8", "replace")
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Yield key and text of the documents of all folders but `LINKED` in turn, the newest last."""
+        for key in reversed(mixed(key for key in self.keys if not key.startswith(LINKED))):
+            root, path = (self._private, key[1:]) if key in self._days else (self._root, key)
+            yield key, read_file(root, path).decode("utf-8", "replace")
 
     def load_all(self, keys: Iterable[str]) -> list[Units]:
         """Return those of some files that are not gone, cut into units."""
@@ -228,7 +225,7 @@ def _want_texts(store: Store) -> None:
 
 
 def renew_texts(store: Store) -> None:
-    """Keep the texts of a store whose prompts asked for them.
+    """Keep the texts of a store whose prompts asked for them, unless those that are kept can be used.
 
     Raises:
         OSError: a write failed.
@@ -239,7 +236,8 @@ def renew_texts(store: Store) -> None:
     if os.path.isdir(folder):
         documents = Documents(store)
         with store.folder_lock(folder, "texts").acquire(_PATIENCE):
-            keep_texts(store, documents.days, documents.newest_last, documents.read)
+            if open_texts(store, documents.days) is None:
+                write_texts(store, documents.days, documents.texts())
 
 
 def _times(whole: float, part: float) -> float:
