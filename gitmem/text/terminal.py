@@ -225,7 +225,7 @@ def _wrapped_line(line: str, width: int) -> str:
     indent = max((column for column in columns if column <= most), default=len(bare) - len(bare.lstrip()))
     lines, left = [""], width
     # Chinese and Japanese may be parted anywhere; a word longer than the screen is left to the terminal.
-    for piece in re.findall(rf"{_CODE}|\s+|[{_UNSPACED}][{_CLOSING}]*|[^\s{_UNSPACED}\x1b]+", line):
+    for piece in re.findall(rf"{_CODE}|\s+|[{_UNSPACED}][{_CLOSING}]*|[^\s{_UNSPACED}\x1b]+|\x1b", line):
         size = cells(piece)
         if size > left and left < width - indent:
             lines[-1] = lines[-1].rstrip(" ")

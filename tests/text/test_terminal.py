@@ -5,7 +5,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.text.terminal import (
@@ -119,6 +119,7 @@ def test_ids_dates_headings_and_marks_of_a_list_are_coloured_and_nothing_else():
     assert painted("We decided: no.\n\ndeadbeef\n") == "We decided: no.\n\ndeadbeef\n"
 
 
+@example("000000\x1b\u0e5c\u20f1", 10)
 @given(st.text(), st.integers(10, 80))
 def test_wrapping_loses_nothing_but_blanks(text, width):
     assert "".join(wrapped(text, width).split()) == "".join(text.split())
