@@ -46,6 +46,7 @@ _LOOK_AT = 30_000  # characters of an answer, its last
 _MOST_LINES = 400
 _LONGEST_PROMPT = 160  # characters
 _LONGEST_OPTION = 200  # characters of a question, and of an option
+_FEWEST_OF_CONTEXT = 3  # words of a sentence that says what a statement speaks of
 _MOST_WORDS = 8  # of a pick that names its option
 _FEWEST_OF_SUBJECT = 2  # words of a question that names its subject
 _LINE = re.compile(
@@ -53,6 +54,7 @@ _LINE = re.compile(
     r"(?:\*\*)?\s(?P<text>.{2,600})$"
 )
 _KEYS = re.compile(r"#?([0-9]{1,2}|[a-e])(?:\s?(?:,|&|\+)?\s?#?([0-9]{1,2}))?", re.IGNORECASE)
+_AND_MORE = re.compile(r"[.,;:)]\s")  # "2. and never …"
 _MARKS = re.compile(r"\*\*|__|`")
 _PART = re.compile(r"[^\W_]+(?:[.+#-][^\W_]+)*")
 
@@ -143,6 +145,25 @@ def stands_alone(text: str) -> bool:
     return pronoun is None or count_words(masked[: pronoun.start()]) > _ANTECEDENT
 
 
+def in_context(text: str, answer: str) -> str:
+    """Return a statement about one thing alone behind the sentence of the answer before that names it.
+
+    That is "" if the sentence says no more than the statement. If the answer does not name the thing, it needs none.
+    """
+    masked = _masked(text)
+    for language in languages():
+        for kind in _KINDS:
+            masked = phrases(kind, language).sub(" ", masked)
+    about = stems_of(masked)
+    if len(about) != 1:
+        return text
+    said = (one for block in blocks(human_text(answer)[-_LOOK_AT:]) for one in sentences_of(block))
+    named = next((one for one in said if about <= stems_of(one)), "")
+    if named and len(stems_of(named)) < _FEWEST_OF_CONTEXT:
+        return ""
+    return f"{as_statement(named)} {as_statement(text)}" if named and len(named) <= _LONGEST_OPTION else text
+
+
 def without_opening(text: str) -> str:
     """Return a text without words such as "ok, and also" that lead over to it."""
     while match := phrases("opening").match(text):
@@ -169,8 +190,8 @@ def _masked(text: str) -> str:
 
 def picks_of(prompt: str, answer: str) -> list[Statement]:
     """Return the options of the answer before that a prompt picks, each behind the question."""
-    _, why = _pick_in(prompt)
-    chosen = chosen_options(prompt, answer)
+    said, why = _pick_in(prompt)
+    chosen = chosen_options(prompt, answer) if not _AND_MORE.search(_left_of(said)) else []
     question = _question(answer[-_LOOK_AT:]) if chosen else ""
     return [Statement(FactKind.DECISION, f"{question} {option}", why) for option in chosen if question]
 
@@ -222,7 +243,7 @@ def _options_of(answer: str) -> dict[str, str]:
 
 def _chosen(left: str, options: dict[str, str], asked: str) -> list[str]:
     """Return the options that a pick names by number, letter, place or words, or its side of "Redis or Postgres?"."""
-    if keys := _KEYS.fullmatch(left):
+    if keys := _KEYS.fullmatch(left) or _KEYS.fullmatch(_AND_MORE.split(left, maxsplit=1)[0]):
         return [options[key.casefold()] for key in keys.groups() if key and key.casefold() in options]
     if phrases("ordinal").fullmatch(left):
         return [*options.values()][_place(left.casefold()) :][:1]
@@ -250,7 +271,12 @@ def _question(answer: str) -> str:
     before = split(_MARKS.sub("", lines[first - 1]).strip("# ")) if first and lines[first - 1].endswith(":") else []
     lead = before[-1] if before else ""  # what stands before it tells how things were
     return next(
-        (text for text in (*reversed(_asked(answer)), lead) if len(text) <= _LONGEST_OPTION and has_subject(text)), ""
+        (
+            text
+            for text in (*reversed(_asked(answer)), lead)
+            if len(text) <= _LONGEST_OPTION and has_subject(text) and stands_alone(text)
+        ),
+        "",
     )
 
 
@@ -351,7 +377,8 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
 def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Iterator[FoundFact]:
     """Yield the facts that a person states, and the options of the last answer that the person picks."""
     prompt = human_text(turn.prompt)
-    for said in (*picks_of(prompt, answer_before), *statements_of(prompt)):
+    stated = (said._replace(text=in_context(said.text, answer_before)) for said in statements_of(prompt))
+    for said in filter(lambda said: said.text, (*picks_of(prompt, answer_before), *stated)):
         text = with_reason(as_statement(said.text), as_statement(said.why) if said.why else "")
         scope = (turn.scope,) if turn.scope else ()
         yield FoundFact(said.kind, text, _SURE, turn.started, turn.exchange_id, files_named(text, files), scope=scope)

@@ -53,7 +53,8 @@ from gitmem.sessions.working import EndedTask, TaskStatus, WorkingMemory, workin
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.text.sentences import count, shorten
+from gitmem.text.sentences import blocks, count, sentences_of, shorten
+from gitmem.text.words import matcher
 
 Notes = EndedTask | WorkingMemory
 
@@ -163,7 +164,8 @@ def _is_work(episode: Episode, turns: Iterable[Turn]) -> bool:
     What a look-up found is not told unless the person says that it answers: of such episodes readers of recorded
     sessions found one in four right.
     """
-    if not (episode.solution or episode.gotchas or episode.tips or episode.decisions or episode.outcome):
+    is_open = episode.outcome in {None, Outcome.SUCCESS}
+    if is_open and not (episode.solution or episode.gotchas or episode.tips or episode.decisions):
         return False
     noted = (*episode.files, *episode.errors, *episode.plan, *episode.decisions, *episode.gotchas, *episode.tips)
     runs = [run for turn in turns for run in turn.runs if not run.failed]
@@ -270,7 +272,8 @@ def _solution(own: Sequence[_Told]) -> str:
     """Return what the first exchange and the last that changed something or passed tests came to, else the last answer.
 
     Results that the person rejected, answers that the person doubted or that offer a choice are none, nor are names
-    of changed files alone. What a result leaves to a question, the last exchange tells.
+    of changed files alone, nor that something is done, committed or passes. What a result leaves to a question, the
+    last exchange tells.
     """
     answers = {turn.key: (before.answer, said) for (before, *_), (turn, _, said) in pairwise((own[0], *own))}
     met = []
@@ -278,7 +281,7 @@ def _solution(own: Sequence[_Told]) -> str:
         is_short = len(turn.answer) < _SUMMARY / 2 and names_only_files(exchange.summary)
         if not is_short or verdict_of(turn.runs) or _committed(turn):  # else it says only which files were changed
             met.append((turn, reaction_of(turn, after)))
-    good = [(turn, met) for turn, met in met if turn.answer and not turn.interrupted and met is not Outcome.FAILED]
+    good = [(turn, met) for turn, met in met if _says_more(turn) and not turn.interrupted and met is not Outcome.FAILED]
     changed = [turn for turn, _ in good if turn.files or verdict_of(turn.runs) is Outcome.SUCCESS]
     said = [turn for turn, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
     last = said[-1:]
@@ -288,6 +291,13 @@ def _solution(own: Sequence[_Told]) -> str:
     ended = [turn for turn in last if results and turn not in results and _asks(results[-1])]
     told = (_result(turn, own[0][0], *answers[turn.key]) for turn in (*begun, *results, *ended))
     return "; ".join(filter(None, told))
+
+
+def _says_more(turn: Turn) -> bool:
+    """Return whether an answer says more than that something is done, committed or passes."""
+    said = (one for block in blocks(human_text(turn.answer)[:_READ]) for one in sentences_of(block))
+    form = matcher("outcomes.tsv", "only_done")
+    return any(re.search(r"\w", re.sub(r"`[^`]*`", "", one)) and not form.search(one) for one in said)
 
 
 def _asks(turn: Turn) -> bool:

@@ -204,8 +204,13 @@ def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def _continued(lines: list[str], at: int, message: str) -> str:
-    """Return a message with the next lines that have text, as long as they end with a colon ("during build:")."""
+    """Return a message with the next lines that have text, as long as they end with a colon ("during build:").
+
+    The line below "Caused by:" belongs to the message, too.
+    """
     texts = [lines[at], *filter(None, lines[at + 1 :])]
+    if len(texts) > 1 and _form("cause").match(texts[1]):
+        return f"{message}: {' '.join(texts[2:3])}" if message else texts[2]
     leading = sum(1 for _ in takewhile(lambda text: text.endswith(":"), texts[:_MAX_MESSAGE_LINES]))
     return " ".join(filter(None, (message, *texts[1 : leading + 1])))
 

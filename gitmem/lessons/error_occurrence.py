@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import takewhile
 
 from gitmem.document.message import one_line
 from gitmem.facts.compare import stems_of
@@ -21,9 +22,12 @@ from gitmem.sessions.outcome import (
     effect_in,
     effects_before,
     environment,
+    has_compound,
     only_reads,
+    repeated_elsewhere,
     reports,
     runs_again,
+    runs_program_before,
     told_error,
     works_now,
 )
@@ -99,9 +103,11 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         if not last.fixed_by and not last.explained:
             last, later = _mended_later(last, turn, following)
             works = bool(last.fixed_by)
-        mend = mend_of(last, turn.files, roots, _diagnosed(last, error))
+        place = _diagnosed(last, error)
+        mend = mend_of(last, turn.files, roots, place)
         is_check = _is_check(error)
-        if mend.startswith(PLACE) and (is_check or not _is_of(mend, error, last)):
+        is_own = bool(place or error.frames) and _edited_before(turn, failures[0]) and not _answers(mend, error)
+        if mend.startswith(PLACE) and (is_check or is_own or not _is_of(mend, error, last)):
             mend = ""
         if last.fixed_by and (not mend or is_place(mend)):
             mend = "" if is_check else _in_words(later or turn, error, "mend")
@@ -145,7 +151,7 @@ def _mended_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> tu
             break
         for run in later.runs:
             changes += run.after
-            if works_now(failure.command, run.command):
+            if works_now(failure.command, run.command, run.said):
                 if run.failed:
                     return failure, None
                 mended = failure._replace(fixed_by=run.command, fixed_at=later.ended, meanwhile="\n".join(changes))
@@ -192,6 +198,17 @@ def _is_check(error: ErrorSignature) -> bool:
     return only_compares(error) or error.type in GENERIC or "assertion" in f"{error.type} {error.message}".casefold()
 
 
+def _answers(edit: str, error: ErrorSignature) -> bool:
+    """Return whether an edit speaks of what an error names, or the error is the finding of a linter's rule."""
+    return error.type[:1].islower() or any(name in edit for name in error.names)
+
+
+def _edited_before(turn: Turn, failure: Failure) -> bool:
+    """Return whether a turn changed files before a failure: an error in the code is then that of unfinished work."""
+    before = takewhile(lambda run: not (run.failed and run.command == failure.command), turn.runs)
+    return any(run.after for run in turn.runs[: len([*before]) + 1])
+
+
 def _is_of(edit: str, error: ErrorSignature, failure: Failure) -> bool:
     """Return whether an edit mended this error: the output shows no other, or the error names the edited file."""
     named = {_diagnosed(failure, error), *(frame.partition(":")[0] for frame in error.frames)}
@@ -211,19 +228,22 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
     before = "" if failure.again else effects_before(failure.command, failure.fixed_by)
     changes = list(dict.fromkeys(filter(None, (*failure.meanwhile.split("\n"), before))))
     changes = [f"{PLACE}{one}`" if one in files else one for one in changes]
-    around = environment(failure.fixed_by)
+    elsewhere = repeated_elsewhere(failure.command, failure.fixed_by)
     if not changes:
+        around = environment(failure.fixed_by)
         moved = around and around != environment(failure.command)
         return f"`{one_line(bare(failure.fixed_by), _LONGEST)}`" if moved else ""
     edits = [one for one in changes if one.startswith(PLACE)]
     named = [edit for edit in edits if diagnosed and _base(_file(edit)[len(PLACE) : -1]) == diagnosed]
     if named and len(edits) == len(changes):
         changes = edits = named
-    if len(changes) > 1 and (len(edits) < len(changes) or len({_file(one) for one in edits}) > 1):
+    several = len(changes) > 1 and (len(edits) < len(changes) or len({_file(one) for one in edits}) > 1)
+    if several or (edits and (elsewhere or runs_program_before(failure.command, failure.fixed_by))):
         return ""
     if not edits:
         command = effect_in(changes[0]) or bare(changes[0]) or changes[0]
-        return "" if edits_files(command) else f"`{one_line(command, _LONGEST)}`"
+        command = " && ".join(filter(None, (command, elsewhere)))
+        return "" if edits_files(command) or has_compound(command) else f"`{one_line(command, _LONGEST)}`"
     told = "; ".join([edits[0], *(one.removeprefix(_file(one)).lstrip(": ") for one in edits[1:])])
     for root in roots:
         told = told.replace(f"`{root.rstrip('/')}/", "`")

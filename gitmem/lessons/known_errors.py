@@ -94,15 +94,14 @@ class Matched(Value):
 def match(store: Store, output: str, command: str = "") -> list[Matched]:
     """Return the bug patterns that match the errors in a command's output: error by error, the likeliest first.
 
-    Among several errors no edit is a solution of one that no rule names: what the code needs now may be another one.
+    An edit is no solution of an error that no rule names: it is in the code since, so the cause is another one.
     """
     errors = read_errors(output)
     headers = pattern_headers(store) if errors else []
     found: dict[tuple[str, str], Matched] = {}
     for error in errors:
         for one in match_error(store, error, headers, command):
-            is_edit = one.solution is not None and one.solution.text.startswith(PLACE)
-            unsure = is_edit and len(errors) > 1 and not error.type
+            unsure = one.solution is not None and one.solution.text.startswith(PLACE) and not error.type
             found.setdefault((one.pattern.id, one.author), one._replace(solution=None) if unsure else one)
     return list(found.values())
 

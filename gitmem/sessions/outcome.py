@@ -68,7 +68,9 @@ _PARTS = r"\s*(?:&&|\|\||;|\n)\s*"
 _OUTPUT = r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|[^\s;&|]{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)"
 _SCRIPT = r"\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"  # a quoted text of several lines
 _WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
+_OPENS = r"(?:for|while|until|if|case)\b"  # a statement of the shell over several parts
 _SET = r"[A-Za-z_]\w*=\S*$"  # an assignment before a command
+_TO_READER = r"\s*(?:[0-9]>&[0-9]\s*)?\|\s*(?:tail|tee|cat)\b[^|&;\n]*$"  # shows the end, but hides whether it worked
 _OF_WRAPPER = r"-|[0-9.]+[smhd]?$"  # a flag or a time that goes with a wrapper
 _WHERE = r" (?:--(?:filter|workspace|prefix|dir|cwd)[= ]|-[CFw] )\S+"  # in which package a command runs
 _OF_VERB = r"[\s:=-]+"
@@ -102,12 +104,15 @@ def written(command: str) -> str:
     return match[1] if match and not match[1].startswith("/dev/") else ""
 
 
-def works_now(failed: str, worked: str) -> bool:
+def works_now(failed: str, worked: str, said: str = "") -> bool:
     """Return whether a command that worked shows that a failed one works now, behind whatever wrapper.
 
-    Of a pipe only the end is known, and of commands in a row only the last, unless `&&` is between them. What installs,
-    commits or the like before the end of the failed row need not be done again.
+    Of a pipe only the end is known, unless `said`, its output, is shown to its end without a word of failure. Of
+    commands in a row only the last is known, unless `&&` is between them. What installs, commits or the like before the
+    end of the failed row need not be done again.
     """
+    if said and not any(word in said.casefold() for words in _TELLING for word in words):
+        worked = re.sub(_TO_READER, "", worked)
     if failed.strip() == worked.strip():
         return bool(failed.strip())
     parts = _parts(failed)
@@ -120,10 +125,25 @@ def runs_again(failed: str, later: str) -> bool:
     return any(_core(part) in _known(later) for part in _parts(failed)[-1:])
 
 
+def repeated_elsewhere(failed: str, worked: str) -> str:
+    """Return the part of a command line that repeats the end of a failed one in another environment; "" without one."""
+    last = _parts(failed)[-1:]
+    around = {_core(part): _unwrapped(part)[1] for part in last}
+    same = (part for part in _parts(worked) if _core(part) in around)
+    return next((part for part in same if (new := _unwrapped(part)[1]) and new != around[_core(part)]), "")
+
+
 def effects_before(failed: str, later: str) -> str:
     """Return what a command line runs before what it repeats of a failed one; "" if none of it has an effect."""
     repeated = {_core(part) for part in _parts(failed)}
     return effect_in(" && ".join(takewhile(lambda part: _core(part) not in repeated, _parts(later))))
+
+
+def runs_program_before(failed: str, later: str) -> bool:
+    """Return whether a command line runs the program of a failed one before it repeats its end."""
+    repeated, last = {_core(part) for part in _parts(failed)}, _parts(failed)[-1:]
+    before = takewhile(lambda part: _core(part) not in repeated, _parts(later))
+    return bool({_unwrapped(part)[0][:1] for part in before} & {_unwrapped(part)[0][:1] for part in last})
 
 
 def effect_in(command: str) -> str:
@@ -132,6 +152,11 @@ def effect_in(command: str) -> str:
     while parts and not _acts(parts[-1]) and (_is_done_once(parts[-1]) or _form("tests").search(parts[-1])):
         parts.pop()
     return " && ".join(parts) if any(map(_acts, parts)) else ""
+
+
+def has_compound(command: str) -> bool:
+    """Return whether a command line has a loop or a condition of the shell, which its parts do not tell."""
+    return any(re.match(_OPENS, part) for part in _parts(command))
 
 
 def edits_files(command: str) -> bool:
@@ -174,14 +199,16 @@ def _unwrapped(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words of a command without its wrappers, and what chose its environment."""
     words = [word.strip("'\"") for word in bare(part).split()]
     around: list[str] = []
+    flags = {kind: {row[1] for row in table("wrappers.tsv") if row[0] == kind} for kind in ("flag", "valued")}
     while words and (size := _wrapper(words)):
         around += words[:size] if size > 0 else []
         words = words[abs(size) :]
         while words and re.match(_OF_WRAPPER, words[0]):
-            words = words[1:]
+            taken = 1 + (words[0] in flags["valued"] and len(words) > 1)
+            around += words[:taken] if taken > 1 else []
+            words = words[taken:]
     words[:1] = [name.rpartition("bin/")[2] for name in words[:1]]
-    silent = {row[1] for row in table("wrappers.tsv") if row[0] == "flag"}
-    return tuple(word for word in words if word not in silent), tuple(around)
+    return tuple(word for word in words if word not in flags["flag"]), tuple(around)
 
 
 def _wrapper(words: list[str]) -> int:
@@ -191,7 +218,7 @@ def _wrapper(words: list[str]) -> int:
     head = [words[0].rpartition("bin/")[2], *words[1:2]]
     for kind, named, *_ in table("wrappers.tsv"):
         size = named.count(" ") + 1
-        if kind != "flag" and head[:size] == named.split() and len(words) > size:
+        if kind not in {"flag", "valued"} and head[:size] == named.split() and len(words) > size:
             return size if kind == "environment" else -size
     return 0
 
@@ -263,9 +290,8 @@ def reaction_of(turn: Turn, next_prompt: str) -> Outcome | None:
 def rejects(turn: Turn, next_prompt: str) -> bool:
     """Return whether the next request says a clear no about the result; one to a question of the agent is none."""
     text = " ".join(next_prompt[:_READ].split())
-    said = matcher(_WORDS, "rejected").search(text)
-    is_bare = said is not None and said.start() == 0 and len(said[0].split()) == 1  # "no, …"
-    return said is not None and not (is_bare and turn.answer.rstrip().endswith("?"))
+    declines = turn.answer.rstrip().endswith("?") and matcher(_WORDS, "declined").search(text)
+    return not declines and matcher(_WORDS, "rejected").search(text) is not None
 
 
 def offers(answer: str) -> bool:

@@ -310,7 +310,7 @@ def _is_retry(failure: Failure, event: HookEvent) -> bool:
     if failure.tool != event.tool:
         return False
     if event.command:
-        return works_now(failure.command, event.command)
+        return works_now(failure.command, event.command, event.text)
     return failure.command in {_what(event), _call(event)}
 
 

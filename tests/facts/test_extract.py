@@ -233,3 +233,25 @@ def test_a_third_language_needs_a_folder_alone():
     assert "de" in languages()
     [said] = statements_of("Repariere den Parser; ab jetzt niemals auf den Hauptzweig pushen.")
     assert said.text == "ab jetzt niemals auf den Hauptzweig pushen"
+
+
+@pytest.mark.parametrize(
+    "prompt, answer, text",
+    [
+        (
+            "we never prune",
+            "The job is in.\n\n- Old archives stay, as nothing runs `prune` each night.",
+            "Old archives stay, as nothing runs `prune` each night. We never prune.",
+        ),
+        ("we never prune", "There is no `prune`.", ""),
+        ("we never prune", "The job is in.", "We never prune."),
+    ],
+)
+def test_a_rule_about_one_thing_alone_stands_behind_the_sentence_that_names_it(prompt, answer, text):
+    found = find_facts([turn("Go on.", answer), turn(prompt)], ("/p",))
+    assert [one.text for one in found] == ([text] if text else [])
+
+
+def test_a_question_that_speaks_of_something_before_it_names_no_subject():
+    asks = turn("Add the queue.", "It needs a schema. Its own tables, or a migration of ours?")
+    assert find_facts([asks, turn("a migration of ours")], ("/p",)) == []

@@ -303,6 +303,22 @@ def test_an_outcome_needs_a_sign(more, outcome):
     assert parse_episode(render_episode(episode)) == episode
 
 
+@pytest.mark.parametrize("answer", ["Committed `1a2b3c4`.", "Done; 12 tests pass.", "`1a2b3c4`로 커밋했습니다."])
+def test_that_something_is_done_is_no_result(answer):
+    commit = (Run("git commit -qam x", "", failed=False),)
+    assert told([turn(1, "Rename the loader", answer, files=("a.py",), runs=commit)]) == []
+    later = turn(2, "commit it", answer, runs=commit)
+    [episode] = told([turn(1, "Rename the loader", files=("a.py",)), later])
+    assert episode.solution == "Changed the loader so that it reads blocks"
+
+
+def test_a_no_to_a_question_of_the_agent_rejects_no_result():
+    asks = turn(1, "Build the app", "It builds with Java 17. Shall I set that for all projects?", files=("a.py",))
+    for said in ("no, others need 11, that doesn't work", "아니 다른 데서 11 써서 안 돼"):
+        [episode] = told([asks, turn(2, said, "It stays as it is.")])
+        assert episode.outcome is not Outcome.FAILED
+
+
 def test_a_run_that_fails_where_nothing_was_changed_is_no_failed_task():
     failed = (Run("pytest -q", "1 failed", failed=True),)
     look = turn(1, "Reproduce the crash of the loader", "It crashes on an empty file.", runs=failed)
@@ -367,7 +383,10 @@ def test_a_mend_is_known_by_the_function_that_the_error_calls():
 
 
 def test_a_task_that_nothing_came_of_is_no_episode():
-    turns = [turn(1, "List the files", "", interrupted=True), turn(2, "Implement dark mode", "Done.", files=("a.css",))]
+    turns = [
+        turn(1, "List the files", "", interrupted=True),
+        turn(2, "Implement dark mode", "Dark mode follows the system.", files=("a.css",)),
+    ]
     assert [one.task for one in told(turns)] == ["Implement dark mode"]
     failures = (Failure(AT, "Bash", "a", "make", "ld: cannot find -lz"),)
     assert len(told([turn(1, "Build it", "", failures=failures, interrupted=True)])) == 1

@@ -142,6 +142,11 @@ def test_an_answer_in_json_beside_the_error_says_nothing_of_it():
             "",
             "error during build: [bundler]: cannot resolve 'tea'",
         ),
+        (
+            "Error: reading /srv/tea.db\n\nCaused by:\n    The disk is full (os error 28)\n",
+            "Error",
+            "reading tea.db: The disk is full (os error <n>)",
+        ),
         ("  FAILED  Tests\\CartTest > it sums\n  The mail was not sent.\n\n  Tests:  1 failed", "FAILED", ""),
         ("--- FAIL: TestSum (0.00s)\nFAIL", "FAIL", ""),
         (

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitmem.lessons.error_occurrence import find_occurrences, is_bug, mend_of, with_errors
-from gitmem.sessions.outcome import bare
+from gitmem.sessions.outcome import bare, works_now
 from gitmem.sessions.turns import Failure, Run, Turn
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -51,6 +51,13 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
         (failure("make", fixed_by="pnpm --filter web add zod && make"), "`pnpm --filter web add zod`"),
         (failure("make", fixed_by="make", meanwhile="npm ci && git commit -qam x && pytest -q"), "`npm ci`"),
         (failure("make", fixed_by="./load.sh && make"), ""),
+        (failure("make", fixed_by="npm ci && CI=1 make"), "`npm ci && CI=1 make`"),
+        (failure("make", fixed_by="CI=1 make", meanwhile="npm ci"), "`npm ci && CI=1 make`"),
+        (failure("make", fixed_by="CI=1 make", meanwhile=EDIT), ""),
+        (failure("tool up", fixed_by="tool merge && tool up", meanwhile=EDIT), ""),
+        (failure("tool up", fixed_by="./load.sh && tool up", meanwhile=EDIT), TOLD),
+        (failure("uv run pytest", fixed_by="uv run --env-file .env pytest"), "`uv run --env-file .env pytest`"),
+        (failure("make", fixed_by="make", meanwhile="npm ci; for i in 1 2; do sleep 1; done"), ""),
         (failure("make", fixed_by="make", meanwhile="sed -i s/8/9/ a.toml"), ""),
         (failure("make", fixed_by="sed -i s/8/9/ a.toml && make"), ""),
         (failure("pytest", fixed_by="export TZ=UTC && pytest", meanwhile=EDIT), ""),
@@ -86,6 +93,34 @@ def test_an_edit_mends_an_error_that_is_alone_or_names_the_file(said, mend):
     failed = failure("make", f"Exit code 1\n{said}\n", "make", "change `/app/src/b.c`: `+ ham`")
     turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/src/b.c",), (failed,), cwd="/app")
     assert find_occurrences([turn])[0].mend == mend
+
+
+@pytest.mark.parametrize(
+    "said, told",
+    [
+        ("a.c:3:5: error: types differ", False),
+        ("src/b.c:3:5: error: no type `ham` here", True),
+        ("src/b.c:3:5: eggs are left (unusedeggs)", True),
+        ("no port is free", True),
+    ],
+)
+def test_an_edit_of_unfinished_work_mends_an_error_in_code_only_if_it_answers_it(said, told):
+    made = ("change `/app/src/b.c`: `+ ham`",)
+    failed = failure("make", f"Exit code 1\nerror: {said}\n" if "port" in said else said, "make", made[0])
+    runs = (Run("make", said, failed=True, after=("change `/app/src/b.c`: `+ spam`",)), Run("make", "", False, made))
+    turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Go", "Done.", ("/app/src/b.c",), (failed,), cwd="/app", runs=runs)
+    assert [one.mend for one in find_occurrences([turn])] == ["change `src/b.c`: `+ ham`" if told else ""]
+    begun = turn._replace(runs=(runs[0]._replace(after=()), runs[1]))
+    assert [one.mend for one in find_occurrences([begun])] == ["change `src/b.c`: `+ ham`"]
+
+
+@pytest.mark.parametrize(
+    "said, works",
+    [("built in 3 s", True), ("", False), ("error: no disk", False), ("3 suites failed", False)],
+)
+def test_what_is_piped_to_a_pager_worked_if_its_end_is_shown_without_a_failure(said, works):
+    assert works_now("make all", "CI=1 make all 2>&1 | tail -4", said) is works
+    assert not works_now("make all", "make all | grep done", said)
 
 
 @pytest.mark.parametrize(

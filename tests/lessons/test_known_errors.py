@@ -66,10 +66,11 @@ def test_several_errors_of_one_output_are_told_each_with_its_mend(desk):
     assert len(given_texts(desk.store.private)[0].ids) == 2
 
 
-def test_among_several_errors_no_edit_is_told(desk):
+def test_an_edit_is_told_only_for_the_finding_of_a_rule(desk):
     failed(desk, "s-1", "b.go:3:5: undefined: spam", "change `b.go`: `+ var spam int`")
-    assert "`+ var spam int`" in tell_error(desk.store, "s-8", "c.go:7:5: undefined: spam")
-    assert tell_error(desk.store, "s-9", "c.go:2:1: too many arguments\nc.go:7:5: undefined: spam") == ""
+    failed(desk, "s-2", "b.go:3:5: spam is unused (unused)", "change `b.go`: `- var spam int`")
+    assert tell_error(desk.store, "s-8", "c.go:7:5: undefined: spam") == ""
+    assert "`- var spam int`" in tell_error(desk.store, "s-9", "c.go:7:5: spam is unused (unused)")
 
 
 def test_a_mend_that_was_told_and_did_not_help_is_told_no_more_unasked(desk):
