@@ -15,7 +15,7 @@ from itertools import takewhile
 
 from gitmem.document.entry import MemoryType
 from gitmem.platform.machine import table
-from gitmem.text.sentences import Block, Kind, blocks, mask_code, sentences_of
+from gitmem.text.sentences import Block, Kind, blocks, mask_code, sentences_of, split
 from gitmem.text.words import matcher
 from gitmem.values import Value
 
@@ -288,9 +288,10 @@ def reaction_of(turn: Turn, next_prompt: str) -> Outcome | None:
 
 
 def rejects(turn: Turn, next_prompt: str) -> bool:
-    """Return whether the next request says a clear no about the result; one to a question of the agent is none."""
+    """Return whether the next request says a clear no about the result; one to a question or an offer is none."""
     text = " ".join(next_prompt[:_READ].split())
-    declines = turn.answer.rstrip().endswith("?") and matcher(_WORDS, "declined").search(text)
+    last = split(turn.answer[-_READ:])[-1:]
+    declines = not all(map(reports, last)) and matcher(_WORDS, "declined").search(text)
     return not declines and matcher(_WORDS, "rejected").search(text) is not None
 
 

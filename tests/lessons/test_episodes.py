@@ -313,10 +313,11 @@ def test_that_something_is_done_is_no_result(answer):
 
 
 def test_a_no_to_a_question_of_the_agent_rejects_no_result():
-    asks = turn(1, "Build the app", "It builds with Java 17. Shall I set that for all projects?", files=("a.py",))
-    for said in ("no, others need 11, that doesn't work", "아니 다른 데서 11 써서 안 돼"):
-        [episode] = told([asks, turn(2, said, "It stays as it is.")])
-        assert episode.outcome is not Outcome.FAILED
+    for asks in ("Shall I set that for all projects?", "I can set that for all projects if you like."):
+        built = turn(1, "Build the app", f"It builds with Java 17. {asks}", files=("a.py",))
+        for said in ("no, others need 11, that doesn't work", "no leave it", "아니 다른 데서 11 써서 안 돼"):
+            [episode] = told([built, turn(2, said, "It stays as it is.")])
+            assert episode.outcome is not Outcome.FAILED
 
 
 def test_a_run_that_fails_where_nothing_was_changed_is_no_failed_task():
