@@ -1,4 +1,4 @@
-"""What twelve invented histories of work are told and teach, read by two agents: 515 prompts, 280 failed commands.
+"""What sixteen invented histories of work are told and teach, read by two agents: 683 prompts, 376 failed commands.
 
 `bench/histories/NAME.json` are sessions of a project over six weeks each, in English, in Korean and in both, written by
 agents that had seen nothing of gitmem. Each project is replayed in order of time into a store of its own, as
@@ -7,9 +7,9 @@ thing that was learned or told: `helps`, `beside` the point or `wrong`; where th
 told now and stands in no row is *unread* and counts as wrong.
 
 Rules were changed for what was read, so none is held out any more: tessera, baram and quern showed what was wrong,
-then halyard, nari and osprey, then corvid and mulgil, lantern and dasom, marsh and nuri, each written after the rules
-that came of those before. docs/figures.md has the figures of each at its first reading. Each row has the verdicts of
-the last two that read its text.
+then halyard, nari and osprey, then corvid and mulgil, lantern and dasom, marsh and nuri, kestrel and haneul, wharf and
+sarang, each pair read after the rules that came of those before. docs/figures.md has the figures of each at its first
+reading. Each row has the verdicts of the last two that read its text.
 
     python bench/histories.py [PROJECT...] [--list] [--told]
 """
@@ -48,6 +48,10 @@ PROJECTS = (
     "dasom",
     "marsh",
     "nuri",
+    "kestrel",
+    "haneul",
+    "wharf",
+    "sarang",
 )
 KINDS = ("errors", "prompts", "facts", "mends", "episodes")
 

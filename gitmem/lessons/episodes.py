@@ -272,8 +272,8 @@ def _solution(own: Sequence[_Told]) -> str:
     """Return what the first exchange and the last that changed something or passed tests came to, else the last answer.
 
     Results that the person rejected, answers that the person doubted or that offer a choice are none, nor are names
-    of changed files alone, nor that something is done, committed or passes. What a result leaves to a question, the
-    last exchange tells.
+    of changed files alone, nor, without another result, that something is done, committed or passes. What a result
+    leaves to a question, the last exchange tells.
     """
     answers = {turn.key: (before.answer, said) for (before, *_), (turn, _, said) in pairwise((own[0], *own))}
     met = []
@@ -281,7 +281,7 @@ def _solution(own: Sequence[_Told]) -> str:
         is_short = len(turn.answer) < _SUMMARY / 2 and names_only_files(exchange.summary)
         if not is_short or verdict_of(turn.runs) or _committed(turn):  # else it says only which files were changed
             met.append((turn, reaction_of(turn, after)))
-    good = [(turn, met) for turn, met in met if _says_more(turn) and not turn.interrupted and met is not Outcome.FAILED]
+    good = [(turn, met) for turn, met in met if turn.answer and not turn.interrupted and met is not Outcome.FAILED]
     changed = [turn for turn, _ in good if turn.files or verdict_of(turn.runs) is Outcome.SUCCESS]
     said = [turn for turn, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
     last = said[-1:]
@@ -289,8 +289,9 @@ def _solution(own: Sequence[_Told]) -> str:
     results = changed[-_RESULTS:] or said[-1:]
     begun = [turn for turn in said[:1] if turn is own[0][0] and turn not in results]
     ended = [turn for turn in last if results and turn not in results and _asks(results[-1])]
-    told = (_result(turn, own[0][0], *answers[turn.key]) for turn in (*begun, *results, *ended))
-    return "; ".join(filter(None, told))
+    listed = (*begun, *results, *ended)
+    told = (_result(turn, own[0][0], *answers[turn.key]) for turn in listed)
+    return "; ".join(filter(None, told)) if any(map(_says_more, listed)) else ""
 
 
 def _says_more(turn: Turn) -> bool:
