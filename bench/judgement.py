@@ -42,7 +42,7 @@ from gitmem.judgement.question import (
 )
 from gitmem.judgement.reply import Judged, Reader
 from gitmem.lessons.concepts import Concept
-from gitmem.llm.protocol import Question, fenced, parse_reply
+from gitmem.llm import Question, fenced, parse_reply
 from gitmem.platform.machine import Context, read_resource
 from gitmem.sessions.end import read_lines, read_records
 from gitmem.sessions.read import redacted

@@ -26,7 +26,7 @@ from gitmem.judgement import keep
 from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
 from gitmem.judgement.reply import Reader
 from gitmem.lessons.concepts import known_concepts
-from gitmem.llm.protocol import Question, fenced, parse_reply
+from gitmem.llm import Question, fenced, parse_reply
 from gitmem.platform.machine import Context, read_resource
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.sessions.turns import Turn

@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from gitmem import llm, search
 from gitmem.config import SearchConfig
 from gitmem.document.entry import Entry, clean_text, render_entry
 from gitmem.document.ids import make_id
-from gitmem.llm import protocol
 from gitmem.llm.models import LocalEmbedder
 from gitmem.platform.machine import Context
-from gitmem.search import near, query, rank
+from gitmem.search import near, rank
 from gitmem.search.engine import answer
 from gitmem.search.vectors import fill
 from gitmem.store.init import Place, init_store
@@ -50,17 +50,17 @@ STEPS: dict[str, list[tuple[Any, str, Any]]] = {
     "without neighbours": [(rank, "WINDOW", ())],
     "without proximity": [(rank, "PROXIMITY", 0.0)],
     "without first lines": [(rank, "FIRST", 0.0)],
-    "without compounds": [(query, "JOINED", 0.0)],
-    "without stop words": [(query, "stop_words", frozenset)],
+    "without compounds": [(search, "JOINED", 0.0)],
+    "without stop words": [(search, "stop_words", frozenset)],
     "without English stems": [
-        (query, "stem", str),
+        (search, "stem", str),
         (rank, "stem", str),
-        (query, "root", str),
-        (query, "other_forms", lambda _: ()),
+        (search, "root", str),
+        (search, "other_forms", lambda _: ()),
     ],
     "without words that begin alike": [(rank, "PARTIAL", 0.0)],
-    "without Korean endings": [(query, "hangul_stem", str)],
-    "without first syllables": [(query, "_HEAD_SYLLABLES", 1000)],
+    "without Korean endings": [(search, "hangul_stem", str)],
+    "without first syllables": [(search, "_HEAD_SYLLABLES", 1000)],
 }
 VECTOR_TARGETS = {"locomo-turn": {"R@10": 0.745}}
 TARGETS = {
@@ -92,7 +92,7 @@ class KeptEmbedder(LocalEmbedder):
 
 
 def _provider() -> str:
-    return "local" if vars(near)["make_embedder"] is not protocol.make_embedder else "none"
+    return "local" if vars(near)["make_embedder"] is not llm.make_embedder else "none"
 
 
 def make_store(folder: Path, docs: list[dict[str, Any]], form: str) -> tuple[Store, dict[tuple[str, int], str]]:

@@ -15,8 +15,8 @@ from itertools import islice
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.facts.fact import Fact
+from gitmem.git import common_dir_of, linked_git_dir
 from gitmem.git.process import Git, filters_off
-from gitmem.git.repository import common_dir_of, linked_git_dir
 from gitmem.git.trust import check_owner
 from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import enter, read_open, split

@@ -31,8 +31,8 @@ from gitmem.facts.fact import FactKind
 from gitmem.facts.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.history.origin import session_files
 from gitmem.judgement.ask import AskResult, ask, instructions_for, without_secrets
+from gitmem.llm import Question, ReplyError, parse_reply
 from gitmem.llm.http import Patience
-from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.redact.redact import redact
 from gitmem.sessions.exchange import EXCHANGE
 from gitmem.store.fact_lines import Shelf

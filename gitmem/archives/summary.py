@@ -80,7 +80,7 @@ class Summary(Value):
     """The summary of the archive at path `archive`; `date_range` is its first and last day, "" if unknown.
 
     `method` is its author: `offline`, the name of a model or an agent, or "" if unknown; `provider` is the model's
-    provider (`gitmem.llm.protocol`), and `cost` its price in US dollars, if known.
+    provider (`gitmem.llm`), and `cost` its price in US dollars, if known.
     """
 
     archive: str

@@ -34,7 +34,7 @@ _PROSE = 100  # columns of a paragraph of help, at most
 _LISTS = {
     "agents": ("gitmem.hosts", "NAMES"),
     "ops": ("gitmem.document.message", "Op"),
-    "providers": ("gitmem.llm.protocol", "EMBEDDERS"),
+    "providers": ("gitmem.llm", "EMBEDDERS"),
     "types": ("gitmem.document.entry", "MemoryType"),
 }
 

@@ -18,9 +18,9 @@ from functools import cache
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import Fact
 from gitmem.facts.validity import FactPlace, Ground
+from gitmem.git import Layout, Repository, blob_id, is_object_id, read_refs
 from gitmem.git.objects import Info, Objects, tree_changes
 from gitmem.git.process import filters_off
-from gitmem.git.repository import Layout, Repository, blob_id, is_object_id, read_refs
 from gitmem.platform.machine import time_limit
 from gitmem.platform.safe_open import read_json, read_text, write_json
 from gitmem.project import COMMIT, LINE_BREAKS, SHORT, ProjectCode, is_file, read_project_file

@@ -1,1 +1,389 @@
-"""The only package that starts git, imports GitPython or touches a `.git` folder."""
+"""Find a git repository, read its layout and refs, compute object ids, and move refs by compare-and-swap."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from gitmem.errors import BusyError, GitFailedError, GitmemError, NotFoundError, UnfinishedError
+from gitmem.platform.safe_open import read_text
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+    from gitmem.git.objects import Objects, PathChange
+    from gitmem.git.process import Git
+
+
+class Layout(Value):
+    """Where a repository with a work tree is, as absolute paths.
+
+    `git_dir` holds `HEAD` and the index of this work tree, `common_dir` objects and branches; they differ in a linked
+    work tree only.
+    """
+
+    work_tree: str
+    git_dir: str
+    common_dir: str
+
+
+def find_layout(work_tree: str) -> Layout | None:
+    """Return the layout of the repository whose work tree's top is `work_tree`, None where there is none.
+
+    Reads `.git`, and for a linked work tree `commondir`, as gitrepository-layout describes them; starts no git. A
+    linked work tree that `git worktree add` did not live to finish is none yet.
+    """
+    dot_git = os.path.join(work_tree, ".git")
+    git_dir = dot_git if os.path.isdir(dot_git) else linked_git_dir(work_tree)
+    if git_dir is None or not os.path.isfile(os.path.join(git_dir, "HEAD")) or being_added(git_dir):
+        return None
+    return Layout(work_tree, git_dir, common_dir_of(git_dir))
+
+
+def linked_git_dir(work_tree: str) -> str | None:
+    """Return the git dir that the file `.git` of a linked work tree or a submodule names, None where it names none."""
+    text = read_text(os.path.join(work_tree, ".git"))
+    if not text.startswith("gitdir: "):
+        return None
+    return os.path.normpath(os.path.join(work_tree, text[8:].rstrip("\r\n")))
+
+
+def being_added(git_dir: str) -> bool:
+    """Return whether `git worktree add` has begun this linked work tree and not finished it.
+
+    It locks the work tree meanwhile, and its `HEAD` is all zeros before it is on a branch. A lock that was left on a
+    work tree with an index is none of these: its files came later.
+    """
+    head = read_text(os.path.join(git_dir, "HEAD")).strip()
+    if read_text(os.path.join(git_dir, "locked")).strip() == "initializing":
+        return not head.strip("0") or not os.path.exists(os.path.join(git_dir, "index"))
+    return bool(head) and not head.strip("0")
+
+
+def common_dir_of(git_dir: str) -> str:
+    """Return the common folder of a git dir: the one in its `commondir`, else itself."""
+    named = read_text(os.path.join(git_dir, "commondir")).rstrip("\r\n")
+    return os.path.normpath(os.path.join(git_dir, named)) if named else git_dir
+
+
+_OBJECT_ID_LENGTHS = (40, 64)
+_SHA1_DIGITS = 40
+_LARGE = 1 << 19  # bytes from which OpenSSL's SHA-1, eight times as fast, is worth the 3 ms its import takes
+_HEX = frozenset("0123456789abcdef")
+_MOST_REVISION = 1_000  # characters; git's stack ends at some 20,000 `^`
+LEFT_BEHIND_SECONDS = 10.0
+# What git says of an existing lock: it names that of a ref, and not that of its settings.
+_LOCKED = (("Unable to create '", "': File exists", ""), ("could not lock config file ", ": File exists", ".lock"))
+_MOMENT = 0.1
+MEMORY_BRANCH = "gitmem"
+STORE_FOLDER = ".gitmem"  # of a project, with the memory's work tree
+# Files that mark an unfinished operation of the user's, its name, and how to end it.
+_CONTINUE = "Finish it with 'git {0} --continue' or give it up with 'git {0} --abort' there."
+_UNFINISHED = {
+    "MERGE_HEAD": ("A merge", _CONTINUE.format("merge")),
+    "rebase-apply/applying": ("A series of patches ('git am')", _CONTINUE.format("am")),
+    "rebase-apply": ("A rebase", _CONTINUE.format("rebase")),
+    "rebase-merge": ("A rebase", _CONTINUE.format("rebase")),
+    "CHERRY_PICK_HEAD": ("A cherry-pick", _CONTINUE.format("cherry-pick")),
+    "REVERT_HEAD": ("A revert", _CONTINUE.format("revert")),
+    "sequencer": ("A cherry-pick or revert", "Finish it there with '--continue', as 'git status' says."),
+    "BISECT_LOG": ("A bisect", "End it with 'git bisect reset' there."),
+}
+
+
+def is_object_id(text: str) -> bool:
+    """Return whether `text` is a full object id in hexadecimal (SHA-1 or SHA-256)."""
+    return len(text) in _OBJECT_ID_LENGTHS and _HEX.issuperset(text)
+
+
+def blob_id(content: bytes, like: str) -> str:
+    """Return the id git gives a file's content: SHA-1 or SHA-256, as the id `like` is."""
+    digest = _new_hash(like, len(content))
+    digest.update(b"blob %d\0" % len(content))
+    digest.update(content)
+    return digest.hexdigest()
+
+
+def _new_hash(like: str, size: int) -> _Hash:
+    if len(like) != _SHA1_DIGITS:
+        from hashlib import sha256
+
+        return sha256(usedforsecurity=False)
+    if size <= _LARGE and "hashlib" not in sys.modules:
+        try:
+            from _sha1 import sha1  # type: ignore[import-not-found,unused-ignore]
+        except ImportError:  # another Python
+            pass
+        else:
+            small: _Hash = sha1(usedforsecurity=False)
+            return small
+    from hashlib import sha1 as openssl_sha1
+
+    return openssl_sha1(usedforsecurity=False)
+
+
+def empty_tree(git: Git) -> str:
+    """Return the id of the empty tree."""
+    return git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
+
+
+def raw_changes(raw: bytes) -> Iterator[tuple[list[str], str]]:
+    """Yield the fields of each path of a raw diff (modes, ids, status letter), and the path."""
+    fields = raw.split(b"\0")[:-1]
+    for meta, path in zip(fields[::2], fields[1::2], strict=True):
+        yield meta.decode().removeprefix(":").split(" "), os.fsdecode(path)
+
+
+def lock_in_the_way(stderr: str) -> str:
+    """Return the lock file that git found in its way, "" for another error."""
+    for before, after, suffix in _LOCKED:
+        lock, found, _ = stderr.partition(before)[2].partition(after)
+        if found:
+            return lock + suffix
+    return ""
+
+
+def clear_left_behind(lock: str) -> None:
+    """Wait a moment, then remove a lock file that is stale.
+
+    Git holds such a lock for milliseconds; one that is old and does not change was left by a killed git.
+    """
+    with contextlib.suppress(OSError):
+        seen = os.lstat(lock)
+        time.sleep(_MOMENT)
+        now = os.lstat(lock)
+        same = (seen.st_ino, seen.st_mtime_ns) == (now.st_ino, now.st_mtime_ns)
+        if same and time.time() - seen.st_mtime >= LEFT_BEHIND_SECONDS:
+            os.unlink(lock)
+
+
+class TreeEntry(Value):
+    """A file in a tree; `size` is in bytes."""
+
+    path: str
+    mode: str
+    oid: str
+    size: int
+
+
+class Repository:
+    """Reads a repository, each time at an explicit revision."""
+
+    def __init__(self, layout: Layout, environ: Mapping[str, str]) -> None:
+        self.layout = layout
+        self._environ = environ
+        self._objects: Objects | None = None
+        self._changes: dict[tuple[str, str], list[PathChange]] = {}  # by two commits, of the last few
+
+    @cached_property
+    def git(self) -> Git:
+        """The git of this repository, made on first use: a search, for example, needs none."""
+        from gitmem.git.process import Git
+
+        return Git(self.layout.git_dir, self.layout.work_tree, self._environ)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Objects]:
+        """Share one `git cat-file --batch-command` for all objects read in the block."""
+        if self._objects is not None:  # in an outer block
+            yield self._objects
+            return
+        from gitmem.git.objects import Objects
+
+        with Objects(self.git) as objects:
+            self._objects = objects
+            try:
+                yield objects
+            finally:
+                self._objects = None
+
+    def branch(self) -> str:
+        """Return the full name of the branch that `HEAD` is on, `refs/heads/…`.
+
+        Raises UnfinishedError if `HEAD` is on no branch or not on the memory branch, or an operation of the user's is
+        unfinished.
+        """
+        work_tree, git_dir = self.layout.work_tree, self.layout.git_dir
+        for name, (operation, remedy) in _UNFINISHED.items():
+            if os.path.lexists(os.path.join(git_dir, name)):
+                raise UnfinishedError(f"{operation} is in progress in the store at {work_tree}.", remedy)
+        branch, memory = self.head(), f"refs/heads/{MEMORY_BRANCH}"
+        go_back = f"Go back with 'git switch {MEMORY_BRANCH}' there."
+        if branch is None:
+            raise UnfinishedError(f"The store at {work_tree} has no branch checked out (HEAD is detached).", go_back)
+        if branch != memory and self.tip(memory) is not None:
+            raise UnfinishedError(f"The store at {work_tree} is on {branch}, not on its memory.", go_back)
+        return branch
+
+    def head(self) -> str | None:
+        """Return the full name of the branch that `HEAD` is on, None if it is on none."""
+        head = read_text(os.path.join(self.layout.git_dir, "HEAD")).rstrip("\n")
+        if head == "ref: refs/heads/.invalid":  # reftable keeps HEAD elsewhere
+            try:
+                head = "ref: " + self.git.run("symbolic-ref", "--quiet", "HEAD").decode().strip()
+            except GitFailedError:
+                return None
+        return head[5:] if head.startswith("ref: refs/heads/") else None
+
+    def tip(self, ref: str) -> str | None:
+        """Return the commit a branch points to, None if it does not exist yet.
+
+        Read a loose ref from its file; ask git for everything else.
+
+        Raises GitmemError if the branch is damaged, as after a power failure.
+        """
+        path = os.path.join(self.layout.common_dir, ref)
+        loose = read_text(path).strip()
+        if is_object_id(loose) and loose.strip("0"):
+            return loose
+        found = self.git.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", ok=(0, 1, 128)
+        )
+        if not found and os.path.isfile(path):
+            log = os.path.join(self.layout.common_dir, "logs", ref)
+            remedy = f"The second word of the last line of {log} is where it was, and belongs into {path}."
+            if not os.path.isfile(log):
+                remedy = f"'git fsck --lost-found' there names commits; the id of the right one belongs into {path}."
+            raise GitmemError(f"The branch {ref} of the store at {self.layout.work_tree} is damaged.", remedy)
+        return found.decode().strip() or None
+
+    def resolve(self, revision: str) -> str:
+        """Return the commit a revision names (`HEAD~3`, a tag, an abbreviated id, …).
+
+        Raises NotFoundError if it names none.
+        """
+        if not revision.startswith("-") and "\0" not in revision and len(revision) <= _MOST_REVISION:
+            peeled = f"{revision}^{{commit}}"
+            found = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", peeled, ok=(0, 1, 128))
+            oid = found.decode().strip()
+            if is_object_id(oid):  # not `^ID`, which excludes it
+                return oid
+        raise NotFoundError(
+            f"There is no revision {revision[:_MOST_REVISION]!r} in the store.", "'gitmem log' lists what there is."
+        )
+
+    def read(self, commit: str, path: str) -> bytes | None:
+        """Return the content of a file in a commit, None if there is none, or a folder or link."""
+        entry = next((entry for entry in self.files(commit, path) if entry.path == path), None)
+        return None if entry is None or not entry.mode.startswith("100") else self.blob(entry.oid)
+
+    def ever_had(self, path: str) -> bool:
+        """Return whether a file of this path is, or ever was, in the tree of a commit of `HEAD`."""
+        return bool(self.git.run("rev-list", "--max-count=1", "HEAD", "--", path))
+
+    def rest(self) -> None:
+        """End the git process that reads objects, until the next read: it keeps packs open that will be removed."""
+        if self._objects is not None:
+            self._objects.close()
+
+    def blob(self, oid: str) -> bytes:
+        """Return the content of a blob."""
+        [data] = self.blobs([oid])
+        return data
+
+    def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
+        """Yield the contents of blobs in the given order, a few at a time in memory.
+
+        Raises GitFailedError if one is missing or damaged.
+        """
+        with self.reading() as objects:
+            yield from objects.existing(oids)
+
+    def sizes(self, oids: Sequence[str]) -> list[int]:
+        """Return the sizes of blobs in bytes, in the given order. Raises as `blobs`."""
+        with self.reading() as objects:
+            return objects.sizes(oids)
+
+    def files(self, commit: str, *under: str) -> list[TreeEntry]:
+        """Return the files of a commit, or those of the paths and folders in `under`, in git's order.
+
+        Includes symbolic links (mode `120000`), not submodules.
+        """
+        listing = self.git.run("--literal-pathspecs", "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *under)
+        entries = []
+        for line in listing.split(b"\0")[:-1]:
+            meta, _, path = line.partition(b"\t")
+            mode, kind, oid, size = meta.split()
+            if kind == b"blob":
+                entries.append(TreeEntry(os.fsdecode(path), mode.decode(), oid.decode(), int(size)))
+        return entries
+
+    def changes(self, old: str, new: str, *paths: str) -> list[PathChange]:
+        """Return the paths that differ between two commits or trees; see `gitmem.git.objects.tree_changes`."""
+        from gitmem.git.objects import tree_changes
+
+        if paths or not (is_object_id(old) and is_object_id(new)):
+            return tree_changes(self.git, old, new, *paths)
+        if (old, new) not in self._changes:  # a sync asks for the same ones several times
+            self._changes = {**dict([*self._changes.items()][-3:]), (old, new): tree_changes(self.git, old, new)}
+        return self._changes[old, new]
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Return whether `old` is an ancestor of `new`; False if either is missing."""
+        try:
+            self.git.run("merge-base", "--is-ancestor", old, new)
+        except GitFailedError:
+            return False
+        return True
+
+
+SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
+_ATTEMPTS = 20  # of a tenth of a second, while another git holds the ref's lock
+MOVED = ("but expected", "already exists", "unable to resolve reference")  # what update-ref says of a ref that moved
+
+
+def read_refs(git: Git, *patterns: str) -> dict[str, str]:
+    """Return the refs with these names or prefixes, and the object each points to."""
+    output = git.run("for-each-ref", "--format=%(objectname) %(refname)", *patterns).decode("utf-8", "surrogateescape")
+    pairs = (line.split(" ", 1) for line in output.splitlines())
+    return {name: oid for oid, name in pairs}
+
+
+def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "gitmem") -> bool:
+    """Move a ref from `old` to `new` (None: missing); return False if it is not at `old`. Raises as `run_past_lock`."""
+    return move_refs(git, {ref: (old, new)}, why)
+
+
+def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], why: str = "gitmem") -> bool:
+    """Move several refs in one transaction, as `move_ref` moves one."""
+    lines = [
+        f"delete {ref} {old}\n" if new is None else f"update {ref} {new} {old or '0' * len(new)}\n"
+        for ref, (old, new) in moves.items()
+        if old != new
+    ]
+    try:
+        if lines:
+            run_past_lock(git, *SYNC, "update-ref", "-m", why, "--stdin", stdin="".join(lines).encode())
+    except GitFailedError as error:
+        if any(words in error.stderr for words in MOVED):
+            return False
+        raise
+    return True
+
+
+def run_past_lock(git: Git, *args: str, stdin: bytes | None = None) -> None:
+    """Run a git command that changes a ref or a setting, removing a stale lock if one is in the way.
+
+    Raises:
+        BusyError: another git command holds the lock, or was killed a moment ago.
+        GitFailedError: git failed in another way.
+
+    """
+    lock = ""
+    for _ in range(_ATTEMPTS):
+        try:
+            git.run(*args, stdin=stdin)
+        except GitFailedError as error:
+            lock = lock_in_the_way(error.stderr)
+            if not lock:
+                raise
+            clear_left_behind(lock)
+        else:
+            return
+    raise BusyError(f"Another git command holds {lock}.", "If none is running, remove that file.")

@@ -13,8 +13,8 @@ import time
 from collections.abc import Mapping
 
 from gitmem.errors import NotSavedError, RefusedError
+from gitmem.git import MOVED, SYNC, blob_id, lock_in_the_way
 from gitmem.git.process import Dialogue, Git, failure
-from gitmem.git.repository import MOVED, SYNC, blob_id, lock_in_the_way
 from gitmem.platform.machine import datetime
 from gitmem.platform.spawn import Child
 from gitmem.values import Value

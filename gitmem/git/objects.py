@@ -13,8 +13,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from gitmem.errors import GitFailedError
+from gitmem.git import raw_changes
 from gitmem.git.process import Dialogue, Git
-from gitmem.git.repository import raw_changes
 from gitmem.values import Value
 
 _COMMAND = ("cat-file", "--batch-command", "--buffer")

@@ -16,9 +16,9 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
+from gitmem.git import SYNC, Layout, read_refs
 from gitmem.git.fast_import import CRASH_REPORT
 from gitmem.git.process import Dialogue, Git, git_without_repository, unfiltered_settings
-from gitmem.git.repository import SYNC, Layout, read_refs
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.values import Value
 

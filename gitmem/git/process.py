@@ -18,7 +18,7 @@ from collections.abc import Container, Iterator, Mapping
 from functools import cache
 
 from gitmem.errors import GitFailedError, GitmemError
-from gitmem.git.repository import common_dir_of
+from gitmem.git import common_dir_of
 from gitmem.platform.machine import find_program, resource, table, with_absolute
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.platform.spawn import Child, ExpiredError

@@ -13,6 +13,7 @@ from gitmem.document.entry import FIRST_LINE
 from gitmem.document.ids import ARCHIVE, SUMMARIES, summary_path
 from gitmem.document.message import VALUE_LENGTH, Trailer, one_line
 from gitmem.errors import NotFoundError
+from gitmem.git import Repository, empty_tree
 from gitmem.git.log import (
     Addition,
     Commit,
@@ -26,7 +27,6 @@ from gitmem.git.log import (
     stats,
 )
 from gitmem.git.objects import PathChange
-from gitmem.git.repository import Repository, empty_tree
 from gitmem.store.store import Store
 from gitmem.text.words import tokens_of_size
 from gitmem.values import Value

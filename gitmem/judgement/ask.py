@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gitmem.errors import RefusedError
 from gitmem.lessons.usage_log import DayLog
-from gitmem.llm.protocol import (
+from gitmem.llm import (
     HOST,
     OFFLINE,
     AnswerError,
@@ -44,8 +44,8 @@ from gitmem.values import Value
 
 if TYPE_CHECKING:
     from gitmem.config import SummaryConfig
+    from gitmem.llm import Model, ModelAnswer, Question
     from gitmem.llm.http import Patience
-    from gitmem.llm.protocol import Model, ModelAnswer, Question
     from gitmem.store.store import Store
 
 

@@ -25,7 +25,7 @@ from gitmem.judgement.keep import JudgedSession, keep
 from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
 from gitmem.judgement.reply import Judged, Reader
 from gitmem.lessons.concepts import known_concepts
-from gitmem.llm.protocol import Question, ReplyError, parse_reply
+from gitmem.llm import Question, ReplyError, parse_reply
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.sessions.end import filed_turns, logged_turns, read_records
 from gitmem.sessions.exchange import file_name

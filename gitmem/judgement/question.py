@@ -14,7 +14,7 @@ from gitmem.facts.compare import stems_of
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.validity import in_force
 from gitmem.lessons.concepts import Concept
-from gitmem.llm.protocol import Question, Size
+from gitmem.llm import Question, Size
 from gitmem.sessions.turns import Turn, human_text
 from gitmem.values import Value
 

@@ -36,9 +36,9 @@ from gitmem.lessons.pattern import LETTER, BugPattern
 from gitmem.lessons.project_knowledge import KnowledgeKind, command_lines, purposes_in, read_commands
 from gitmem.lessons.prompt import needles_of, plain_query
 from gitmem.lessons.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of
+from gitmem.search import fold, parse_query
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import Hit, bare_text
-from gitmem.search.query import fold, parse_query
 from gitmem.search.recall import with_own
 from gitmem.sessions.memory import running
 from gitmem.sessions.outcome import Outcome

@@ -12,10 +12,10 @@ from itertools import chain
 from gitmem.document.ids import BUGS, tail_of
 from gitmem.history.authors import People
 from gitmem.lessons.usage_log import HOWS, PROMPT, GivenText, handles, known_to, note_asked
+from gitmem.search import INSIDE, Term, fold, parse_query
 from gitmem.search.engine import answer, with_authors
 from gitmem.search.files import LINKED
 from gitmem.search.hits import Hit, bare_text, fields_in
-from gitmem.search.query import INSIDE, Term, fold, parse_query
 from gitmem.search.recall import hit_head
 from gitmem.sessions.exchange import OUTCOME, Fields
 from gitmem.sessions.turns import TaskType, asks_back, classify, follows_up, human_text, is_trivial

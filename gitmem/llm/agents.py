@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, NamedTuple
 
 from gitmem.config import SummaryConfig
-from gitmem.llm.protocol import (
+from gitmem.llm import (
     AGENT,
     MOST_BYTES,
     AnswerError,
@@ -289,7 +289,7 @@ PROGRAMS = {
 
 
 class AgentModel:
-    """See `gitmem.llm.protocol.Model`."""
+    """See `gitmem.llm.Model`."""
 
     remote = True
 

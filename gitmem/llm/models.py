@@ -20,8 +20,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from gitmem.config import SummaryConfig
-from gitmem.llm.http import ONCE, Patience, is_private, post_json
-from gitmem.llm.protocol import (
+from gitmem.llm import (
     ANTHROPIC,
     MOST_BYTES,
     OPENAI,
@@ -35,6 +34,7 @@ from gitmem.llm.protocol import (
     counted,
     field,
 )
+from gitmem.llm.http import ONCE, Patience, is_private, post_json
 from gitmem.platform.machine import install_command, table
 from gitmem.text.words import estimate_tokens
 
@@ -59,7 +59,7 @@ _DIMENSIONS = 768  # of Gemini's 3,072: a prefix of its vectors is a vector, too
 
 
 class _ApiModel:
-    """See `gitmem.llm.protocol.Model`."""
+    """See `gitmem.llm.Model`."""
 
     provider: str
 
@@ -179,11 +179,11 @@ class ChatModel(_ApiModel):
 
 
 if TYPE_CHECKING:
-    from gitmem.llm.protocol import Vector
+    from gitmem.llm import Vector
 
 
 class OpenAIEmbedder:
-    """See `gitmem.llm.protocol.Embedder`."""
+    """See `gitmem.llm.Embedder`."""
 
     name = "openai"
     remote = True
@@ -236,7 +236,7 @@ class OpenAIEmbedder:
 
 
 class GeminiEmbedder(OpenAIEmbedder):
-    """See `gitmem.llm.protocol.Embedder`."""
+    """See `gitmem.llm.Embedder`."""
 
     name = "gemini"
     _base, _model = "https://generativelanguage.googleapis.com/v1beta", "gemini-embedding-001"
@@ -280,7 +280,7 @@ _model: list[Any] = []
 
 
 class LocalEmbedder:
-    """See `gitmem.llm.protocol.Embedder`."""
+    """See `gitmem.llm.Embedder`."""
 
     name = "local"
     model = "multilingual-e5-small-q4"

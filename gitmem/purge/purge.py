@@ -16,12 +16,12 @@ from itertools import groupby
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import NotFoundError, RefusedError, UsageError
+from gitmem.git import read_refs
 from gitmem.git.packing import every_object
-from gitmem.git.repository import read_refs
 from gitmem.git.rewrite import Occurrences, Written, affected, contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.platform.machine import read_resource
-from gitmem.purge.marks import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
+from gitmem.purge import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
 from gitmem.purge.records import (
     AUTHOR,
     MOST_UNASKED,

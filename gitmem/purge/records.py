@@ -25,7 +25,7 @@ from gitmem.document.message import Op, Trailer
 from gitmem.git.process import Git
 from gitmem.git.rewrite import Written, contents
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.purge.marks import (
+from gitmem.purge import (
     MARKER,
     MAX_BYTES,
     PurgeRecord,

@@ -11,7 +11,7 @@ from gitmem.document.ids import do_all_meet, do_meet, scopes_in
 from gitmem.facts.lines import Marks
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
-from gitmem.search import sources
+from gitmem.search import Query, Term, parse_query, sources
 from gitmem.search.files import LAYERS
 from gitmem.search.filters import (
     MOST,
@@ -25,7 +25,6 @@ from gitmem.search.filters import (
     without_views,
 )
 from gitmem.search.hits import Hit, facts_of, make_hit
-from gitmem.search.query import Query, Term, parse_query
 from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, score_file, worths
 from gitmem.search.sources import Pool
 from gitmem.search.units import ENTRY, HEADING, SECTION, Units
@@ -231,7 +230,7 @@ def _begin_vectors(store: Store, query: Query) -> Embedding | None:
     search, embedding = store.config.search, store.config.embedding
     if not (query.terms and query.words and search.vector_percent):
         return None
-    from gitmem.llm.protocol import NONE, choose
+    from gitmem.llm import NONE, choose
 
     if choose(embedding, store.context.environ).provider == NONE:
         return None

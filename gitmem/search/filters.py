@@ -16,9 +16,9 @@ from gitmem.document.ids import short_session
 from gitmem.errors import ExitCode, GitmemError, NotFoundError
 from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
+from gitmem.search import Query, fold
 from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
 from gitmem.search.hits import Facts, bare_text, facts_of
-from gitmem.search.query import Query, fold
 from gitmem.search.rank import Ranked, find_terms, needles_of
 from gitmem.search.units import FRAME, Unit, Units
 from gitmem.store.store import Store

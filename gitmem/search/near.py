@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from heapq import nlargest
 
 from gitmem.errors import GitmemError
-from gitmem.llm.protocol import make_embedder
-from gitmem.search import sources
+from gitmem.llm import make_embedder
+from gitmem.search import Query, sources
 from gitmem.search.files import TRANSCRIPTS, FileVersion, list_files
 from gitmem.search.filters import Filters, excluded
-from gitmem.search.query import Query
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
 from gitmem.search.units import ENTRY, HEADING, Units
 from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, is_news, safe_text
@@ -22,7 +21,7 @@ from gitmem.store.store import Store
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.llm.protocol import Vector
+    from gitmem.llm import Vector
 
 # Of a unit that no word matches: above the nearest hits of questions about other stores (docs/search.md, "Weak hits").
 LEAST_NEAR = 0.45

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from gitmem.document.ids import ARCHIVE, FACTS, FORMAT, ID_FORM, id_in, is_id, short_session, summary_path
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.facts.validity import in_force
-from gitmem.git.repository import STORE_FOLDER
+from gitmem.git import STORE_FOLDER
 from gitmem.platform.machine import Context
+from gitmem.search import Query, fold, parse_query
 from gitmem.search.engine import LIMIT, SearchAnswer, answer, literals_of
 from gitmem.search.files import LINKED, Line, PythonScanner, is_searched, list_paths, make_rg, read_file, stat_file
 from gitmem.search.filters import read_filters
 from gitmem.search.hits import BEFORE, Hit, Passage, bare_text, read_passage
-from gitmem.search.query import Query, fold, parse_query
 from gitmem.search.scan import BUDGET, Rarity, choose_files
 from gitmem.search.sources import MOST_FILES, load, work_tree
 from gitmem.search.units import FIELD, FRAME, HEADING, Units, first_line

@@ -19,14 +19,14 @@ from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import BusyError, GitmemError
-from gitmem.llm.protocol import ProviderError, choose, make_embedder
+from gitmem.llm import ProviderError, choose, make_embedder
 from gitmem.search.files import FileVersion, list_files, read_file
 from gitmem.search.units import ENTRY, HEADING, Units, best_cut, first_line
 from gitmem.store.store import Store
 from gitmem.values import Value
 
 if TYPE_CHECKING:
-    from gitmem.llm.protocol import Embedder
+    from gitmem.llm import Embedder
 
 KEY_BYTES = 16
 BYTES = 1_600  # 400 tokens (gitmem.text.words), which is less than the 512 most models read

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-NO_MODELS = ("offline", "host")  # of `gitmem.llm.protocol.PROVIDERS`, which is slow to import for a hook
+NO_MODELS = ("offline", "host")  # of `gitmem.llm.PROVIDERS`, which is slow to import for a hook
 _TENDED = "tended"  # file: the day of the last daily upkeep
 _UNREAD = "unread"  # folder: by session, a byte for each failed read of its transcript
 _READ_TRIES = 3

@@ -17,6 +17,7 @@ from functools import partial
 from gitmem.config import shown, value_of
 from gitmem.document.ids import FORMAT
 from gitmem.errors import BusyError, RefusedError
+from gitmem.git import MEMORY_BRANCH
 from gitmem.git.lock import file_locks_serve
 from gitmem.git.packing import (
     damages,
@@ -28,7 +29,6 @@ from gitmem.git.packing import (
     staged_paths,
 )
 from gitmem.git.process import OLDEST_GIT, git_version
-from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.git.trust import GITMEM
 from gitmem.store.document_checks import ATTRIBUTES, MODULES, attributes_finding, check_names, check_secrets, look
 from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, bytes_below, crowded, is_due, judged

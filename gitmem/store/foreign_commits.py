@@ -18,10 +18,10 @@ from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.facts.fact import FOLDER, PATH, Fact, parse_fact, render_fact
 from gitmem.facts.lines import TOLD, fact_entries, facts_as_edited, line_edits
+from gitmem.git import Repository, empty_tree, move_refs
 from gitmem.git.lock import beating
 from gitmem.git.log import Fork, log
 from gitmem.git.objects import PathChange
-from gitmem.git.repository import Repository, empty_tree, move_refs
 from gitmem.merge.documents import has_markers, merge, without_markers
 from gitmem.platform.safe_open import replace_file
 from gitmem.store.fact_lines import Shelf, followed

@@ -16,9 +16,9 @@ from gitmem.document.document import Document, as_texts
 from gitmem.document.ids import CONFIG, FORMAT, LONGEST_SCOPE, MEMORY, README
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
+from gitmem.git import STORE_FOLDER, Layout, Repository, find_layout, run_past_lock
 from gitmem.git.lock import open_lock
 from gitmem.git.process import Git
-from gitmem.git.repository import STORE_FOLDER, Layout, Repository, find_layout, run_past_lock
 from gitmem.git.setup import (
     add_linked_work_tree,
     clear_building,

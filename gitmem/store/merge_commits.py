@@ -14,11 +14,11 @@ from gitmem.document.ids import FACTS, MEMORY, fold, is_fact_id
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.facts.fact import is_fact_path, parse_fact
 from gitmem.facts.lines import fact_entries
+from gitmem.git import Repository, empty_tree
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
 from gitmem.git.log import Commit, Fork, commits, fork
 from gitmem.git.objects import Tree, read_tree
 from gitmem.git.process import Git
-from gitmem.git.repository import Repository, empty_tree
 from gitmem.git.trust import GITMEM
 from gitmem.merge.documents import merge_trees
 from gitmem.store.fact_lines import Shelf, follow_merge

@@ -14,8 +14,8 @@ import os
 import time
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError, disk_errors
+from gitmem.git import blob_id, move_refs, read_refs
 from gitmem.git.index import read_entries, set_entries
-from gitmem.git.repository import blob_id, move_refs, read_refs
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.values import Value
 

@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from gitmem.document.ids import check_path, digest
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.errors import BusyError, RefusedError, disk_errors
+from gitmem.git import Repository, blob_id, clear_left_behind, move_refs, read_refs
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
 from gitmem.git.lock import beating
 from gitmem.git.log import Addition, additions, commits, fork
 from gitmem.git.objects import read_tree
 from gitmem.git.packing import remove_unreachable, sizes
-from gitmem.git.repository import Repository, blob_id, clear_left_behind, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact

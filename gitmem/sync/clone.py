@@ -25,10 +25,10 @@ from gitmem.errors import (
     UnreadableError,
     UsageError,
 )
+from gitmem.git import move_ref
 from gitmem.git.objects import read_tree
 from gitmem.git.packing import is_bundle, is_whole, write_bundle
 from gitmem.git.remote import Connection, Remote, check_url
-from gitmem.git.repository import move_ref
 from gitmem.git.setup import check_out, make_root
 from gitmem.platform.machine import Context, is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES

@@ -23,9 +23,9 @@ from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, FORMAT, SUMMARIES, is_memory
 from gitmem.document.message import Message, Op, Trailer, one_line
 from gitmem.errors import RefusedError
+from gitmem.git import MEMORY_BRANCH, move_ref, move_refs, read_refs
 from gitmem.git.objects import Tree, read_tree
 from gitmem.git.remote import Remote
-from gitmem.git.repository import MEMORY_BRANCH, move_ref, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.platform.safe_open import read_json, write_json

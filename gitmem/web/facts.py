@@ -18,7 +18,7 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.edit import find_fact, read_fact, waiting_pairs
 from gitmem.facts.fact import Fact, FactKind, FactStatus, parse_fact
 from gitmem.facts.validity import Status
-from gitmem.git.repository import blob_id
+from gitmem.git import blob_id
 from gitmem.history.authors import named
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.origin import session_files
@@ -32,7 +32,7 @@ from gitmem.purge.purge import preview_purge, waiting_purges
 from gitmem.store.known_facts import OthersChange, marked
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
-from gitmem.web.view import View, commit_value, over_time
+from gitmem.web import View, commit_value, over_time
 
 KINDS = [kind.value for kind in FactKind]
 _MAX_CODE = 12_000  # characters of a difference of code

@@ -18,7 +18,7 @@ from gitmem.history.records import records, resolve
 from gitmem.hosts.script import recorded_agents
 from gitmem.judgement.ask import spending
 from gitmem.lessons.outcome_counts import measure
-from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
+from gitmem.llm import HOST, OFFLINE, TURN_ON
 from gitmem.project import ProjectQuestions
 from gitmem.purge.purge import waiting_purges
 from gitmem.search.engine import answer
@@ -33,8 +33,8 @@ from gitmem.sync.remotes import states
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 from gitmem.text.words import estimate_tokens
+from gitmem.web import View, columns, moment, over_time
 from gitmem.web.facts import blob_of
-from gitmem.web.view import View, columns, moment, over_time
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
 _RECENT = 50  # commits in which the last save is looked for

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import BusyError
+from gitmem.git import LEFT_BEHIND_SECONDS
 from gitmem.git import lock as file
 from gitmem.git.lock import LOCK_REF, STALE_SECONDS, Clock, FileLock, Holder, Lock, LockKind, RefLock, open_lock
 from gitmem.git.process import Git
-from gitmem.git.repository import LEFT_BEHIND_SECONDS
 from tests.conftest import RunsGit
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitFailedError
+from gitmem.git import blob_id
 from gitmem.git import objects as trees
 from gitmem.git.objects import Objects, most_files, read_objects
 from gitmem.git.process import Git
-from gitmem.git.repository import blob_id
 from tests.conftest import RunsGit
 from tests.property.hostile import Objects as Written
 from tests.property.hostile import Said

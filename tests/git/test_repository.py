@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError, NotFoundError, UnfinishedError
+from gitmem.git import Layout, Repository, TreeEntry, find_layout, is_object_id
 from gitmem.git.objects import PathChange
-from gitmem.git.repository import Layout, Repository, TreeEntry, find_layout, is_object_id
 from tests.conftest import RunsGit
 
 REF = "refs/heads/gitmem"

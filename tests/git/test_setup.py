@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
+from gitmem.git import find_layout, run_past_lock
 from gitmem.git.process import Git
-from gitmem.git.repository import find_layout, run_past_lock
 from gitmem.git.setup import (
     add_linked_work_tree,
     exclude,
@@ -77,7 +77,7 @@ def test_every_store_begins_with_the_same_commit(tmp_path, environ, home, bare_g
 def test_the_lock_of_a_git_that_was_killed_is_passed_and_a_fresh_one_is_named(
     project, environ, locked, args, monkeypatch
 ):
-    monkeypatch.setattr("gitmem.git.repository._ATTEMPTS", 3)
+    monkeypatch.setattr("gitmem.git._ATTEMPTS", 3)
     lock = project / ".git" / f"{locked}.lock"
     lock.touch()
     git = Git(str(project / ".git"), str(project), environ)

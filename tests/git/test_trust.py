@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import RefusedError
-from gitmem.git import trust
+from gitmem.git import find_layout, trust
 from gitmem.git import trust as module
-from gitmem.git.repository import find_layout
 from gitmem.git.trust import GITMEM, Identity, IdentityLookup, check_layout, check_owner
 from tests.conftest import RunsGit
 

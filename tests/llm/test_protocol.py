@@ -8,8 +8,7 @@ import time
 import pytest
 
 from gitmem.config import SummaryConfig
-from gitmem.llm.agents import AgentModel
-from gitmem.llm.protocol import (
+from gitmem.llm import (
     AnswerError,
     ConnectionFailedError,
     DeadlineError,
@@ -21,6 +20,7 @@ from gitmem.llm.protocol import (
     fenced,
     make_model,
 )
+from gitmem.llm.agents import AgentModel
 
 SCHEMA = {
     "type": "object",

@@ -10,7 +10,7 @@ import pytest
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.git.process import Git
 from gitmem.platform.spawn import Child
-from gitmem.purge.marks import Print, PurgeRecord, make_record, sums_of
+from gitmem.purge import Print, PurgeRecord, make_record, sums_of
 from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
 from gitmem.purge.records import author_key, read_state
 from gitmem.store.doctor import CHECKS, check_purges
@@ -176,7 +176,7 @@ def test_a_thousand_records_cost_few_digests(rich: tuple[Machine, Machine], monk
         put_record(eve, number, texts=[memory[number % 400 : number % 400 + 10 + number % 7]])
     path = plant(eve, "nothing of the kind", number=2000)
     digests: list[bytes] = []
-    monkeypatch.setattr("gitmem.purge.marks.digest_of", lambda text, _: digests.append(text) or b"")
+    monkeypatch.setattr("gitmem.purge.digest_of", lambda text, _: digests.append(text) or b"")
     done = victim.sync()
     assert len(digests) < 400
     assert len(done.notices) < 10

@@ -4,9 +4,8 @@ import unicodedata
 
 import pytest
 
-from gitmem.search import engine, sources
+from gitmem.search import engine, parse_query, sources
 from gitmem.search.engine import answer
-from gitmem.search.query import parse_query
 from gitmem.search.rank import FAR, LEAST_NEAR, NOTHING, UNKNOWN, Found, Ranked, worths
 from gitmem.search.recall import recall
 

@@ -7,8 +7,8 @@ import pytest
 
 from gitmem.document.message import Message
 from gitmem.errors import BusyError
+from gitmem.git import read_refs
 from gitmem.git.remote import Connection
-from gitmem.git.repository import read_refs
 from gitmem.git.worktree import WorkTree
 from gitmem.store.init import Place, init_store
 from gitmem.store.recovery import join_listed, listed_packs, maintain, new_pending_ref, remove_abandoned

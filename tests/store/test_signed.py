@@ -10,7 +10,7 @@ from gitmem.document.entry import MemoryType
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.remote import INBOX, Connection
 from gitmem.git.trust import Signatures
-from gitmem.purge.marks import make_record
+from gitmem.purge import make_record
 from gitmem.purge.purge import waiting_purges
 from gitmem.store.doctor import check_signatures
 from gitmem.store.init import Place, init_store

@@ -15,7 +15,7 @@ from gitmem.document.ids import id_in
 from gitmem.facts.extract import FoundFact
 from gitmem.facts.fact import FactKind
 from gitmem.facts.learn import learn_findings
-from gitmem.git.repository import MEMORY_BRANCH
+from gitmem.git import MEMORY_BRANCH
 from gitmem.hosts import command
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import GivenText, ToldMends, record, record_mends
@@ -85,7 +85,7 @@ def test_it_is_recording_where_an_agent_has_hooks_not_where_somebody_saved_once(
 
 
 def test_facts_are_filtered_and_go_on_behind_the_last_one(viewer, monkeypatch):
-    monkeypatch.setattr("gitmem.web.view.LENGTH", 2)
+    monkeypatch.setattr("gitmem.web.LENGTH", 2)
     ids = {viewer.add(f"Fact {word} is of its own.").id for word in ("apple", "river", "candle", "mountain", "paper")}
     seen, path = [], "/facts.json"
     while path:

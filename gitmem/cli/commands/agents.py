@@ -36,7 +36,7 @@ from gitmem.hosts.script import (
     settings_with_hooks,
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
-from gitmem.llm.protocol import is_installed
+from gitmem.llm import is_installed
 from gitmem.platform.machine import SCRIPTS_TOO, find_program, install_command
 from gitmem.store.doctor import DEEP, FULL, OPENED
 from gitmem.store.findings import Finding, Level, examine

@@ -11,9 +11,9 @@ from gitmem.cli.app import OWN, App
 from gitmem.document.ids import short_session
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.lessons.usage_log import GET, RECALL, SEARCH, GivenText, handles, note_asked
+from gitmem.search import parse_query
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import Hit, read_passage
-from gitmem.search.query import parse_query
 from gitmem.search.recall import (
     ALL,
     MOST_KEYWORDS,

@@ -25,7 +25,7 @@ from gitmem.hosts import Host, InstallPlace, Scope
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
 from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, project_top, put_script
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TablesEdit
-from gitmem.llm.protocol import JUDGED_TOKENS, OFFLINE, PROVIDER_OF, is_installed
+from gitmem.llm import JUDGED_TOKENS, OFFLINE, PROVIDER_OF, is_installed
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
 from gitmem.store.locate import find_store, private_folder, user_store

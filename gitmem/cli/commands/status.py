@@ -14,7 +14,7 @@ from gitmem.cli.app import OWN, VECTORS, App
 from gitmem.cli.output import few, finding_lines
 from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.lessons.usage_log import ASKED, read_notes
-from gitmem.llm.protocol import TURN_ON
+from gitmem.llm import TURN_ON
 from gitmem.store.status import HISTORY, StoreStatus, status_reader
 from gitmem.store.store import Store
 from gitmem.text.sentences import age, bytes_of, count, shorten
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gitmem.sync.remotes import RemoteState
 
 _DAYS = 7
-_BRANCH = "gitmem"  # as in gitmem.git.repository
+_BRANCH = "gitmem"  # as in gitmem.git
 
 
 def run_path(args: argparse.Namespace, app: App) -> None:

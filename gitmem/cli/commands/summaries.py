@@ -18,7 +18,7 @@ from gitmem.history.origin import sessions
 from gitmem.hosts import NAMES, Scope, find_host
 from gitmem.judgement.judge import is_judged, judge_session, read_session
 from gitmem.judgement.question import windows_of
-from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
+from gitmem.llm import HOST, OFFLINE, TURN_ON
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
