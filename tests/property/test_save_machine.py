@@ -58,6 +58,7 @@ class SaveMachine(RuleBasedStateMachine):
         self.number = 0
         self.said: dict[str, str] = {}
         self.waiting: dict[str, str] = {}
+        self.saves: dict[str, Save] = {}
         self.edits: list[str] = []
         root = Path(self.folder.name).resolve()
         environ = {**os.environ, "HOME": str(root / "home"), "XDG_CONFIG_HOME": "", "APPDATA": ""}
@@ -90,7 +91,7 @@ class SaveMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def deliver_again(self, data: st.DataObject) -> None:
         identifier = data.draw(st.sampled_from(sorted(self.said)))
-        self.store.spool.deliver(Save(identifier, self.now, self.said[identifier]).to_event())
+        self.store.spool.deliver(self.saves[identifier].to_event())
         self.waiting[identifier] = self.said[identifier]
 
     @rule()
@@ -156,7 +157,10 @@ class SaveMachine(RuleBasedStateMachine):
         self.folder.cleanup()
 
     def _something(self, text: str, kind: MemoryType) -> Save | None:
-        return Save(self._id(), self.now, text, kind, ("tag",)) if clean_text(redact(text).text) else None
+        what = Save(self._id(), self.now, text, kind, ("tag",)) if clean_text(redact(text).text) else None
+        if what:
+            self.saves[what.id] = what
+        return what
 
     def _id(self) -> str:
         self.number += 1
