@@ -209,8 +209,8 @@ def test_many_records_of_an_author_cost_few_digests_and_processes(
         return start(git, args, env, stdin=stdin)
 
     monkeypatch.setattr(Git, "_start", counted)
-    for module in ("marks", "records"):
-        monkeypatch.setattr(f"gitmem.purge.{module}.digest_of", lambda text, _: digests.append(text) or b"")
+    for module in ("gitmem.purge", "gitmem.purge.records"):
+        monkeypatch.setattr(f"{module}.digest_of", lambda text, _: digests.append(text) or b"")
     done = victim.sync()
     assert len(digests) < 100
     assert len(processes) < 50
