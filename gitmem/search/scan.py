@@ -135,7 +135,7 @@ def choose_files(
     size = sum(map(len, lines.values()))
     texts = {path: _count_texts(found, terms) for path, found in lines.items()}
     some = [*lines][:: -(-size // BUDGET) or 1]
-    words = {path: _words(lines[path], terms, loosely=loosely) for path in some}
+    words = _words({path: lines[path] for path in some}, terms, loosely=loosely)  # in one call: prompts wait for it
     counts = _count_words(texts, words, len(terms))
     says = [term.weight * log(1 + size / (count + 1)) for term, count in zip(terms, counts, strict=True)]
     queue = [
@@ -152,7 +152,7 @@ def choose_files(
                 yield path
                 continue
             if path not in words:
-                words[path] = _words(lines[path], terms, loosely=loosely)
+                words.update(_words({path: lines[path]}, terms, loosely=loosely))
             heapreplace(queue, (-_promise(words[path], says), place, path, True))
 
     paths = [*islice(filter(fits, promising()), most)]
@@ -161,11 +161,18 @@ def choose_files(
     return Choice(paths, counts)
 
 
-def _words(lines: Sequence[Line], terms: Sequence[Term], *, loosely: bool) -> list[tuple[int, dict[int, float]]]:
-    """Return the numbers of the lines with terms, and how often they have each."""
-    texts = Excerpts("", [(line.number, line.text) for line in lines])
+def _words(
+    files: Mapping[str, Sequence[Line]], terms: Sequence[Term], *, loosely: bool
+) -> dict[str, list[tuple[int, dict[int, float]]]]:
+    """Return, by file, the numbers of the lines with terms, and how often they have each."""
+    placed = [(path, line) for path, lines in files.items() for line in lines]
+    texts = Excerpts("", [(index, line.text) for index, (_, line) in enumerate(placed)])
     found = find_terms(texts, needles_of(terms), loosely=loosely)
-    return [(lines[index].number, found[index].counts) for index in sorted(found)]
+    words: dict[str, list[tuple[int, dict[int, float]]]] = {path: [] for path in files}
+    for index in sorted(found):
+        path, line = placed[index]
+        words[path].append((line.number, found[index].counts))
+    return words
 
 
 def _count_texts(lines: Iterable[Line], terms: Iterable[Term]) -> list[int]:
