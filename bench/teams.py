@@ -14,6 +14,7 @@ waits; bar: a p99 of at most 15 s for 1,000 people x 4 syncs/h x 3 s. `clones`: 
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import heapq
 import json
@@ -23,7 +24,6 @@ import resource
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -445,6 +445,8 @@ FIGURES = {
 
 
 if __name__ == "__main__":
-    for figure in sys.argv[1:] or FIGURES:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("figures", nargs="*", choices=[*FIGURES, []], default=[*FIGURES], metavar="FIGURE")
+    for figure in parser.parse_args().figures:
         with tempfile.TemporaryDirectory() as folder:
             FIGURES[figure](folder)

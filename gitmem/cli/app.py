@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-from gitmem.errors import UsageError
+from gitmem.errors import RefusedError, UsageError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -40,6 +40,16 @@ def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
     if span is None:
         raise UsageError(f"{option} {text!r} is no date.", f"Write a date as {FORMS}.")
     return span
+
+
+MAX_TEXT = 50 * 1024 * 1024  # characters
+
+
+def bounded(text: str) -> str:
+    """Return a text that is to be saved. Raises RefusedError if it is too long."""
+    if len(text) > MAX_TEXT:
+        raise RefusedError(f"The text has more than {MAX_TEXT:,} characters.", "Save the part that matters.")
+    return text
 
 
 def chosen_place(args: argparse.Namespace) -> Place:
@@ -302,6 +312,12 @@ class App(Value):
         from gitmem.cli.output import Progress
 
         return Progress(self.err, "committing what you edited, and this")
+
+    def typed(self) -> str:
+        """Return the text on stdin; at a terminal, say how to end it. Raises as `bounded`."""
+        if self.stdin.isatty():
+            print("gitmem: reading the text from the terminal; end it with Ctrl-D.", file=self.err)
+        return bounded(self.stdin.buffer.read(MAX_TEXT + 1).decode("utf-8", "replace"))
 
     def session(self) -> str:
         """Return the agent's session that this command runs in, "" if none is known."""

@@ -83,19 +83,19 @@ def _report(error: Exception, app: App, args: argparse.Namespace | None, *, as_j
     """
     if isinstance(error, GitmemError):
         is_git, code = isinstance(error, GitFailedError), error.exit_code
-        journal = _log(app, args, error.message) if is_git or code in _LOGGED else ""
+        journal = _log(app, args, error) if is_git or code in _LOGGED else ""
         report = {"error": error.message, "remedy": error.remedy or _DAMAGE * bool(is_git and journal)}
     else:
-        import traceback
+        from gitmem.cli.app import now
+        from gitmem.store.findings import unexpected
 
-        code, trace = ExitCode.FAILURE, "".join(traceback.format_exception(error))
-        words = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")[:_SHOWN]
-        report = {"error": f"An unexpected error: {words}"}
-        if journal := _log(app, args, words, trace):
+        code, failure = ExitCode.FAILURE, unexpected(now(), "", error)
+        report = {"error": f"An unexpected error: {failure.message.removesuffix(':')[:_SHOWN]}"}
+        if journal := _log(app, args, error):
             report["remedy"] = f"The details are in {journal}, and 'gitmem doctor' shows them. Please report it."
         else:
             report["remedy"] = "This is a bug in gitmem. Please report it with this whole text."
-            report["traceback"] = trace
+            report["traceback"] = failure.traceback
     from gitmem.text.terminal import json_text, mask_urls, plain, styled
 
     report = {key: mask_urls(value) for key, value in report.items()}  # it may quote an address with its password
@@ -108,16 +108,21 @@ def _report(error: Exception, app: App, args: argparse.Namespace | None, *, as_j
     return code
 
 
-def _log(app: App, args: argparse.Namespace | None, message: str, trace: str = "") -> str:
-    """Write a failure to the log of the command's store; return the log's path, "" where that is not possible."""
+def _log(app: App, args: argparse.Namespace | None, error: Exception) -> str:
+    """Write an error to the log of the command's store; return the log's path, "" where that is not possible."""
     if args is None:
         return ""
     try:
         from gitmem.cli.app import now
-        from gitmem.store.findings import FailureLog, LoggedFailure
+        from gitmem.store.findings import FailureLog, LoggedFailure, unexpected
 
+        at, command = now(), args.command
+        if isinstance(error, GitmemError):
+            failure = LoggedFailure(at, command, error.message)
+        else:
+            failure = unexpected(at, command, error)
         journal = FailureLog(app.open(args).private)
-        return journal.path * journal.record(LoggedFailure(now(), args.command, message, trace))
+        return journal.path * journal.record(failure)
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
         return ""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from enum import StrEnum
 
 from gitmem.errors import GitmemError
+from gitmem.platform.machine import is_installed
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
@@ -384,8 +384,3 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
     from gitmem.llm.models import GeminiEmbedder, OpenAIEmbedder
 
     return (GeminiEmbedder if provider == GEMINI else OpenAIEmbedder)(key, config.model, base_url, environ)
-
-
-def is_installed(package: str) -> bool:
-    """Return whether a package can be imported, without importing it."""
-    return any(finder.find_spec(package, None) is not None for finder in sys.meta_path if hasattr(finder, "find_spec"))

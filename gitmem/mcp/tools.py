@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
-import traceback
 from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -32,7 +31,7 @@ from gitmem.lessons.guide import as_text, guide
 from gitmem.sessions.memory import apply_events, brief, change_of, change_working, find_working
 from gitmem.sessions.read import glance
 from gitmem.sessions.save import save_text
-from gitmem.store.findings import FailureLog, LoggedFailure
+from gitmem.store.findings import FailureLog, unexpected
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.text.terminal import fenced, plain
@@ -148,9 +147,7 @@ def _tool_error(memory: ServedMemory, task: str, error: Exception, remedy: str) 
         )
     with contextlib.suppress(Exception):
         store = memory.open()
-        trace = "".join(traceback.format_exception(error))
-        words = f"{type(error).__name__}: {error}"
-        FailureLog(store.private).record(LoggedFailure(store.context.clock(), f"mcp: {task}", words, trace))
+        FailureLog(store.private).record(unexpected(store.context.clock(), f"mcp: {task}", error))
     return error
 
 

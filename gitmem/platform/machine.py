@@ -238,6 +238,11 @@ _GONE = "/path/to/a/clone"  # stands for a folder that was installed from and is
 _EXTRA = r"([\w.-]+)[^;]*;.*\bextra == ['\"](\w+)['\"]"
 
 
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported, without importing it."""
+    return any(finder.find_spec(package, None) is not None for finder in sys.meta_path if hasattr(finder, "find_spec"))
+
+
 def install_command(extra: str = "") -> str:
     """Return the command by which the person's installer adds an extra to this gitmem, or without one upgrades it."""
     from importlib.metadata import PackageNotFoundError, distribution

@@ -17,7 +17,7 @@ from gitmem.platform.safe_open import read_text
 from gitmem.sessions.capture import capture, is_due
 from gitmem.sessions.exchange import file_name
 from gitmem.sessions.read import context_tokens, context_used, lacks_answer, look
-from gitmem.store.findings import FailureLog, LoggedFailure
+from gitmem.store.findings import FailureLog, LoggedFailure, unexpected
 from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
 
@@ -187,11 +187,10 @@ class _Steps:
         try:
             step()
         except Exception as error:  # noqa: BLE001  # no failure stops the other steps
-            import traceback
-
-            known = isinstance(error, GitmemError | OSError)
-            trace = "" if known else "".join(traceback.format_exception(error))
-            self._note(f"hook: {what}", str(error) if known else f"{type(error).__name__}: {error}", trace)
+            if isinstance(error, GitmemError | OSError):
+                self._note(f"hook: {what}", str(error))
+            else:
+                self._log(unexpected(self._store.context.clock(), f"hook: {what}", error))
             return False
         return True
 
@@ -281,8 +280,11 @@ class _Steps:
             if not late() and is_worth_asking(self._store, archive):
                 improve(self._store, archive)
 
-    def _note(self, what: str, message: str, trace: str = "") -> None:
-        FailureLog(self._store.private).record(LoggedFailure(self._store.context.clock(), what, message, trace))
+    def _note(self, what: str, message: str) -> None:
+        self._log(LoggedFailure(self._store.context.clock(), what, message))
+
+    def _log(self, failure: LoggedFailure) -> None:
+        FailureLog(self._store.private).record(failure)
 
     def consolidate(self, late: Callable[[], bool]) -> None:
         """Consolidate old days and weeks; a sync merges what several machines made of them."""

@@ -111,13 +111,18 @@ def works_now(failed: str, worked: str, said: str = "") -> bool:
     commands in a row only the last is known, unless `&&` is between them. What installs, commits or the like before the
     end of the failed row need not be done again.
     """
-    if said and not any(word in said.casefold() for words in _TELLING for word in words):
+    if "|" in worked and said and not _tells_failure(said):
         worked = re.sub(_TO_READER, "", worked)
     if failed.strip() == worked.strip():
         return bool(failed.strip())
     parts = _parts(failed)
     lasting = {_core(part) for part in parts[:-1] if not _is_done_once(part)} | {_core(part) for part in parts[-1:]}
     return bool(lasting) and lasting <= _known(worked)
+
+
+def _tells_failure(said: str) -> bool:
+    low = said.casefold()
+    return any(word in low for words in _TELLING for word in words)
 
 
 def runs_again(failed: str, later: str) -> bool:
@@ -161,7 +166,7 @@ def has_compound(command: str) -> bool:
 
 def edits_files(command: str) -> bool:
     """Return whether a part of a command line edits files in place: the same command again changes nothing more."""
-    return any(" ".join(_unwrapped(part)[0][:2]) in _effects()["edit"] for part in _parts(command))
+    return any(" ".join(_unwrapped(part)[0][:2]) in _words_of("effects.tsv")["edit"] for part in _parts(command))
 
 
 def _parts(command: str) -> list[str]:
@@ -199,7 +204,7 @@ def _unwrapped(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words of a command without its wrappers, and what chose its environment."""
     words = [word.strip("'\"") for word in bare(part).split()]
     around: list[str] = []
-    flags = {kind: {row[1] for row in table("wrappers.tsv") if row[0] == kind} for kind in ("flag", "valued")}
+    flags = _words_of("wrappers.tsv")
     while words and (size := _wrapper(words)):
         around += words[:size] if size > 0 else []
         words = words[abs(size) :]
@@ -224,18 +229,19 @@ def _wrapper(words: list[str]) -> int:
 
 
 @cache
-def _effects() -> dict[str, set[str]]:
-    """Return the words of `effects.tsv` by their kind."""
-    return {
-        kind: {row[1] for row in table("effects.tsv") if row[0] == kind} for kind in ("verb", "program", "flag", "edit")
-    }
+def _words_of(name: str) -> dict[str, set[str]]:
+    """Return the words of a table by their kind."""
+    words: dict[str, set[str]] = {}
+    for kind, word, *_ in table(name):
+        words.setdefault(kind, set()).add(word)
+    return words
 
 
 def _acts(part: str) -> bool:
     words = _unwrapped(re.sub(_WHERE, "", part))[0]
     if not words or words[:2] == ("git", "add"):
         return False
-    named = _effects()
+    named = _words_of("effects.tsv")
     told = takewhile(lambda word: not word.startswith("-"), words[1:3])
     said = {verb for word in told for verb in (word, re.split(_OF_VERB, word)[-1]) if verb == word or verb != "ci"}
     program = (named["program"] | named["edit"]) & {words[0], " ".join(words[:2])}

@@ -67,6 +67,14 @@ class LoggedFailure(Value):
     traceback: str = ""
 
 
+def unexpected(at: datetime, command: str, error: Exception) -> LoggedFailure:
+    """Return the failure of an error that nothing foresaw, with its traceback."""
+    import traceback
+
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    return LoggedFailure(at, command, words, "".join(traceback.format_exception(error)))
+
+
 class FailureLog:
     """The failure log in the private folder of one store."""
 

@@ -14,12 +14,12 @@ from gitmem.llm import (
     DeadlineError,
     ProviderError,
     choose,
-    is_installed,
     make_embedder,
     models,
 )
 from gitmem.llm.http import Patience
 from gitmem.llm.models import GeminiEmbedder, LocalEmbedder, OpenAIEmbedder
+from gitmem.platform.machine import is_installed
 
 AT_ONCE = Patience(sleep=lambda _: None, random=lambda: 0.0)
 

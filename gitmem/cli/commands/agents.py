@@ -36,8 +36,7 @@ from gitmem.hosts.script import (
     settings_with_hooks,
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
-from gitmem.llm import is_installed
-from gitmem.platform.machine import SCRIPTS_TOO, find_program, install_command
+from gitmem.platform.machine import SCRIPTS_TOO, find_program, install_command, is_installed
 from gitmem.store.doctor import DEEP, FULL, OPENED
 from gitmem.store.findings import Finding, Level, examine
 from gitmem.store.init import plan_unexclude, uninstall_driver

@@ -34,7 +34,7 @@ def _show_or_change(store: Store, args: argparse.Namespace, app: App) -> None:
         return
     before = {fact.id: fact for fact in known_facts(store)}
     text = str(getattr(args, "text", ""))
-    commits = act_on(store, args.action, known, app.stdin.read() if (args.action, text) == ("edit", "-") else text)
+    commits = act_on(store, args.action, known, app.typed() if (args.action, text) == ("edit", "-") else text)
     again = find_fact(store, known.id)
     value = {**fact_value(again), "commits": list(commits)}
     text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again)} already."
@@ -58,7 +58,7 @@ def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
 
 
 def _add(store: Store, args: argparse.Namespace, app: App) -> None:
-    text = app.stdin.read() if args.text == "-" else args.text
+    text = app.typed() if args.text == "-" else args.text
     if not clean_text(text):
         raise RefusedError("There is no fact to add: the text is empty.", "Give it as an argument or on stdin.")
     try:

@@ -89,9 +89,7 @@ def hook(argv: Sequence[str], app: App) -> int:
         elif app.environ.get(OFF) != "off" and not (call.drain and app.read_only):
             _drain(app) if call.drain else _take(app, call)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
-        import traceback
-
-        _log(app, f"{type(error).__name__}: {error}", "".join(traceback.format_exception(error)))
+        _log(app, error)
     return ExitCode.OK
 
 
@@ -452,15 +450,18 @@ def _settle_later(store: Store) -> None:
     store.start("hook", "claude", "--drain")
 
 
-def _log(app: App, message: str, trace: str = "") -> None:
-    """Write to the log of the store, if there is one; ignore failures."""
+def _log(app: App, problem: str | Exception) -> None:
+    """Write a message or an unexpected error to the log of the store, if there is one; ignore failures."""
     try:
         from gitmem.cli.app import now
-        from gitmem.store.findings import FailureLog, LoggedFailure
+        from gitmem.store.findings import FailureLog, LoggedFailure, unexpected
 
         root = _find(app, ())
         if root is not None:
-            failure = LoggedFailure(now(), "hook", message, trace)
+            if isinstance(problem, str):
+                failure = LoggedFailure(now(), "hook", problem)
+            else:
+                failure = unexpected(now(), "hook", problem)
             FailureLog(accepted_folder(root, app.environ, app.home())).record(failure)
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
         pass

@@ -25,7 +25,8 @@ from gitmem.hosts import Host, InstallPlace, Scope
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
 from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, project_top, put_script
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TablesEdit
-from gitmem.llm import JUDGED_TOKENS, OFFLINE, PROVIDER_OF, is_installed
+from gitmem.llm import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
+from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
 from gitmem.store.locate import find_store, private_folder, user_store
@@ -115,8 +116,6 @@ def _warn(app: App, parts: tuple[str, ...]) -> None:
             ("'gitmem' is not on your PATH: the hooks keep events, but only a gitmem that they find saves them.",)
         )
     if not is_installed("mcp") and parts != (HOOKS,):
-        from gitmem.platform.machine import install_command
-
         needed = "The MCP server needs the official SDK, which is not installed."
         app.notices((f"{needed} Run: {install_command('mcp')}",))
 

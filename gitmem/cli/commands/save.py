@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.cli.app import OWN
+from gitmem.cli.app import MAX_TEXT, OWN, bounded
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, RefusedError, disk_errors
 from gitmem.sessions.save import save_text
@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.app import App
-
-
-MAX_TEXT_BYTES = 50 * 1024 * 1024
 
 
 def run_save(args: argparse.Namespace, app: App) -> None:
@@ -49,20 +46,11 @@ def _text(args: argparse.Namespace, app: App) -> str:
         path = app.path(args, args.file)
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
-                return _bounded(file.read(MAX_TEXT_BYTES + 1))
+                return bounded(file.read(MAX_TEXT + 1))
         except OSError as error:
             raise NotFoundError(f"{path} cannot be read: {error.strerror}.", "Name another one.") from error
     if words and words != "-":
         if any("\ud800" <= character <= "\udfff" for character in words):
             raise RefusedError("The text is not UTF-8.", "Convert it, as 'iconv -t UTF-8' does.")
-        return _bounded(words)
-    if app.stdin.isatty():
-        print("gitmem: reading the text from the terminal; end it with Ctrl-D.", file=app.err)
-    data = app.stdin.buffer.read(MAX_TEXT_BYTES + 1)
-    return _bounded(data.decode("utf-8", "replace"))
-
-
-def _bounded(text: str) -> str:
-    if len(text) > MAX_TEXT_BYTES:
-        raise RefusedError(f"The text has more than {MAX_TEXT_BYTES:,} characters.", "Save the part that matters.")
-    return text
+        return bounded(words)
+    return app.typed()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.cli.app import real_app
+from gitmem.cli.app import MAX_TEXT, real_app
 from gitmem.errors import ExitCode
 from gitmem.lessons import episode as reading
 from gitmem.lessons.episode import episode_paths, parse_episode, read_episode, render_episode
@@ -128,3 +128,10 @@ def test_after_a_compaction_the_session_is_told_what_it_is_at(desk):
 
 def test_an_output_that_is_no_text_is_read_all_the_same(desk):
     assert desk.run("guide", "--error", "-", stdin=b"\xff\xfe error: KeyError").data == b""
+
+
+def test_a_fact_on_standard_input_may_be_no_utf_8_and_not_endless(gitmem):
+    gitmem("init")
+    assert gitmem("facts", "add", "-", stdin=b"We cache \xff in Redis")[0] == 0
+    code, _, err = gitmem("facts", "add", "-", stdin=b"x" * (MAX_TEXT + 1))
+    assert (code, "more than" in err) == (8, True)
