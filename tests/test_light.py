@@ -133,6 +133,7 @@ def test_a_save_loads_few_modules(gitmem):
     own = {name for name in answer.stderr.split() if name.partition(".")[0] == "gitmem"} - {"gitmem.__main__"}
     assert "gitmem.store.transact" in own
     assert len(own) <= 40
+    assert not (CLASSES | PARTIES | {"typing"}) & set(answer.stderr.split())
 
 
 def test_a_status_line_loads_next_to_nothing(tmp_path, gitmem):

@@ -6,13 +6,13 @@ import argparse
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
 from gitmem import __version__
 from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, command_word
 from gitmem.errors import UsageError
 from gitmem.values import Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, NoReturn

@@ -176,7 +176,7 @@ _LETTER = r"A-Za-z\u00c0-\u024f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
 # Explicit ranges instead of `\w`: Pythons with other Unicode tables have to write the same bytes.
 _BARE = rf"[{_LETTER}](?:[{_LETTER}0-9 _./@()+'-]*[{_LETTER}0-9_./@()+'-])?"
 _WORDS_WITH_A_MEANING = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})  # of YAML 1.1 and 1.2
-_NEEDS_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # fine in JSON strings, not in YAML's
+_NEEDS_ESCAPE = "[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"  # fine in JSON strings, not in YAML's
 
 _EXACT: tuple[tuple[type, Callable[..., object]], ...] = (
     (type(None), lambda value: value),
@@ -239,7 +239,9 @@ def flow(value: object) -> str:
 def _quoted(text: str) -> str:
     """Return `text` in double quotes: a JSON string, which is one of YAML's too but for a few characters."""
     quoted = json.dumps(text, ensure_ascii=False)
-    return _NEEDS_ESCAPE.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
+    if quoted.isprintable():  # no character that needs it
+        return quoted
+    return re.sub(_NEEDS_ESCAPE, lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
 def _float(value: float) -> str:
