@@ -314,10 +314,14 @@ class App(Value):
         return Progress(self.err, "committing what you edited, and this")
 
     def typed(self) -> str:
-        """Return the text on stdin; at a terminal, say how to end it. Raises as `bounded`."""
+        """Return the text on stdin, as `typed_bytes` does. Raises as `bounded`."""
+        return bounded(self.typed_bytes(MAX_TEXT + 1).decode("utf-8", "replace"))
+
+    def typed_bytes(self, most: int) -> bytes:
+        """Return so many bytes of stdin at most; at a terminal, say how to end them."""
         if self.stdin.isatty():
             print("gitmem: reading the text from the terminal; end it with Ctrl-D.", file=self.err)
-        return bounded(self.stdin.buffer.read(MAX_TEXT + 1).decode("utf-8", "replace"))
+        return self.stdin.buffer.read(most)
 
     def session(self) -> str:
         """Return the agent's session that this command runs in, "" if none is known."""

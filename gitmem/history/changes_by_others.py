@@ -88,9 +88,10 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         return transaction.commit(Message(subject, tuple((key.value, str(value)) for key, value in pairs)), changes)
 
     outcome = transact(store, plan, purpose="review")
-    waiting = others_changes(store)
-    if waiting.pop(change.id, None):
-        write_changes(store, store.tip or "", waiting)
+    if change.id in others_changes(store):
+        seen, waiting = read_changes(store)  # the tip may have moved on since
+        waiting.pop(change.id, None)
+        write_changes(store, seen, waiting)
     return outcome.commit
 
 

@@ -145,10 +145,14 @@ def _notice(kinds: dict[str, int]) -> str:
 
 
 def drain(store: Store, *, scan: bool = False) -> Drained:
-    """Commit all events in the spool, in order, and remove them."""
+    """Commit all events in the spool, in order, and remove them; a failure also tells the notices until then."""
     done = Drained({}, [], [], {}, {})
     while True:
-        outcome = transact(store, partial(plan_saves, store), purpose="save", scan=scan)
+        try:
+            outcome = transact(store, partial(plan_saves, store), purpose="save", scan=scan)
+        except GitmemError as failure:
+            failure.message = " ".join((failure.message, *done.notices))
+            raise
         batch: _Batch = outcome.value
         ours = outcome.commits[len(outcome.commits) - batch.drafts :]
         done.commits.update((name, ours[index]) for name, index in batch.placed.items())

@@ -386,7 +386,10 @@ def hold(home: str, root: str, event: str, owner: int, data: bytes) -> None:
     """Hold an event for the store at `root`, unless `_MAX_EVENTS` are held for it already."""
     spool = _spool(home, root)
     if len(spool.names()) < _MAX_EVENTS:
-        spool.accept(event, owner, data)
+        try:
+            spool.accept(event, owner, data)
+        except FileNotFoundError:  # `release` has just removed the empty folder
+            spool.accept(event, owner, data)
 
 
 def release(home: str, root: str, into: HookSpool) -> None:

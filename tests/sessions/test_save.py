@@ -162,6 +162,24 @@ def test_an_event_that_makes_no_sense_is_kept_aside_and_holds_up_nobody(desk, br
     assert "fine" in desk.text("memory.md")
 
 
+def test_what_was_put_aside_is_told_though_a_later_batch_fails(desk, monkeypatch):
+    monkeypatch.setattr("gitmem.sessions.save.BATCH", 1)
+    desk.store.spool.deliver({"no": "kind"})
+    for text in ("first", "second"):
+        desk.store.spool.deliver(desk.save(text).to_event())
+    plans = [partial(plan_saves, desk.store)]
+
+    def plan(_: object, transaction: object) -> object:
+        if not plans:
+            raise BusyError("Somebody else is at it.", "Try again.")
+        return plans.pop()(transaction)
+
+    monkeypatch.setattr("gitmem.sessions.save.plan_saves", plan)
+    with pytest.raises(BusyError, match="at it\\. An event that could not be parsed was kept aside"):
+        drain(desk.store)
+    assert len(desk.store.spool.names()) == 1
+
+
 def test_an_event_that_no_commit_can_hold_is_kept_aside_and_holds_up_nobody(desk, monkeypatch, bare_git):
     save(desk.store, desk.save("before"))
     monkeypatch.setattr("gitmem.store.transaction.MAX_FILE_BYTES", 2000)

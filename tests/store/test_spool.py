@@ -12,7 +12,7 @@ import pytest
 
 from gitmem.errors import RefusedError
 from gitmem.store import spool as module
-from gitmem.store.spool import ANSWERED, STILL_WRITING_SECONDS, HookSpool, Spool, may_answer, parse
+from gitmem.store.spool import ANSWERED, STILL_WRITING_SECONDS, HookSpool, Spool, hold, may_answer, parse, release
 
 START = b'{"hook_event_name": "SessionStart", "session_id": "a", "source": "startup"}'
 
@@ -462,3 +462,19 @@ def test_a_payload_that_another_process_moved_is_passed_over(tmp_path):
     spool.move(name, other)
     spool.move(name, other)
     assert (spool.names(), other.names()) == ([], [name])
+
+
+def test_what_is_held_while_the_empty_folder_is_removed_is_not_lost(tmp_path, monkeypatch):
+    into, names = HookSpool(str(tmp_path / "private")), HookSpool.names
+    hold(str(tmp_path), "/project", "Stop", 1, b"{}")
+    made = HookSpool.make
+
+    def make(spool: HookSpool) -> None:
+        made(spool)
+        if spool.folder != into.folder and names(into) == []:
+            release(str(tmp_path), "/project", into)  # the other process, at the worst moment
+
+    monkeypatch.setattr(HookSpool, "make", make)
+    hold(str(tmp_path), "/project", "Stop", 2, b"{}")
+    release(str(tmp_path), "/project", into)
+    assert [name.split("-")[1] for name in into.names()] == ["1", "2"]

@@ -21,6 +21,7 @@ from gitmem.history.authors import look_up_all
 from gitmem.lessons.learn import clean_up
 from gitmem.llm import VARIABLE, choose, make_embedder
 from gitmem.platform.machine import lower_priority, read_resource
+from gitmem.purge import MOST
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
 from gitmem.search.sources import renew_texts
 from gitmem.search.vectors import fill, is_news
@@ -326,7 +327,7 @@ def _wanted(args: argparse.Namespace, app: App) -> str | re.Pattern[str] | None:
             ) from error
     if args.text != "-":
         return None if args.secret else str(args.text)
-    text = app.stdin.read().strip("\r\n")
+    text = app.typed_bytes(2 * MOST).strip(b"\r\n").decode("utf-8", "surrogateescape")
     if not text:
         raise UsageError("There is no text on standard input.", "For example: gitmem purge - < FILE")
     return text

@@ -1,5 +1,11 @@
+import io
+import os
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from gitmem.cli.app import App
+from gitmem.cli.main import main
 from gitmem.lessons.error import ErrorSignature
 from gitmem.lessons.pattern import BugPattern, render_pattern
 
@@ -18,3 +24,32 @@ def test_it_lists_what_would_go_and_an_undo_brings_back_what_went(desk):
     assert path.exists()
     desk.run("config", "cleanup.min_usage_count", "1")
     assert desk.run("cleanup").out == "There is nothing to clean up.\n"
+
+
+@pytest.mark.parametrize("text", ["the leaked words of 한국어".encode(), b"not \xff UTF-8"])
+def test_a_text_to_purge_is_read_byte_for_byte_from_standard_input(desk, text):
+    desk.write("knowledge/note.md", b"# Note\n\n" + text + b"\n", "a note")
+    assert "1 text" in desk.run("purge", "-", "--yes", stdin=text + b"\r\n").out
+    assert (desk.store / "knowledge" / "note.md").read_bytes() == b"# Note\n\n(purged)\n"
+
+
+class _Endless(io.RawIOBase):
+    """Input without an end, of which no more than a megabyte is to be read."""
+
+    _read = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer):
+        self._read += len(buffer)
+        assert self._read <= 1 << 20
+        buffer[:] = b"y" * len(buffer)
+        return len(buffer)
+
+
+def test_standard_input_without_an_end_is_no_text_to_purge(desk):
+    stdin = io.TextIOWrapper(io.BufferedReader(_Endless()), encoding="utf-8")
+    said = io.StringIO()
+    assert main(["purge", "-"], lambda: App(os.environ, str(desk.project), stdin, io.StringIO(), said)) == 8
+    assert "4 to 65,536 bytes" in said.getvalue()
