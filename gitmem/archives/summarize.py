@@ -61,12 +61,17 @@ def as_of_now(summary: Summary, store: Store) -> Summary:
 
 
 def _ended(text: str, kinds: tuple[FactKind, ...], marks: Marks) -> str:
-    """Return the id of the fact that ended whose words, or their beginning, a summary gives; "" if none."""
+    """Return the id of the fact that ended whose words, or their beginning, a summary gives; "" if none.
+
+    A longer one in force whose words it gives goes before it.
+    """
     words = normalized(text)
+    holding = max((len(one) for one in marks.in_force if words.startswith(one)), default=0)
     for fact in marks.facts.values():
         if fact.kind in kinds and marks.mark(fact.id) and len(words) >= SHORTEST:
             statement = normalized(fact.description)
-            if statement.startswith(words) or (len(statement) >= SHORTEST and words.startswith(statement)):
+            is_cut = statement.startswith(words) and holding < len(words)
+            if is_cut or (words.startswith(statement) and len(statement) >= max(SHORTEST, holding)):
                 return fact.id
     return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 from functools import cache
@@ -84,6 +85,14 @@ def whole_number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
     return int(text)
+
+
+def share(text: str) -> float:
+    """Return the number from 0 to 1 in an argument."""
+    with contextlib.suppress(ValueError):
+        if 0 <= (number := float(text)) <= 1:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -223,7 +232,7 @@ def _argument(usage: str) -> tuple[list[str], dict[str, Any]]:
     value = value.strip()
     options |= {"metavar": value} if value else {}
     options |= {"choices": choices.rstrip("}").split(", ")} if choices else {}
-    options |= {"type": whole_number} if value == "N" else {"type": float} if value == "0-1" else {}
+    options |= {"type": whole_number} if value == "N" else {"type": share} if value == "0-1" else {}
     if has_default:
         options["default"] = whole_number(default) if value == "N" else default
     if names and repeats:

@@ -94,23 +94,29 @@ class Marks(Value):
         return [one for one in self.sources.get(tail_of(memory), ()) if memory and self._is_other(one, text)]
 
     def stated(self, text: str) -> list[tuple[int, int, str]]:
-        """Return where a text has old words of facts: begin, end and fact, of overlapping ones the longest."""
+        """Return where a text has old words of facts: begin, end and fact, of overlapping ones the longest.
+
+        Words within what a longer fact in force says are that fact's: "use npm" in "do not use npm".
+        """
         found: list[tuple[int, int, str]] = []
         low = normalized(text) if self.words or self.wordings else ""
         pairs = set(pairwise(low.split()))  # a large text is not searched for each of many facts
         for identifier, said in self.words.items():
             parts = said.split(" ", _FEW)
             if (len(parts) <= _FEW or (parts[1], parts[2]) in pairs) and said in low:
-                form = r"\s+".join(map(re.escape, said.split()))
-                same = re.finditer(rf"(?<!\w){form}{_END}", text, re.IGNORECASE)
-                found += ((-match.end(), match.start(), identifier) for match in same)
+                longer = (("", one) for one in self.in_force if said in one and one in low)
+                for name, words in ((identifier, said), *longer):
+                    form = r"\s+".join(map(re.escape, words.split()))
+                    same = re.finditer(rf"(?<!\w){form}{_END}", text, re.IGNORECASE)
+                    found += ((-match.end(), match.start(), name) for match in same)
         for identifier, form in self.wordings.items():
             if self.facts[identifier].name.partition("-")[0] in low:
                 reworded = re.finditer(rf"(?<!\w){form}{_REST}", text, re.IGNORECASE)
                 found += ((-match.end(), match.start(), identifier) for match in reworded)
         found = sorted((start, end, one) for end, start, one in found)
         ends = [0, *accumulate((-end for _, end, _ in found), max)]
-        return [(start, -end, one) for before, (start, end, one) in zip(ends, found, strict=False) if -end > before]
+        longest = zip(ends, found, strict=False)
+        return [(start, -end, one) for before, (start, end, one) in longest if -end > before and one]
 
     def mark(self, identifier: str) -> str:
         """Return the status of a fact in words, with those of its successor; "" if it is undisputed and in force."""

@@ -380,7 +380,7 @@ def _transcript(one: _File) -> Found:
         started = started or last
         lines.append(spoken(last, *_speech_of(found)))
     if unread:
-        yield Left(one.path, f"{unread} of its lines are no JSON")
+        yield Left(one.path, f"{unread} of its lines {'is' if unread == 1 else 'are'} no JSON")
     if started:
         yield TranscriptItem(one.path, started, one.key(), one.match[1], tuple(lines))
 

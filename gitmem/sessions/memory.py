@@ -130,7 +130,7 @@ def change_of(
 
 def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Iterable[str] = ()) -> WorkingMemory:
     """Add a hypothesis; one that was made before keeps the higher confidence, and the evidence of both."""
-    said, confidence = one_line(text, LINE), min(max(confidence, 0.0), 1.0)
+    said = one_line(text, LINE)
     given = tuple(one_line(one, LINE) for one in evidence)
     for one in memory.hypotheses:
         if says_the_same(one.text, said):
@@ -322,7 +322,7 @@ def _lines(memory: WorkingMemory) -> Iterator[str]:
         yield f"Changed: {', '.join(changed[::-1][:_SHOWN])}"
     if memory.results:
         last = memory.results[-1]
-        yield f"Last: {last.tool} {last.what}{'' if last.worked else ' (failed)'}"
+        yield " ".join(filter(None, ("Last:", last.tool, last.what, "" if last.worked else "(failed)")))
     yield from (f"Found: {text}" for text in memory.discoveries[::-1][:_SHOWN])
     yield from (f"Done: {step.text}" for step in memory.steps if step.status == "completed")
 

@@ -5,10 +5,10 @@ import pytest
 
 from gitmem.archives import rotate as rotating
 from gitmem.archives.summarize import as_of_now, put_summary, read_summary, summarize_archive
-from gitmem.archives.summary import archive_summaries, method_of, offer, pending_archives
+from gitmem.archives.summary import KeyDecision, archive_summaries, method_of, offer, pending_archives
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import summary_path
-from gitmem.facts.edit import find_fact, retire
+from gitmem.facts.edit import find_fact, retire, supersede_fact
 from gitmem.sessions.save import save
 from gitmem.store.known_facts import marked
 from gitmem.store.transact import transact
@@ -142,6 +142,17 @@ def test_a_summary_says_of_its_sentences_which_do_not_hold_any_more(small):
     now = as_of_now(summary, small.store)
     assert re.search(re.escape(sentence) + r"\.? \[retired since ", now.overall_summary)
     assert "[retired since" in marked(small.store, small.text(summary_path(archive)))
+
+
+def test_a_decision_that_goes_on_where_an_ended_one_stops_is_not_taken_for_it(small):
+    old, new = "Deploy to staging first", "Deploy to staging first, then to production"
+    summary = read_summary(small.store, rotated(small))._replace(key_decisions=(KeyDecision(new), KeyDecision(old)))
+    first = find_fact(small.store, save(small.store, small.save(old, MemoryType.DECISION)).id)
+    second = find_fact(small.store, save(small.store, small.save(new, MemoryType.DECISION)).id)
+    supersede_fact(small.store, first, second)
+    going_on, ended = as_of_now(summary, small.store).key_decisions
+    assert going_on.decision == new
+    assert ended.decision == f"{old} [superseded since {small.clock.now:%Y-%m-%d}, now: {new}]"
 
 
 def test_a_summary_names_the_parts_of_the_project_it_is_made_of(small):

@@ -83,6 +83,14 @@ def test_what_another_fact_in_force_says_is_not_marked():
     assert with_marks(text, marks_of([USE_REDIS, again])) == text
 
 
+def test_what_a_longer_fact_in_force_says_is_not_marked_in_its_middle():
+    longer = make_fact(FactKind.DECISION, "Do not use Redis for sessions, use Valkey.", LATER)
+    marks = marks_of([USE_REDIS._replace(superseded_by=longer.id, status=FactStatus.SUPERSEDED), longer])
+    text = line(longer.id, "Decision", longer.text) + f"So we {longer.text.lower()}\n"
+    assert with_marks(text, marks) == text
+    assert with_marks("Use Redis for sessions now.", marks).count("superseded") == 1
+
+
 def test_old_views_of_a_fact_say_its_new_wording():
     new = USE_REDIS._replace(status=FactStatus.ACTIVE, description="Use Valkey for sessions.")
     text = line(SAID_HERE, "Exchange", "Use Redis for sessions.")

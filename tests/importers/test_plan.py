@@ -134,4 +134,4 @@ def test_a_transcript_keeps_every_line_that_is_json():
     assert isinstance(item, TranscriptItem)
     assert [json.loads(line)["role"] for line in item.lines] == ["user", "summary"]
     assert '\\"tool\\": \\"Edit\\"' in item.lines[1]
-    assert [left.why for left in planned.left] == ["1 of its lines are no JSON"]
+    assert [left.why for left in planned.left] == ["1 of its lines is no JSON"]
