@@ -16,6 +16,7 @@ from gitmem.archives.summary import (
     SCHEMA,
     KeyDecision,
     Summary,
+    cleaned,
     from_answer,
     left_out,
     method_of,
@@ -110,8 +111,11 @@ def put_summary(transaction: Transaction, summary: Summary, session: str = "") -
         (Trailer.HOST.value, summary.provider),
     )
     message = Message(f"Summarize {name} ({summary.method})", trailers)
-    data = render_document(summary, transaction.now, _scope(transaction, summary.archive))
-    changes: dict[str, bytes | None] = {summary_path(summary.archive): data}
+    path = summary_path(summary.archive)
+    data = transaction.read(path)
+    if data is None or parse_document(data) != cleaned(summary):  # else only the time would change
+        data = render_document(summary, transaction.now, _scope(transaction, summary.archive))
+    changes: dict[str, bytes | None] = {path: data}
     raw = raw_path(summary.archive)
     if summary.method != OFFLINE and transaction.read(raw) is not None:
         changes[raw] = None

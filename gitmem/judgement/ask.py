@@ -54,6 +54,8 @@ _KEPT_DAYS = 60
 _MAX_BYTES = 8_000_000  # of a day's file; a line has 200
 _ABOUT = ("purpose", "subject", "provider", "model")  # of a question, in its line
 _CENTS = 100
+_NO_MODEL = "no model is named; 'gitmem config --user summary.provider agent' names one"
+_BY_AGENT = "the agent sums it up in its next session, as summary.provider is host"
 
 
 class SpentError(RefusedError):
@@ -242,7 +244,7 @@ def ask(
     """Ask the model of the settings, with retries; `read` raises ReplyError for an unusable reply.
 
     `subject` is the path or name of what the question is about. Errors of providers and replies are not raised, but
-    written to the log of failures.
+    written to the log of failures; that no model is named is none.
 
     Raises:
         RefusedError: the answer could not be kept: the store is opened, or nothing is to be written.
@@ -250,7 +252,7 @@ def ask(
     """
     store.check_writes()
     asked = _asked(store, question, subject, read, tries)
-    if asked.value is None:
+    if asked.value is None and store.config.summary.provider not in {OFFLINE, HOST}:
         FailureLog(store.private).record(LoggedFailure(store.context.clock(), "model", f"{subject}: {asked.why}"))
     return asked
 
@@ -264,7 +266,7 @@ def _asked(
     except ProviderError as error:
         return AskResult(None, error.sentences, provider=provider)
     if model is None:
-        return AskResult(None, "no model is named in summary.provider", provider=provider)
+        return AskResult(None, _BY_AGENT if provider == HOST else _NO_MODEL, provider=provider)
     material = redact(question.material, allow=store.config.redaction.allow).text
     return _Tries(store, model, question._replace(material=material), subject).run(read, tries or patience())
 

@@ -1,10 +1,11 @@
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from gitmem.archives import rotate as rotating
-from gitmem.archives.summarize import as_of_now, put_summary, read_summary, summarize_archive
+from gitmem.archives.summarize import as_of_now, improve, put_summary, read_summary, summarize_archive
 from gitmem.archives.summary import KeyDecision, archive_summaries, method_of, offer, pending_archives
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import summary_path
@@ -142,6 +143,14 @@ def test_a_summary_says_of_its_sentences_which_do_not_hold_any_more(small):
     now = as_of_now(summary, small.store)
     assert re.search(re.escape(sentence) + r"\.? \[retired since ", now.overall_summary)
     assert "[retired since" in marked(small.store, small.text(summary_path(archive)))
+
+
+def test_what_is_there_already_is_not_committed_anew_for_its_time(small):
+    archive = rotated(small)
+    small.clock.now += timedelta(hours=1)
+    done = improve(small.store, archive)
+    assert (done.method, done.commit) == ("offline", None)
+    assert "no model is named" in done.why
 
 
 def test_a_decision_that_goes_on_where_an_ended_one_stops_is_not_taken_for_it(small):
