@@ -26,6 +26,7 @@ from gitmem.sessions.outcome import ERROR_LENGTH, Outcome, find_cues, judge_outc
 from gitmem.sessions.turns import Turn, derived_id, human_text, is_restated, is_trivial, program
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
+from gitmem.text.words import keywords
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -41,7 +42,8 @@ ASKED_LENGTH = 200
 DONE_LENGTH = 400
 COMMAND_LENGTH = 120
 _FAILURES_SHOWN = 3
-_IDLE_ANSWER = 200  # characters; a shorter answer to "ok" carries no content
+_IDLE_ANSWER = 200  # characters; a shorter answer to "ok" is in the log alone
+_COURTESY_WORDS = 2  # "Sounds good."
 
 _COURTESIES = 3  # courtesies at the start of an answer
 _READ = 20_000  # characters from which sentences are taken
@@ -101,7 +103,7 @@ def remember(
     text = clean_text(render_fields(fields_of(turn, asked, done, files, answer_chars)))
     logged = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
     head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
-    is_told = exchange and _is_told(turn, done)
+    is_told = exchange and _is_told(turn, asked, done)
     told = _exchange(turn, asked, done, files) if is_told else None
     state = _state(turn, head, files) if is_told else None
     return Remembered(Placed(TIMELINE, logged, turn.started), told, state, f"{EXCHANGE}: {head}")
@@ -110,11 +112,11 @@ def remember(
 def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = ()) -> Entry | None:
     """Return the exchange entry of a turn, as in `remember`; None if there is none."""
     read = _read(turn, roots, boot_lines)
-    return _exchange(*read) if read is not None and _is_told(read[0], read[2]) else None
+    return _exchange(*read) if read is not None and _is_told(*read[:3]) else None
 
 
-def _is_told(turn: Turn, done: str) -> bool:
-    return bool(turn.tools or _whole(done, DONE_LENGTH))
+def _is_told(turn: Turn, asked: str, done: str) -> bool:
+    return bool(turn.tools or ((asked or len(done) >= _IDLE_ANSWER) and _whole(done, DONE_LENGTH)))
 
 
 def _read(
@@ -137,8 +139,10 @@ def _read(
 
 def _tells(said: str, done: str, tools: int) -> bool:
     """Return whether an answer to "ok", or to nothing that a person said, tells more than a courtesy."""
-    is_long = len(done) >= _IDLE_ANSWER
-    return bool(tools and done) or is_long if said.strip() else bool(tools) and is_long
+    if not said.strip():
+        return bool(tools) and len(done) >= _IDLE_ANSWER
+    is_courtesy = len(done.split()) <= _COURTESY_WORDS or not any(keywords(done))
+    return bool(tools and done) or len(done) >= _IDLE_ANSWER or not is_courtesy
 
 
 def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:

@@ -154,6 +154,13 @@ def test_what_an_agent_did_for_a_short_yes_is_remembered(one):
     assert remember(one, ("/p",)) is not None
 
 
+@pytest.mark.parametrize("answer", ["Then we use Postgres 16.", "그러면 Postgres 16으로 옮기겠습니다."])
+def test_what_an_agent_says_to_a_short_yes_is_in_the_log_alone(answer):
+    said = remember(turn("2", answer), ("/p",))
+    assert answer in said.logged.entry.text
+    assert (said.told, said.state) == (None, None)
+
+
 def test_a_boot_file_told_again_is_no_memory():
     boot = "Always run the tests with uv run pytest before a commit.\nAnswer in Korean whatever the question is."
     lines = content_lines([boot])
