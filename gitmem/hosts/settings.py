@@ -269,6 +269,10 @@ def _allowed(text: str) -> list[object]:
 
 _NOTED = "table:"
 _TABLE = re.compile(r"^[ \t]*\[\[?(?P<name>[^\r\n]*?)\]\]?[ \t]*(?:#[^\r\n]*)?\r?$", re.MULTILINE)
+# Comments and strings; a line of a string over several lines may look like a table's.
+_STRINGS = re.compile(
+    r"""(?s:(?P<long>["]{3}(?:\\.|[^\\])*?["]{3}|'{3}.*?'{3}))|#[^\n]*|"(?:\\.|[^"\\\n])*"|'[^'\n]*'"""
+)
 
 
 class TablesEdit(Edit):
@@ -329,7 +333,7 @@ def _parsed(text: str) -> dict[str, object]:
     import tomllib  # late: only hosts with TOML need it
 
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"is not TOML: {error}") from None
 
@@ -353,7 +357,7 @@ def _span(text: str, name: str) -> tuple[int, int] | None:
     """Return where a table with its tables below it stands: from its header to the next one of another table."""
     keys = _keys(name)
     start = None
-    for match in _TABLE.finditer(text):
+    for match in _TABLE.finditer(_STRINGS.sub(lambda one: " " * len(one[0]) if one["long"] else one[0], text)):
         inside = _keys(match["name"])[: len(keys)] == keys
         if start is None and inside:
             start = match.start()

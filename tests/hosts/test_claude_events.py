@@ -3,6 +3,8 @@
 import json
 import tomllib
 
+import pytest
+
 from gitmem.hosts import InstallPlace, Scope
 from gitmem.hosts.claude_events import CODEX, trust
 from gitmem.hosts.settings import HOOKS, TablesEdit
@@ -50,6 +52,21 @@ def test_a_command_failed_if_the_rollout_says_so_at_its_end(tmp_path):
         "tool_use_id": "call_2",
         "transcript_path": str(tmp_path),
     }
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        'model = "x"',
+        '\ufeffmodel = "x"\r\n',
+        'a = """\n[mcp_servers.gitmem]\n\\"""\n""" # "\'\'\'\n[b]\n',
+    ],
+)
+def test_a_server_goes_into_toml_and_comes_out_without_a_trace(before):
+    edit = TablesEdit("/c", {"mcp_servers.gitmem": {"command": "gitmem", "args": ["mcp"]}})
+    text, noted = put(edit, before)
+    assert edit.present(text)
+    assert edit.take(text, noted) == before
 
 
 def test_tables_of_trust_come_change_and_go():
