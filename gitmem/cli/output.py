@@ -280,7 +280,8 @@ def index_table(found: Sequence[RotatedFile]) -> str:
 
 
 def _whose(record: CommitRecord, store: Store) -> str:
-    return _who(record) if store.is_person(record.author, record.email) else f"{record.author} {_who(record)}".strip()
+    own = store.is_person(record.author, record.email) or _who(record) == record.author
+    return _who(record) if own else f"{record.author} {_who(record)}".strip()
 
 
 def _who(record: CommitRecord) -> str:

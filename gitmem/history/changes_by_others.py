@@ -145,17 +145,23 @@ def _waits(
         return None
     mine = known is not None or not people.other(before.id)
     who: Commit | None = None
+    said = ""  # the commit in which the person changed it last
     for own, after, was in zip(commits, rest[::2], rest[1::2], strict=True):  # the newest first
         commit = _source(store, own, before.id) if own.value(Trailer.OP) == Op.REPAIR else own
         if store.is_person(commit.author, commit.email, gitmem=False):
-            mine = mine or _says(after) != _says(was)
+            changed = _says(after) != _says(was)
             answered = commit.value(Trailer.OP) == Op.REVIEW and before.id in commit.values(Trailer.FACT)
-            if answered or (_says(after) == _says(now) and _says(after) != _says(was)):
+            if answered or (_says(after) == _says(now) and changed):
                 return None
+            if changed and after and not said:
+                said, before, mine = own.oid, after, True
         elif _says(after) != _says(was) and (who is None or len(who.parents) > 1):
-            who = commit
+            who = who if _is_made_of_its_parents(store, commit, change.path) else commit
     if who is None or not mine:
         return known
+    if said:
+        with store.repository.reading() as objects:
+            blob = next((info.oid for info in objects.infos([f"{said}:{change.path}"]) if info), blob)
     act = REMOVED if now is None else "changed" if now.binds else now.status.value
     return OthersChange(
         before.id,
@@ -167,6 +173,19 @@ def _waits(
         before.description,
         blob,
     )
+
+
+def _is_made_of_its_parents(store: Store, commit: Commit, path: str) -> bool:
+    """Return whether a commit is a merge whose file is what gitmem makes of those of its parents."""
+    from gitmem.merge.documents import merge
+    from gitmem.store.merge_commits import merge_bases
+
+    bases = merge_bases(store.repository.git, *commit.parents) if len(commit.parents) == 2 else []  # noqa: PLR2004
+    if len(bases) != 1:
+        return False
+    with store.repository.reading() as objects:
+        made, *versions = objects.contents([f"{one}:{path}" for one in (commit.oid, *bases, *commit.parents)])
+    return merge(path, versions[0], versions[1], versions[2]).data == made
 
 
 def _source(store: Store, repair: Commit, identifier: str) -> Commit:

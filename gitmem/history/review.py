@@ -11,9 +11,11 @@ from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git.log import log, was_at
+from gitmem.facts.fact import is_fact_path, parse_changeable, render_fact
+from gitmem.facts.validity import reworded
+from gitmem.git.log import Commit, log, was_at
 from gitmem.git.objects import PathChange, read_tree
-from gitmem.merge.documents import REVIEW, beside_path, is_beside, taken, without_mark
+from gitmem.merge.documents import REVIEW, beside_path, is_beside, lines_of_one, taken, without_mark
 from gitmem.store.fact_lines import with_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -145,6 +147,8 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
             changes = _choose_file(store, transaction, path, take, sides)
         else:
             data = _choose(store, transaction.read(path) or b"", path, take, sides)
+            fact = parse_changeable(data, path) if is_fact_path(path) else None
+            data = data if fact is None else render_fact(reworded(fact, fact.text, transaction.now))
             changes = with_facts(transaction, data) if path == MEMORY else {path: data}
         return transaction.commit(message, changes)
 
@@ -170,12 +174,18 @@ def sides_of(store: Store, path: str) -> Sides:
         if held[0] - (held[1] & held[2]):
             logs = (log(git, f"{other}..{own}") for own, other in ((first, second), (second, first)))
             machines = [
-                tuple(sorted({commit.value(Trailer.MACHINE) or commit.author for commit in some})) for some in logs
+                tuple(sorted({one.value(Trailer.MACHINE) or one.author for one in some if not _is_merge(one)}))
+                for some in logs
             ]
             if _is_own_second(store, first, second, machines):
                 return Sides(merge, second, first, machines[1], machines[0])
             return Sides(merge, first, second, machines[0], machines[1])
     raise NotFoundError(f"No merge in history left two versions of {path}.", "Edit it, then '--take edit'.")
+
+
+def _is_merge(commit: Commit) -> bool:
+    """Return whether it only joins what machines saved."""
+    return commit.value(Trailer.OP) == Op.MERGE and len(commit.parents) > 1
 
 
 def _is_own_second(store: Store, first: str, second: str, machines: Sequence[tuple[str, ...]]) -> bool:
@@ -204,11 +214,12 @@ def _choose(store: Store, now: bytes, path: str, take: Take, sides: Sides | None
     read = store.repository.read
     merged = read(sides.merge, path) or b""
     chosen, other = (sides.ours, sides.theirs) if take is Take.OURS else (sides.theirs, sides.ours)
-    result = taken(merged, read(chosen, path) or b"", read(other, path) or b"", _places(now, path))
+    versions, places = (read(chosen, path) or b"", read(other, path) or b""), _places(now, path)
+    result = taken(merged, *versions, places)
     if now == merged:
         return result
     carried = merge_lines(now, merged, result)
-    if carried is None:
+    if carried is None or not lines_of_one(*versions, places).issubset(carried.decode("utf-8", "replace").splitlines()):
         raise GitmemError(
             f"{path} has been changed since, in the same lines.", "Edit the file as it should be, then '--take edit'."
         )

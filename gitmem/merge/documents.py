@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
 from gitmem.document.document import Document
-from gitmem.document.entry import FoundEntry, fences, find_entries, sections
+from gitmem.document.entry import FoundEntry, entry_ids, fences, find_entries, remove_entries, sections
 from gitmem.document.ids import ARCHIVE, SUMMARIES, fold, id_in, is_id
 from gitmem.merge import TOP, MergedBody, merge_bodies, merge_headers, moment_of, survivors
 from gitmem.text.difference import merge_lines
@@ -201,6 +201,14 @@ def taken(merged: bytes, chosen: bytes, other: bytes, places: Collection[str]) -
             at = end
     text = "".join([*pieces, body[at:]])
     return document.remove(REVIEW).with_body(text).render()
+
+
+def lines_of_one(chosen: bytes, other: bytes, places: Collection[str]) -> set[str]:
+    """Return the lines in the named sections, outside of entries, that only one side has."""
+    bodies = (Document.parse(data).body for data in (chosen, other))
+    texts = (remove_entries(body, entry_ids(body)) for body in bodies)
+    own, others = ({line for title in places for line in _section(text, title).splitlines()} for text in texts)
+    return {line for line in own - others if line.strip()}
 
 
 def _with_entries(body: str, mine: str, kept: dict[str, FoundEntry], dropped: dict[str, FoundEntry]) -> str:

@@ -183,7 +183,7 @@ class _Sync:
             finally:
                 move_refs(self._git, self._held)
             new = (change for change in others_changes(self._store).values() if before.get(change.id) != change)
-            notices = (f"{change.id} of yours was {change}. 'gitmem review' accepts or refuses it." for change in new)
+            notices = (f"{change.id} of yours was {change} ('gitmem review' accepts or refuses it)." for change in new)
             return done._replace(notices=(*done.notices, *notices))
 
     def _round(self, number: int) -> Synced | None:

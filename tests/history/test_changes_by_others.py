@@ -237,3 +237,42 @@ def test_a_second_file_with_the_id_of_a_rule_waits(people, rule, take, kind):
     assert kept in ada.run("show").out
     assert other not in ada.run("show").out
     assert kept in ada.told()
+
+
+def edit_file(person: Colleague, rule: str, text: str) -> None:
+    """Change what the rule's file says, whatever that is now."""
+    [path] = (person.folder / ".gitmem" / "facts" / "rule").glob(f"{rule}*")
+    head, mark, _ = path.read_text(encoding="utf-8").rpartition("---\n")
+    path.write_text(f"{head}{mark}{text}\n", encoding="utf-8")
+
+
+def test_what_the_person_changed_on_two_machines_was_changed_by_nobody_else(people, rule, tmp_path):
+    ada, _ = people
+    other = ada.on(tmp_path / "notebook")
+    other.waiting()
+    edit_file(ada, rule, "Never push to main before a review.")
+    edit_file(other, rule, "Never push to main after work.")
+    assert "of yours was" not in sync(ada, other).err
+    assert other.waiting() == []
+    [document] = other.run("review", "--json").json
+    assert len(document["ours"]) == len(document["theirs"]) == 1
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_the_person_had_is_what_the_person_said_last(people, rule, ends):
+    ada, mallory = people
+    own = "Never push to main before a review."
+    edit_file(mallory, rule, TURNED)
+    edit_file(ada, rule, own)
+    sync(mallory, ada)
+    [change] = ada.waiting()
+    assert change.startswith("changed by Mallory on ")
+    assert change.endswith(f", before: {own}")
+    if ends:
+        sync(mallory)
+        edit_file(mallory, rule, own)
+        sync(mallory, ada)
+    else:
+        ada.run("review", "2", "--take", "ours")
+    assert ada.waiting() == []
+    assert ada.run("facts", "list", "--json").json[0]["description"] == own

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from gitmem.document.entry import MemoryType
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.review import Take, documents_to_review, resolve_review, sides_of
 from gitmem.history.undo import undo
@@ -80,6 +81,29 @@ def test_what_was_added_since_stays(pair: tuple[Machine, Machine]):
     resolve_review(first.store, PATH, Take.OURS)
     assert "Added." in first.read(PATH)
     assert "fails" not in first.read(PATH)
+
+
+def test_the_lines_of_a_version_that_were_deleted_since_are_not_taken(pair: tuple[Machine, Machine]):
+    first, _ = pair
+    first.write(PATH, first.read(PATH).replace("It fails.\n", ""))
+    with pytest.raises(GitmemError, match="changed since, in the same lines"):
+        resolve_review(first.store, PATH, Take.THEIRS)
+
+
+@pytest.mark.parametrize("take, told", [("theirs", "Use poetry."), ("both", "Use poetry. Use uv always.")])
+def test_a_fact_is_told_by_the_words_that_stay(machine: Callable[[str], Machine], take: str, told: str):
+    first, second = machine("laptop"), machine("desktop")
+    first.save("Use uv.", MemoryType.DECISION)
+    first.sync()
+    second.sync()
+    (path,) = (str(one.relative_to(first.root)) for one in first.root.glob("facts/decision/*"))
+    for one, words in ((first, "Use uv always."), (second, "Use poetry.")):
+        head, mark, _ = one.read(path).rpartition("---\n")
+        one.write(path, f"{head}{mark}{words}\n")
+        one.sync()
+    first.sync()
+    resolve_review(first.store, path, Take(take))
+    assert f"description: {told}\n" in first.read(path)
 
 
 @pytest.mark.parametrize("take, left", [("ours", "of the laptop"), ("theirs", "of the desktop"), ("both", "")])
