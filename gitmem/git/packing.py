@@ -291,7 +291,7 @@ def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str,
     """
     expected = _exactly(git, refs)
     git.run("bundle", "create", "--quiet", path, *refs, timeout=SECONDS)
-    held = _read_back(path, refs, environ)
+    held = _read_back(path, refs, environ, git.run("rev-parse", "--show-object-format").decode().strip())
     if held not in (expected, _exactly(git, refs)):  # a session may have saved something meanwhile
         raise GitmemError(
             f"The backup does not hold what it should: {held} in place of {expected}.", "Try again, on another disk."
@@ -303,10 +303,11 @@ def _exactly(git: Git, refs: Sequence[str]) -> Mapping[str, str]:
     return {ref: oid for ref, oid in read_refs(git, *refs).items() if ref in refs}
 
 
-def _read_back(path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:
+def _read_back(path: str, refs: Sequence[str], environ: Mapping[str, str], kind: str) -> Mapping[str, str]:
     """Return the refs of a bundle, from an empty repository that fetched and checked all its objects."""
     with tempfile.TemporaryDirectory(prefix=f"{os.path.basename(path)}-", dir=os.path.dirname(path)) as folder:
-        git_without_repository(environ).run("init", "--quiet", "--bare", "--template=", "--", folder)
+        options = ("--quiet", "--bare", "--template=", f"--object-format={kind}")
+        git_without_repository(environ).run("init", *options, "--", folder)
         reader = Git(folder, None, environ, variables={"GIT_ALLOW_PROTOCOL": "file"})
         wanted = [f"{ref}:{ref}" for ref in refs]
         reader.run(

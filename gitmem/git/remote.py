@@ -421,7 +421,8 @@ def _explain_file(error: GitFailedError, file: str) -> GitmemError:
             f"{file} is a part of a history: it builds on commits that are not here.",
             "'gitmem backup FILE' makes a whole one.",
         )
-    return GitmemError(f"{file} cannot be read: {_reason(error)}", "It may be damaged: take another backup.")
+    why = "It may be damaged, or name its objects by another hash than this store"
+    return GitmemError(f"{file} cannot be read: {_reason(error)}", f"{why}: take another backup.")
 
 
 def _reason(error: GitFailedError) -> str:

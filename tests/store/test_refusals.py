@@ -141,6 +141,14 @@ def _full(place: Place) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def _other_hash(place: Place) -> Iterator[None]:
+    other = place.folder / "sha256.git"
+    place.machine.git("init", "-q", "--bare", "--object-format=sha256", str(other))
+    place.go_to(str(other))
+    yield
+
+
 # What is set up, and the words that must be in the message: what happened, and what the server itself said.
 REFUSALS: dict[str, tuple[Callable[[Place], contextlib.AbstractContextManager[None]], tuple[str, ...]]] = {
     "ssh: a read-only key": (lambda place: _by_ssh(place, _READ_ONLY_KEY), ("but not push", "marked as read only")),
@@ -171,6 +179,7 @@ REFUSALS: dict[str, tuple[Callable[[Place], contextlib.AbstractContextManager[No
         ("let nobody in",),
     ),
     "gitolite: only reading": (_gitolite, ("but not push", "DENIED by fallthru")),
+    "another hash": (_other_hash, ("by another hash than this store", "--object-format=FORMAT")),
     "a full disk": (_full, ("its disk is full",)),
 }
 

@@ -34,6 +34,20 @@ def test_a_save_during_a_backup_does_not_fail_it(desk, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("c")] == []
 
 
+def test_a_memory_whose_ids_are_of_sha256_is_backed_up_and_restored(run_in, tmp_path, bare_git):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        bare_git(tmp_path / name, "init", "-q", "--object-format=sha256")
+    run_in(tmp_path / "one", "init", "--branch")
+    run_in(tmp_path / "one", "save", "with long ids")
+    backup = str(tmp_path / "b")
+    commit = run_in(tmp_path / "one", "backup", backup, "--json").json["commit"]
+    assert run_in(tmp_path / "other", "restore", backup, "--branch", "--json").json["commit"] == commit
+    (tmp_path / "short").mkdir()
+    bare_git(tmp_path / "short", "init", "-q")
+    assert "another hash than this store" in run_in(tmp_path / "short", "restore", backup, ok=False).err
+
+
 @root_needed
 def test_a_full_disk_is_named_and_keeps_nothing_of_it(desk, tmp_path):
     with small_disk(tmp_path / "작은 disk", "24k") as disk:
