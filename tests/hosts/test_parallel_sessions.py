@@ -83,6 +83,10 @@ def test_every_event_of_parallel_sessions_is_saved_once_in_the_right_project(tmp
                 _once(f"file-{number}-{turn}-{step}.py", daily)
     assert not list((other / ".gitmem").glob("daily/*/*/*.md"))
     assert bare_git(project / ".gitmem", "status", "--porcelain") == ""
+    assert bare_git(project / ".gitmem", "fsck", "--strict", "--no-dangling") == ""
+    ops = bare_git(project / ".gitmem", "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
+    assert ops.count("turn") == SESSIONS * TURNS
+    assert not any((tree / ".gitmem").exists() for tree in trees)
     assert json.loads(gitmem(project, environ, "doctor", "--json"))["problems"] == 0
     if not mode:
         shutil.rmtree(other / ".gitmem")  # nothing in it was in use

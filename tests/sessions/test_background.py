@@ -89,27 +89,23 @@ def test_a_session_goes_on_while_its_host_runs(desk, session):
     session.deliver("UserPromptSubmit", "t-1", 1, prompt="a question")
     (found,) = look(desk.store, lambda _: True).sessions
     assert (found.name, found.over, found.transcript) == ("sess-1", False, str(session.path))
-    (found,) = look(desk.store, lambda _: False).sessions
-    assert found.over
+    assert look(desk.store, lambda _: False).over() == {"sess-1"}
     desk.clock.now += IDLE + timedelta(seconds=2)
-    (found,) = look(desk.store, lambda _: True).sessions
-    assert found.over
-
-
-def test_a_session_that_began_again_is_not_over(desk, session):
-    session.deliver("SessionStart", second=0)
-    session.deliver("SessionEnd", second=1)
     assert look(desk.store, lambda _: True).over() == {"sess-1"}
-    session.deliver("SessionStart", second=2, source="resume")
-    assert look(desk.store, lambda _: True).over() == frozenset()
 
 
-def test_the_last_process_to_deliver_counts(desk, session):
-    session.owner = DEAD
-    session.deliver("SessionStart", second=0)
-    session.owner = ALIVE
-    session.deliver("UserPromptSubmit", "t-1", 1, prompt="x")
-    assert look(desk.store, lambda process: process != DEAD).over() == frozenset()
+@pytest.mark.parametrize(
+    "delivered, over",
+    [
+        ([(ALIVE, "SessionStart"), (ALIVE, "SessionEnd")], True),
+        ([(ALIVE, "SessionStart"), (ALIVE, "SessionEnd"), (ALIVE, "SessionStart")], False),
+        ([(DEAD, "SessionStart"), (ALIVE, "UserPromptSubmit")], False),  # the last process to deliver counts
+    ],
+)
+def test_a_session_is_over_after_its_end_unless_it_began_again(desk, session, delivered, over):
+    for second, (session.owner, event) in enumerate(delivered):
+        session.deliver(event, second=second, prompt="x", source="resume")
+    assert bool(look(desk.store, lambda process: process != DEAD).over()) is over
 
 
 # The end

@@ -54,22 +54,12 @@ class Host:
         return self.deliver("PostToolUse", turn, second, tool_name=tool, tool_use_id=tool_id, tool_input=given)
 
     def edit(self, name: str, turn="t-1", second=1.0, **more):
-        given = {"file_path": os.path.join(self.cwd, name)}
-        return self.deliver(
-            "PostToolUse", turn, second, tool_name="Edit", tool_use_id=f"edit {name}", tool_input=given, **more
-        )
+        used = {"tool_name": "Edit", "tool_use_id": f"edit {name}"}
+        return self.deliver("PostToolUse", turn, second, **used, tool_input={"file_path": f"{self.cwd}/{name}"}, **more)
 
     def fail(self, command: str, error: str, turn="t-1", second=1.0):
-        given = {"command": command}
-        return self.deliver(
-            "PostToolUseFailure",
-            turn,
-            second,
-            tool_name="Bash",
-            tool_use_id=f"fail {second}",
-            tool_input=given,
-            error=error,
-        )
+        used = {"tool_name": "Bash", "tool_use_id": f"fail {second}", "tool_input": {"command": command}}
+        return self.deliver("PostToolUseFailure", turn, second, **used, error=error)
 
     def stop(self, text="All of it is done now.", turn="t-1", second=2.0, **more):
         return self.deliver("Stop", turn, second, last_assistant_message=text, **more)
@@ -503,15 +493,7 @@ def test_what_means_nothing_is_taken_away_and_what_is_no_payload_is_kept_aside(d
 @pytest.mark.parametrize(
     "session",
     [
-        "../../x",
-        "/etc/passwd",
-        ".git",
-        "a/b\\c",
-        "x" * 5_000,
-        "\ud800\udfff",
-        "a\0b",
-        "한글 세션",
-        "-n",
+        *("../../x", "/etc/passwd", ".git", "a/b\\c", "x" * 5_000, "\ud800\udfff", "a\0b", "한글 세션", "-n"),
         "s\nGitmem-Op: x",
     ],
 )

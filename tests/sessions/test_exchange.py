@@ -116,9 +116,10 @@ def test_details_do_not_say_the_sentence_again(done, sentence, left):
 SENTENCE = "This is one sentence of a long answer that goes on. "
 
 
-def test_what_fits_is_kept_as_it_is() -> None:
+def test_what_fits_is_kept_as_it_is_and_of_one_piece_that_is_too_long_the_beginning_stays() -> None:
     answer = "Done.\n\n```py\ndef f():\n    return 1\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |"
     assert without_middle(answer, 6_000) == answer
+    assert without_middle("`" * 5_000, 1_000) == f"{'`' * 500}\n\n{LEFT_OUT}"
 
 
 def test_the_middle_of_a_long_answer_is_left_out_at_a_paragraph() -> None:
@@ -139,10 +140,6 @@ def test_code_and_tables_at_the_ends_are_whole() -> None:
     assert code in short
     assert table in short
     assert LEFT_OUT in short
-
-
-def test_of_one_piece_that_is_too_long_the_beginning_stays() -> None:
-    assert without_middle("`" * 5_000, 1_000) == f"{'`' * 500}\n\n{LEFT_OUT}"
 
 
 @given(st.text(st.sampled_from("ab `|\n.#-"), max_size=3_000), st.integers(50, 500))

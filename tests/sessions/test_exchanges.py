@@ -191,6 +191,11 @@ def test_one_sentence_says_what_was_done(asked, answer, files, runs, summary):
     assert summarize_exchange(asked, answer, files, runs).summary == summary
 
 
+def test_a_turn_that_the_person_interrupted_is_broken_off():
+    told = summarize_exchange("fix it", "", ("a.py",), (), interrupted=True)
+    assert told.summary == "fix it → changed a.py, broken off"
+
+
 def test_keywords_are_few_telling_and_korean_too():
     answer = "환불 API `RefundService`의 타임아웃을 수정했습니다."
     told = summarize_exchange("결제 모듈에서 환불 오류를 고쳐줘", answer, ("src/RefundService.py",), ())
@@ -200,6 +205,10 @@ def test_keywords_are_few_telling_and_korean_too():
     assert not {"고쳐줘", "에서"} & set(told.keywords)
     english = summarize_exchange("Fix the CRLF parser", "Fixed `parse_crlf` in parser.py.", ("parser.py",), ()).keywords
     assert "parse_crlf" in english or "CRLF parser" in english
+    answer = "The endpoint returns a token; there is no login without it, 토큰이 없어서 그렇다."
+    joined = summarize_exchange("Add a login endpoint", answer, (), ()).keywords
+    assert joined[0] == "login endpoint", "what follows each other in the request is one"
+    assert not {"login", "endpoint", "없어서"} & {*joined}
 
 
 @given(st.text(max_size=300), st.text(max_size=600), st.lists(st.text(max_size=30), max_size=3))
@@ -207,20 +216,6 @@ def test_any_text_is_told(asked, answer, files):
     told = summarize_exchange(asked, answer, files, ())
     assert len(told.summary) <= 700
     assert len(told.keywords) <= 5
-
-
-def test_keywords_that_follow_each_other_in_the_request_are_one():
-    answer = "The endpoint returns a token; there is no login without it, 토큰이 없어서 그렇다."
-    told = summarize_exchange("Add a login endpoint", answer, (), ())
-    assert told.keywords[0] == "login endpoint"
-    assert not {"login", "endpoint", "없어서"} & {*told.keywords}
-
-
-def test_only_a_turn_that_the_person_interrupted_is_broken_off():
-    assert summarize_exchange("fix it", "", ("a.py",), ()).summary == "fix it → changed a.py"
-    assert (
-        summarize_exchange("fix it", "", ("a.py",), (), interrupted=True).summary == "fix it → changed a.py, broken off"
-    )
 
 
 @pytest.mark.parametrize(

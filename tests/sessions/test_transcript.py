@@ -131,7 +131,9 @@ def test_results(content):
     assert (part.role, part.text, part.tool_id, part.failed) == (Role.RESULT, "out", "c-1", True)
 
 
-def test_what_nobody_said_is_marked():
+def test_what_nobody_said_is_marked_and_other_kinds_of_records_say_nothing():
+    for kind in ("progress", "system", "attachment", "summary", "queue-operation", "", None, 5, []):
+        assert read(json.dumps({"type": kind, "message": {"role": "user", "content": "x"}})) == []
     assert read(line(isMeta=True))[0].injected
     assert read(line(isSidechain=True))[0].sidechain
     summary = read(line(isCompactSummary=True, content="what was before"))[0]
@@ -147,11 +149,6 @@ def test_how_much_of_the_context_is_used():
     assert read(line("assistant", message={"usage": wrong}))[0].tokens == 0
 
 
-@pytest.mark.parametrize("kind", ["progress", "system", "attachment", "summary", "queue-operation", "", None, 5, []])
-def test_other_kinds_of_records_say_nothing(kind):
-    assert read(json.dumps({"type": kind, "message": {"role": "user", "content": "x"}})) == []
-
-
 # The last ones overflow in another time zone, and a daily log's name needs four digits.
 TIMES = [None, "", "yesterday", 5, "2026-13-45T00:00:00Z", "[trimmed for fixture]", []]
 TIMES += ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "0001-01-01", "9999-12-31T23:59:59-12:00"]
@@ -159,12 +156,8 @@ TIMES += ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "0001-01-01", "
 
 @pytest.mark.parametrize("time", TIMES)
 def test_a_time_that_is_missing_or_that_no_session_can_have_is_that_of_the_record_before(time):
-    first, second = read(line(), line(timestamp=time))
-    assert second.at == first.at
-
-
-def test_a_time_without_a_zone_is_utc():
-    assert read(line(timestamp="2026-11-21T14:03:22"))[0].at == datetime(2026, 11, 21, 14, 3, 22, tzinfo=UTC)
+    first, second = read(line(timestamp="2026-11-21T14:03:22"), line(timestamp=time))
+    assert second.at == first.at == datetime(2026, 11, 21, 14, 3, 22, tzinfo=UTC), "a time without a zone is UTC"
 
 
 # Recorded sessions
@@ -198,23 +191,18 @@ def lines(*parts: Record, chars=2_000) -> list[dict]:
 
 
 def test_a_line_of_each_role():
+    given = {"command": "make", "timeout": 5, "deep": {"a": [1]}}
     assert lines(
         part("user", "고쳐줘 ☕"),
         part("assistant", " I look.\n"),
-        part("call", tool="Bash", tool_id="1", input={"command": "make", "timeout": 5, "deep": {"a": [1]}}),
+        part("call", tool="Bash", tool_id="1", input=given),
         part("result", "error: no", tool_id="1", failed=True),
         part("result", "fine", tool_id="2", sidechain=True),
         part("summary", "before", injected=True),
     ) == [
         {"at": "2026-11-21T14:03:22.500+00:00", "role": "user", "text": "고쳐줘 ☕"},
         {"at": "2026-11-21T14:03:22.500+00:00", "role": "assistant", "text": "I look."},
-        {
-            "at": "2026-11-21T14:03:22.500+00:00",
-            "role": "call",
-            "tool": "Bash",
-            "id": "1",
-            "input": {"command": "make", "timeout": 5, "deep": {"a": [1]}},
-        },
+        {"at": "2026-11-21T14:03:22.500+00:00", "role": "call", "tool": "Bash", "id": "1", "input": given},
         {"at": "2026-11-21T14:03:22.500+00:00", "role": "result", "id": "1", "text": "error: no", "failed": True},
         {"at": "2026-11-21T14:03:22.500+00:00", "role": "result", "agent": "sub", "id": "2", "text": "fine"},
         {"at": "2026-11-21T14:03:22.500+00:00", "role": "summary", "text": "before"},
@@ -355,9 +343,10 @@ def test_a_session():
     assert (first.answer, first.closed, second.closed) == ("Fixed.", True, False)
 
 
-def test_times_in_the_zone_that_is_asked_for():
+def test_times_are_in_the_zone_that_is_asked_for_and_texts_are_bounded():
     seoul = timezone(timedelta(hours=9))
-    (event,) = hook_events([timed("user", 0, "fix it", turn="p")], seoul)
+    (event,) = hook_events([timed("user", 0, "x" * 1_000_000, turn="p")], seoul)
+    assert len(event.text) == 200_000
     assert event.at == BEGAN
     assert event.at.hour == 23
 
@@ -404,11 +393,3 @@ def test_results_without_a_call_and_calls_without_a_result():
         timed("result", 3, tool_id="1"),
         timed("result", 4, tool_id="1"),
     ) == [(TOOL, "")]
-
-
-def test_texts_are_bounded():
-    (event,) = replayed(timed("user", 0, "x" * 1_000_000))
-    assert len(event.text) == 200_000
-
-
-# Recorded sessions

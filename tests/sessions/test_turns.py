@@ -54,17 +54,9 @@ def test_a_command_of_the_persons_own_is_said_and_one_about_the_host_is_not():
     assert human_text("<command-name>/compact</command-name><command-args>focus on uv</command-args>") == ""
 
 
-def test_an_element_that_is_not_closed_holds_the_rest():
+def test_nothing_injected_survives_when_elements_are_nested_repeated_or_not_closed():
     assert human_text("ask <system-reminder>never told</system-reminde") == "ask"
     assert human_text("<task-notification>") == ""
-
-
-def test_an_element_whose_name_only_begins_so_stays():
-    text = "why does <system-reminders> or <command-names>x</command-names> or <bash-input2 not render?"
-    assert human_text(text) == text
-
-
-def test_nothing_injected_survives_when_elements_are_nested_or_repeated():
     text = "a<system-reminder>x<system-reminder>y</system-reminder>b<system-reminder>z</system-reminder>c"
     assert without_elements(text, ["system-reminder"]) == "abc"
     assert "gitmem" not in human_text(f"<{FENCE}>x</{FENCE}>" * 50 + "ask")
@@ -86,7 +78,12 @@ def test_what_the_host_says_of_itself(text):
     assert human_text(text) == ""
 
 
-@pytest.mark.parametrize("text", ["fix it", "한글 요청 ☕", "a\r\nb", "<div>html</div>", "x < y and y > z", "1 << 2"])
+SIMILAR = "why does <system-reminders> or <command-names>x</command-names> or <bash-input2 not render?"
+
+
+@pytest.mark.parametrize(
+    "text", ["fix it", "한글 요청 ☕", "a\r\nb", "<div>html</div>", "x < y and y > z", "1 << 2", SIMILAR]
+)
 def test_what_a_person_said_stays(text):
     assert human_text(text) == text
 
@@ -131,20 +128,15 @@ def test_a_boot_file_told_again():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ok", "Fix the parser so that it reads CRLF files.", "짧은 한글 문장 하나를 남깁니다 여기에."]
+    "text",
+    [
+        *("", "ok", "Fix the parser so that it reads CRLF files.", "짧은 한글 문장 하나를 남깁니다 여기에."),
+        BOOT.split("\n")[2] + "\nAnd the parser now reads CRLF files too, since today.",
+    ],
 )
 def test_what_is_new_is_not_restated(text):
     assert not is_restated(text, content_lines([BOOT]))
-
-
-def test_half_of_it_new_is_new():
-    text = BOOT.split("\n")[2] + "\nAnd the parser now reads CRLF files too, since today."
-    assert not is_restated(text, content_lines([BOOT]))
-
-
-def test_short_lines_of_boot_files_take_nothing_away():
-    assert content_lines(["ok\nUse uv\n\n---\n"]) == frozenset()
-    assert not is_restated("ok", content_lines(["ok"]))
+    assert content_lines(["ok\nUse uv\n\n---\n"]) == frozenset(), "short lines take nothing away"
 
 
 BEGAN = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
@@ -258,11 +250,7 @@ def test_what_brought_another_error_mended_the_first():
     "row, later, works",
     [
         ("npm ci && npm test", "npm test", True),
-        (
-            "git add -A && git commit -m x && git push && gh run watch",
-            "git commit -m y && git push && gh run watch",
-            True,
-        ),
+        ("git add -A && git commit -m x && gh run watch", "git commit -m y && gh run watch", True),
         ("go mod init example.org/x && go vet ./...", "go get example.org/y && go vet ./...", True),
         ("make && git push", "make", False),
         ("npm ci && npm test && npm run lint", "npm run lint", False),
@@ -284,9 +272,6 @@ def test_what_is_done_once_need_not_be_repeated_and_the_rest_must_be_seen_to_wor
 def test_what_then_worked_is_the_same_command_or_file_later(events, command, fixed_by):
     (failure,) = one(*events).failures
     assert (failure.command, failure.fixed_by) == (command, fixed_by)
-
-
-def test_failures_are_bounded():
     assert len(one(*(failed(n, f"c{n}", tool_id=str(n)) for n in range(100))).failures) <= 20
 
 
@@ -428,13 +413,15 @@ def test_the_type_of_a_request(request_: str, kind: TaskType) -> None:
     assert classify(request_) is kind
 
 
-@pytest.mark.parametrize("request_", ["still broken", "2번으로", "ok, commit it", "yeah 2 and 3", "그거 아니야"])
-def test_what_goes_on_with_the_task_before(request_: str) -> None:
-    assert follows_up(request_)
-
-
 @pytest.mark.parametrize(
-    "request_", ["Implement dark mode", "로그인 화면을 새로 만들어줘", "now " + "a long request " * 9]
+    "request_, goes_on",
+    [
+        *((said, True) for said in ("still broken", "2번으로", "ok, commit it", "yeah 2 and 3", "그거 아니야")),
+        *(
+            (said, False)
+            for said in ("Implement dark mode", "로그인 화면을 새로 만들어줘", "now " + "a long request " * 9)
+        ),
+    ],
 )
-def test_what_begins_a_task(request_: str) -> None:
-    assert not follows_up(request_)
+def test_what_goes_on_with_the_task_before(request_: str, goes_on: bool) -> None:
+    assert follows_up(request_) is goes_on

@@ -1,10 +1,8 @@
 """`gitmem hook claude` and `gitmem replay` as processes: whatever comes in, the host is neither stopped nor misled."""
 
 import io
-import itertools
 import json
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -33,7 +31,6 @@ from tests.recorded import EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloa
 ROOT = Path(__file__).resolve().parents[3]
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 BEGAN = datetime(2026, 11, 1, 9, tzinfo=UTC)
-LATE = re.compile(r" (took longer than|was ended after) [0-9.]+ s")  # as a machine says that has too much to do
 LINES = "한글 기억 ☕ and some words of prose that go on. "
 SOURCES = {"SessionStart": "start", "UserPromptSubmit": "prompt", "PostToolUseFailure": "error"}
 
@@ -342,24 +339,6 @@ def test_a_store_that_is_broken_hurts_no_host(host):
 # What a session starts with
 
 
-def test_a_session_starts_with_what_earlier_ones_left(host, monkeypatch):
-    assert host.deliver("SessionStart", source="startup") == ""
-    host.here("save", "Use uv, not pnpm, 언제나", "--type", "decision")
-    host.turn("p-1", "CRLF 파서를 추가해줘", "파서가 이제 CRLF를 읽습니다.")
-    host.deliver("SessionEnd", reason="other")
-    host.drain()
-    monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)
-    start = {"hook_event_name": "SessionStart", "session_id": "sess-2", "source": "startup", "cwd": str(host.project)}
-    text = host.told(hook_here(host, json.dumps(start).encode()))
-    assert "Use uv, not pnpm, 언제나" in text
-    assert "CRLF 파서를 추가해줘" in text
-    assert "## What holds" in text
-    assert "gitmem search" in text
-    assert text.index("Use uv") < text.index("CRLF 파서를")
-    assert str(host.project) in text
-    assert " ^0" not in text
-
-
 def test_a_person_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeypatch):
     start = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(host.project), "source": "startup"}
 
@@ -418,23 +397,6 @@ def test_a_prompt_that_speaks_of_something_remembered_is_told_it(host):
     assert answer_to(host, data=asked.replace(b"?", b" ?")) == {}
     assert answer_to(host, "UserPromptSubmit", "--delivered", f"{path}-gone") == {}
     assert FailureLog(str(host.private)).failures() == []
-
-
-def test_an_error_that_came_before_is_told_with_what_mended_it(host):
-    error = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
-    run = {"tool_name": "Bash"}
-    host.deliver("UserPromptSubmit", "p-1", prompt="Run the tests of the parser, please")
-    host.deliver("PostToolUseFailure", "p-1", error=error, tool_input={"command": "pytest -q"}, **run)
-    for command in ("uv sync --extra yaml", "pytest -q"):
-        more = run | {"tool_input": {"command": command}, "tool_response": {"stdout": "ok"}}
-        host.deliver("PostToolUse", "p-1", **more)
-    host.deliver("Stop", "p-1", last_assistant_message="All tests of the parser pass now.")
-    host.deliver("SessionEnd", reason="other")
-    host.drain()
-    again = payload(host, "PostToolUseFailure", error=error.replace("code 1", "code 2"), tool_name="Bash")
-    answer = answer_to(host, data=again)
-    assert answer["hookEventName"] == "PostToolUseFailure"
-    assert 'this was fixed by: "`uv sync --extra yaml`" ^b' in answer["additionalContext"]
 
 
 def test_settings_turn_it_off_and_the_script_is_told_so(host):
@@ -525,89 +487,6 @@ def test_a_session_in_a_folder_of_any_name_is_answered(host, monkeypatch, cwd):
     payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": cwd, "transcript_path": "/a\0b"}
     assert "Use uv" in hook_here(host, json.dumps(payload | {"source": "resume"}).encode())
     assert FailureLog(str(host.private)).failures() == []
-
-
-def test_a_budget_of_nothing_tells_nothing(host):
-    host.here("save", "Use uv, not pnpm", "--type", "decision")
-    host.here("config", "session.budget_tokens", "0")
-    assert host.deliver("SessionStart", source="startup") == ""
-
-
-# Several sessions at once
-
-
-SHIM_COUNT = itertools.count()
-
-
-def shim(host: Host, payload: dict) -> None:
-    """Deliver as the shell does: a file in the spool, and nothing else (docs/format.md)."""
-    name = f"{payload['hook_event_name']}-{os.getpid()}-{next(SHIM_COUNT) + 100_000}-1.json"
-    with open(Path(host.spool.folder, name), "xb") as file:
-        file.write(json.dumps(payload, ensure_ascii=False).encode())
-
-
-@pytest.mark.slow
-def test_ten_sessions_at_once_two_of_them_in_linked_work_trees(host, tmp_path, bare_git, environ):
-    """Some deliver through the shell, some through gitmem, some both; each turn is one commit, in its project."""
-    (host.project / ".git" / "info" / "exclude").write_text("/.gitmem/\n")  # as `gitmem init` does
-    bare_git(host.project, "commit", "-q", "--allow-empty", "-m", "first")
-    folders = [host.project] * 8
-    for name in ("linked one", "연결"):
-        bare_git(host.project, "worktree", "add", "-q", "--detach", str(tmp_path / name))
-        folders.append(tmp_path / name)
-    other = tmp_path / "other project"
-    other.mkdir()
-    bare_git(other, "init", "-q")
-    beside = Host(other, environ)
-    beside.run("init")
-    host.deliver("SessionStart", source="startup")
-
-    def session(number: int) -> None:
-        chance = random.Random(number)
-        for turn in range(3):
-            said = f"session {number} asks question {turn}"
-            answer = f"Session {number} answers {turn}."
-            name = f"{folders[number]}/s{number}-{turn}.py"
-            given = {"tool_name": "Edit", "tool_use_id": f"{number}-{turn}", "tool_input": {"file_path": name}}
-            events = [
-                ("UserPromptSubmit", {"prompt": said}),
-                ("PostToolUse", given),
-                ("Stop", {"last_assistant_message": answer}),
-            ]
-            for kind, more in events:
-                payload = {"hook_event_name": kind, "session_id": f"sess-{number}", "cwd": str(folders[number])}
-                payload |= {"prompt_id": f"p-{turn}", **more}
-                if number % 3 == 0 or chance.random() < 0.5:
-                    shim(host, payload)
-                if number % 3:
-                    told = host.hook(json.dumps(payload, ensure_ascii=False).encode(), cwd=folders[number])
-                    assert f"session {number} asks" not in told, "it said that itself"
-        if number == 4:
-            beside.turn("p-0", "a question of the other project")
-
-    with ThreadPoolExecutor(10) as pool:
-        list(pool.map(session, range(10)))
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(lambda _: host.drain(), range(3)))
-    host.drain()
-    beside.drain()
-    asked = sorted(f"session {number} asks question {turn}" for number in range(10) for turn in range(3))
-    assert sorted(host.entries("request")) == asked
-    assert sorted(host.entries("answer")) == sorted(
-        f"Session {number} answers {turn}." for number in range(10) for turn in range(3)
-    )
-    assert sorted(host.entries("files")) == sorted(f"s{number}-{turn}.py" for number in range(10) for turn in range(3))
-    assert [name.split("-")[0] for name in host.spool.names()] == ["SessionStart"]
-    turns = host.git("log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
-    assert turns.count("turn") == 30
-    assert host.git("status", "--porcelain") == ""
-    assert host.git("fsck", "--strict", "--no-dangling") == ""
-    assert beside.entries("request") == ["a question of the other project"]
-    for folder in folders[8:]:
-        assert not (folder / ".gitmem").exists()
-    assert bare_git(host.project, "status", "--porcelain") == ""
-    failures = [one for one in FailureLog(str(host.private)).failures() if not LATE.search(one.message)]
-    assert not failures, failures[0].traceback or failures[0].message
 
 
 # Large ones
