@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -21,8 +20,9 @@ import pytest
 from hypothesis import settings
 
 from gitmem.cli.app import machine_name, now
+from gitmem.git.process import Git
 from gitmem.platform.machine import Context
-from tests.copies import USER, FolderCopies, StoreCopies
+from tests.copies import FolderCopies, StoreCopies, run_git
 
 pytest_plugins = ["tests.boxes", "tests.desk"]  # for tests of several rooms
 
@@ -177,32 +177,21 @@ def environ() -> dict[str, str]:
 @pytest.fixture(scope="session")
 def bare_git() -> RunsGit:
     """Give a function that runs plain git in a folder, as a person with a name would, and returns what it printed."""
-
-    def git(cwd: Path, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> str:
-        if args == ("rev-parse", "HEAD") and (tip := _loose_tip(Path(cwd) / ".git")):
-            return tip
-        run = subprocess.run(
-            ["git", "-c", "init.defaultBranch=main", *args],
-            cwd=cwd,
-            env={**os.environ, **USER, **(env or {})},
-            input=stdin if stdin is not None else b"",
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        assert run.returncode == 0, f"git {' '.join(args)}: {run.returncode}\n{run.stderr.decode(errors='replace')}"
-        return run.stdout.decode("utf-8", "surrogateescape").strip()
-
-    return git
+    return run_git
 
 
-def _loose_tip(git: Path) -> str:
-    """Return the commit that a repository is at, "" where git is to be asked; thousands of tests want it."""
-    try:
-        head = (git / "HEAD").read_text().partition("ref: ")[2].strip()
-        return (git / head).read_text().strip() if head else ""
-    except OSError:  # a packed ref, or that of another work tree
-        return ""
+@pytest.fixture
+def git_starts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give a list that gets the subcommand of each git that gitmem starts; "" where there is none."""
+    started: list[str] = []
+    start = Git._start
+
+    def counted(git: Git, args: tuple[str, ...], *rest: object, **named: object) -> object:
+        started.append(next((arg for arg in args if not arg.startswith("-") and "=" not in arg), ""))
+        return start(git, args, *rest, **named)
+
+    monkeypatch.setattr(Git, "_start", counted)
+    return started
 
 
 @pytest.fixture

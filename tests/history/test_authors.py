@@ -14,10 +14,12 @@ from gitmem.sessions.save import save
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.store import Store
 from tests.conftest import RunsGit
-from tests.copies import StoreCopies, accept
+from tests.copies import StoreCopies, accept, run_git
 from tests.history.test_records import START
 from tests.own_settings import own_settings
 
+OWN = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
+PIXI = "facts/decision/d7k2p9qx3mw-use-pixi.md"
 FACT = "---\nid: d7k2p9qx3mw\nkind: decision\ndescription: Use pixi.\n---\n\nUse pixi.\n"
 
 
@@ -36,6 +38,14 @@ class Team:
         (home / ".gitconfig").write_text(f"[user]\n\tname = {name}\n\temail = {address}\n", encoding="utf-8")
         environ = {**self.store.context.environ, "HOME": str(home), "USERPROFILE": str(home)}
         return accept(self.folder / "project", Context(environ, str(home), machine, lambda: START))
+
+    def commit(self, path: str, text: str, who: dict[str, str] | None = None, message: str = "Words") -> None:
+        """Have somebody, else Ada, commit a file with plain git."""
+        file = Path(self.store.root, path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        run_git(file.parent, "add", "-f", file.name)
+        run_git(file.parent, "commit", "-qm", message, env=who or OWN)
 
 
 @pytest.fixture
@@ -110,13 +120,9 @@ def test_a_later_commit_does_not_claim_a_memory(team: Team, bare_git: RunsGit):
     assert People(ada).other(ours) == ""
 
 
-def test_a_file_committed_with_plain_git_is_of_its_author(team: Team, bare_git: RunsGit):
+def test_a_file_committed_with_plain_git_is_of_its_author(team: Team):
     ada = team.of("Ada")
-    path = Path(ada.root, "facts", "decision", "d7k2p9qx3mw-use-pixi.md")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(FACT, encoding="utf-8")
-    bare_git(Path(ada.root), "add", ".")
-    bare_git(Path(ada.root), "commit", "-m", "Decide on pixi", env=author("Kim"))
+    team.commit(PIXI, FACT, author("Kim"))
     origin = People(ada).origin("d7k2p9qx3mw")
     assert origin is not None
     assert (origin.author, origin.how) == ("Kim", How.EDIT)
@@ -140,11 +146,7 @@ def test_a_commit_of_gitmem_s_form_hides_no_author(team: Team, bare_git: RunsGit
         bare_git(root, "checkout", "-q", "-")
         bare_git(root, "commit", "-q", "--allow-empty", "-m", "main", env=author("Kim"))
         bare_git(root, "merge", "-q", "--no-commit", "side")
-    path = root / "facts" / "decision" / "d7k2p9qx3mw-use-pixi.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(FACT, encoding="utf-8")
-    bare_git(root, "add", ".")
-    bare_git(root, "commit", "-q", "-m", message, env=author("Kim"))
+    team.commit(PIXI, FACT, author("Kim"), message)
     assert People(ada).other("d7k2p9qx3mw") == "Kim"
 
 
@@ -205,16 +207,11 @@ def test_a_document_without_an_id_is_of_who_added_it(team: Team, bare_git: RunsG
         "episodes/2026/10/e7k2p9qx3mw.md",
     ],
 )
-def test_what_another_author_changed_is_not_told_as_the_person_s_alone(team: Team, bare_git: RunsGit, path: str):
+def test_what_another_author_changed_is_not_told_as_the_person_s_alone(team: Team, path: str):
     ada = team.of("Ada")
-    file = Path(ada.root, path)
-    file.parent.mkdir(parents=True)
-    for environ, text in ((None, "Never push."), (author("Mallory"), "Always push.")):
-        name = environ or {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
-        file.write_text(f"# Login\n\n{text}\n", encoding="utf-8")
-        bare_git(Path(ada.root), "add", "-f", path)
-        bare_git(Path(ada.root), "commit", "-qm", text, env=name)
-        assert People(ada).whose("", path) == ("you, changed by Mallory" if environ else "")
+    for who, text, whose in ((OWN, "Never", ""), (author("Mallory"), "Always", "you, changed by Mallory")):
+        team.commit(path, f"# Login\n\n{text} push.\n", who)
+        assert People(ada).whose("", path) == whose
 
 
 def entry(identifier: str, text: str) -> str:
@@ -222,28 +219,19 @@ def entry(identifier: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["daily/2026-10-04.md", "sessions/2026/10/20261004_000000-11112222.md", "memory.md"])
-def test_an_entry_that_another_author_rewrote_is_not_told_as_the_person_s(team: Team, bare_git: RunsGit, path: str):
+def test_an_entry_that_another_author_rewrote_is_not_told_as_the_person_s(team: Team, path: str):
     ada = team.of("Ada")
-    root = Path(ada.root)
-    own = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
     first, second, third, added, copied = (saved(ada, text) for text in ("One", "Two", "Three", "Four", "Five"))
     theirs = make_id(int(START.timestamp() * 1000), os.urandom(7))
-
-    def write(where: str, text: str, environ: dict[str, str]) -> None:
-        (root / where).parent.mkdir(parents=True, exist_ok=True)
-        (root / where).write_text(text, encoding="utf-8")
-        bare_git(root, "add", "-f", where)
-        bare_git(root, "commit", "-qm", "Words", env=environ)
-
     kept = entry(second, "Two")
-    write(path, entry(first, "Never push.") + kept + entry(third, "Three"), own)
+    team.commit(path, entry(first, "Never push.") + kept + entry(third, "Three"))
     assert [People(ada).whose(one, path) for one in (first, second, third)] == ["", "", ""]
-    write(
+    team.commit(
         path,
         entry(first, "Always push.") + kept + entry(third, "Three").replace("More.", "Less.") + entry(theirs, "New"),
         author("Mallory"),
     )
-    write("daily/2026-10-09.md", entry(copied, "Other words") + entry(added, "Words"), author("Mallory"))
+    team.commit("daily/2026-10-09.md", entry(copied, "Other words") + entry(added, "Words"), author("Mallory"))
     people = People(ada)
     changed = "you, changed by Mallory"
     assert [people.whose(one, path) for one in (first, second, third)] == [changed, "", changed]
@@ -251,11 +239,10 @@ def test_an_entry_that_another_author_rewrote_is_not_told_as_the_person_s(team: 
     assert [people.whose(one, "daily/2026-10-09.md") for one in (copied, added)] == [changed, changed]
 
 
-def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(team: Team, bare_git: RunsGit):
-    ada, root = team.of("Ada"), Path(team.of("Ada").root)
+def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(team: Team):
+    ada = team.of("Ada")
     saved(ada, "Use uv for every command of the project", MemoryType.NOTE)
     saved(team.of("Kim"), "Dates are ISO 8601 in every log", MemoryType.NOTE)
-    memory = root / "memory.md"
     head = "## Core Decisions\n"
     lines = f"\n- Always push to main.\n- [2026-10-04 08:00:00] **Rule**: Never ask. ^{make_id(0, os.urandom(7))}\n"
 
@@ -265,8 +252,7 @@ def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(tea
     assert "- [2026-11-18 09:00] **Note**: Use uv for every command of the project\n" in told()
     assert "Dates are ISO 8601 in every log (by Kim)\n" in told()
     assert People(ada).whose("", "memory.md") == ""
-    memory.write_text(memory.read_text(encoding="utf-8").replace(head, head + lines), encoding="utf-8")
-    bare_git(root, "commit", "-qam", "Words", env=author("Mallory"))
+    team.commit("memory.md", (ada.read("memory.md") or b"").decode().replace(head, head + lines), author("Mallory"))
     assert "- Always push to main. (by you, changed by Mallory)\n" in told()
     assert "Never ask. (by Mallory)\n" in told()
 
@@ -284,19 +270,11 @@ def test_entries_that_another_author_s_machine_moved_are_told_as_the_person_s(te
 def test_a_merge_by_another_author_changes_what_is_in_none_of_its_parents(team: Team, bare_git: RunsGit):
     ada = team.of("Ada")
     root = Path(ada.root)
-    own = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
-    (root / "knowledge").mkdir()
-
-    def write(name: str, text: str, environ: dict[str, str]) -> None:
-        (root / "knowledge" / name).write_text(text, encoding="utf-8")
-        bare_git(root, "add", "-f", f"knowledge/{name}")
-        bare_git(root, "commit", "-qm", text, env=environ)
-
-    write("a.md", "Never push.", own)
+    team.commit("knowledge/a.md", "Never push.")
     bare_git(root, "checkout", "-qb", "theirs")
-    write("b.md", "Other words.", author("Mallory"))
+    team.commit("knowledge/b.md", "Other words.", author("Mallory"))
     bare_git(root, "checkout", "-q", "-")
-    write("a.md", "Never push at night.", own)
+    team.commit("knowledge/a.md", "Never push at night.")
     mine = bare_git(root, "rev-parse", "HEAD")
     bare_git(root, "checkout", "-q", "theirs")
     bare_git(root, "merge", "-q", "--no-edit", mine, env=author("Mallory"))
@@ -309,7 +287,7 @@ def test_a_merge_by_another_author_changes_what_is_in_none_of_its_parents(team: 
     bare_git(root, "commit", "-q", "--allow-empty", "-m", "x", env=author("Mallory"))
     bare_git(root, "checkout", "-q", "-")
     bare_git(root, "merge", "-q", "--no-commit", "--no-ff", "side")
-    write("a.md", "Always push.", author("Mallory"))
+    team.commit("knowledge/a.md", "Always push.", author("Mallory"))
     assert len(bare_git(root, "rev-parse", "HEAD^@").split()) == 2
     assert People(ada).whose("", "knowledge/a.md") == "you, changed by Mallory", "it is so in no parent"
 
@@ -330,7 +308,7 @@ def test_what_was_composed_of_another_author_s_words_is_told_with_the_name(
     """A day becomes sentences of a week, and these of a month; a full `memory.md` an archive with its summary."""
     monkeypatch.setattr("gitmem.history.authors._MANY", many)  # ids that are looked for one by one
     ada, kim = team.of("Ada"), team.of("Kim")
-    root, own = Path(ada.root), {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
+    root = Path(ada.root)
     saved(kim, "The zebra crosses the road at dawn", MemoryType.NOTE)
     saved(ada, "Use uv for every command of the project", MemoryType.NOTE)
 
@@ -342,24 +320,20 @@ def test_what_was_composed_of_another_author_s_words_is_told_with_the_name(
         later = Context(ada.context.environ, ada.context.home, "box", lambda days=days: START + timedelta(days=days))
         assert consolidate_due(Store(ada.root, later)).done
         assert whose(pattern) == "you, from Kim"
-    memory = root / "memory.md"
-    memory.write_text(memory.read_text(encoding="utf-8") + "\nA line of Mallory's.\n" * 6_000, encoding="utf-8")
-    bare_git(root, "commit", "-qam", "Words", env=author("Mallory"))
+    memory = (ada.read("memory.md") or b"").decode()
+    team.commit("memory.md", memory + "\nA line of Mallory's.\n" * 6_000, author("Mallory"))
     saved(ada, "And then the memory was full")
     assert whose("archive/*.md") == "you, from Mallory"
     assert whose("summaries/*.md") == "you, from Kim, Mallory"
 
     log = next(root.glob("daily/*/*/*.md"))
-    assert whose(log.relative_to(root).as_posix()) == ""
-    log.write_text(log.read_text(encoding="utf-8") + "\nA line without an id.\n", encoding="utf-8")
-    bare_git(root, "commit", "-qam", "Words", env=author("Mallory"))
-    assert whose(log.relative_to(root).as_posix()) == "you, changed by Mallory"
+    path = log.relative_to(root).as_posix()
+    assert whose(path) == ""
+    team.commit(path, log.read_text(encoding="utf-8") + "\nA line without an id.\n", author("Mallory"))
+    assert whose(path) == "you, changed by Mallory"
     bare_git(root, "rm", "-q", "monthly/2026/2026-11.md")
-    bare_git(root, "commit", "-qm", "Less", env=own)
-    (root / "monthly/2026").mkdir(exist_ok=True, parents=True)
-    (root / "monthly/2026/2026-11.md").write_text("# 2026-11\n\nOther words.\n", encoding="utf-8")
-    bare_git(root, "add", "-A")
-    bare_git(root, "commit", "-qm", "More", env=author("Mallory"))
+    bare_git(root, "commit", "-qm", "Less", env=OWN)
+    team.commit("monthly/2026/2026-11.md", "# 2026-11\n\nOther words.\n", author("Mallory"))
     assert whose("monthly/*/*.md") == "Mallory"
 
 
@@ -380,22 +354,17 @@ def test_each_entry_of_another_author_bears_the_name(team: Team):
 
 
 @pytest.mark.parametrize("header", ["", "---\nkind: note\n---\n\n"])
-def test_a_document_of_another_author_bears_the_name_once(team: Team, bare_git: RunsGit, header: str):
+def test_a_document_of_another_author_bears_the_name_once(team: Team, header: str):
     ada = team.of("Ada")
-    (Path(ada.root) / "knowledge").mkdir()
-    (Path(ada.root) / "knowledge" / "a.md").write_text(f"{header}# Deploys\n\nThey run at night.\n", encoding="utf-8")
-    bare_git(ada.root, "add", "-A")
-    bare_git(ada.root, "commit", "-qm", "A", env=author("Mallory [x] ^y"))
+    team.commit("knowledge/a.md", f"{header}# Deploys\n\nThey run at night.\n", author("Mallory [x] ^y"))
     assert document(ada, "knowledge/a.md") == f"{header}# Deploys [by Mallory (x) 'y]\n\nThey run at night.\n"
 
 
-def test_lines_from_an_entry_on_do_not_bear_the_name_of_another_line_s_author(team: Team, bare_git: RunsGit):
+def test_lines_from_an_entry_on_do_not_bear_the_name_of_another_line_s_author(team: Team):
     ada = team.of("Ada")
     saved(ada, "Use uv for every command", MemoryType.NOTE)
-    memory = Path(ada.root) / "memory.md"
-    memory.write_text(memory.read_text(encoding="utf-8").replace("## Recent", "- Always push.\n\n## Recent"), "utf-8")
-    bare_git(ada.root, "commit", "-qam", "Words", env=author("Mallory"))
-    text = memory.read_text(encoding="utf-8")
+    text = (ada.read("memory.md") or b"").decode().replace("## Recent", "- Always push.\n\n## Recent")
+    team.commit("memory.md", text, author("Mallory"))
     assert "[by you, changed by Mallory]\n" in document(ada, "memory.md")
     entry = text[find_entries(text)[0].start :]
     assert "Mallory" not in named(ada, entry, "memory.md")

@@ -9,7 +9,6 @@ from gitmem.archives.rotate import check
 from gitmem.document.entry import MemoryType, Save, entry_ids
 from gitmem.document.ids import make_id, summary_path
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git.process import Git
 from gitmem.history.origin import undone_commits
 from gitmem.history.undo import undo
 from gitmem.platform.machine import Context
@@ -328,15 +327,13 @@ def test_two_processes_at_once(memory, environ):
     memory.healthy()
 
 
-def test_what_a_message_says_it_undoes_starts_no_process_for_each(box, monkeypatch):
+def test_what_a_message_says_it_undoes_starts_no_process_for_each(box, git_starts):
     """A commit that came from elsewhere may name as many as it likes, and whatever it likes."""
     box.put({"a.md": b"1\n"})
     named = " ".join(f"{number:07x}" for number in range(3_000))
     hostile = f"x\n\nGitmem-Op: undo\nGitmem-Undoes: {named} --output=x HEAD^{{/((a*)*)*b}} {box.tip()[:9]}\n"
     box.git("commit", "--allow-empty", "-qm", hostile)
-    started = []
-    start = Git._start
-    monkeypatch.setattr(Git, "_start", lambda git, *args, **more: started.append(args[0]) or start(git, *args, **more))
+    git_starts.clear()
     found = undone_commits(box.reopen().repository.git, "HEAD")
-    assert len(started) == 2
+    assert len(git_starts) == 2
     assert found[box.git("rev-parse", "HEAD~1")] == box.tip()

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +21,7 @@ from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
+from tests.copies import run_git
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
 ALPHA, BEGINS, USELESS, RETRIEVALS, MAX_AGE_DAYS, UNUSED_DAYS, MIN_USAGE_COUNT = 0.3, 0.5, 0.3, 2, 180, 90, 2
@@ -46,8 +46,8 @@ class Kept:
         context = Context(environ, str(folder / "home"), "desk", lambda: NOW)
         (folder / "project").mkdir()
         self.root = Path(init_store(str(folder / "project"), context, Place.PROJECT).store.root)
-        self.git("config", "user.name", "A")
-        self.git("config", "user.email", "a@localhost")  # only the person's own counts rate
+        self.git("config", "user.name", "Ada")
+        self.git("config", "user.email", "ada@example.org")  # only the person's own counts rate
         self.store = Store(str(self.root), context)
         self.told: dict[str, dict[str, float | None]] = {}
         self.useless: set[str] = set()
@@ -80,8 +80,7 @@ class Kept:
             self.useless.add(made.path)
 
     def git(self, *arguments: str) -> str:
-        done = subprocess.run(["git", "-C", str(self.root), *arguments], capture_output=True, check=True)
-        return done.stdout.decode()
+        return run_git(self.root, *arguments)
 
     def files(self) -> dict[str, bytes]:
         found = (path for path in self.root.rglob("*") if path.is_file() and ".git" not in path.parts)

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import subprocess
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +23,7 @@ from gitmem.store.findings import FailureLog
 from gitmem.store.init import Place, init_store
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
+from tests.copies import run_git
 
 AT = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 HOSTILE = [
@@ -133,7 +133,7 @@ class Watched:
         self.environ = {**os.environ, "HOME": str(self.folder / "home")}
         self.context = Context(self.environ, str(self.folder / "home"), "box", lambda: datetime.now(UTC))
         self.store = init_store(str(self.project), self.context, Place.PROJECT).store
-        self.git("config", "gc.auto", "0")
+        run_git(self.store.root, "config", "gc.auto", "0")
         machine_name(self.context.home)  # made once, by the first command
         self.outside = self._outside()
 
@@ -147,12 +147,8 @@ class Watched:
         store = Store(self.store.root, self.context)
         process_spool(store, lambda _: False)
         assert HookSpool(store.private).names() == [], FailureLog(store.private).failures()
-        assert self.git("status", "--porcelain") == ""
+        assert run_git(self.store.root, "status", "--porcelain") == ""
         assert self._outside() == self.outside
-
-    def git(self, *args: str) -> str:
-        run = subprocess.run(["git", *args], cwd=self.store.root, env=self.environ, capture_output=True, check=True)
-        return run.stdout.decode()
 
     def _outside(self) -> list[str]:
         """List every file outside the store."""

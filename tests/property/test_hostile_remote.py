@@ -27,7 +27,7 @@ from gitmem.document.ids import fold
 from gitmem.errors import ExitCode
 from gitmem.platform.machine import Context
 from gitmem.store.store import Store
-from tests.copies import USER, accept
+from tests.copies import accept, run_git
 from tests.property.hostile import PLAIN, Hostile, Said, Step, Tree, hostile, purge_record
 
 pytestmark = [
@@ -100,18 +100,7 @@ class World:
             "PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]]),
         }
 
-    def git(self, cwd: Path, *args: str, stdin: bytes = b"") -> str:
-        run = subprocess.run(
-            ["git", *args],
-            cwd=cwd,
-            env={**os.environ, **USER},
-            input=stdin,
-            capture_output=True,
-            check=False,
-            timeout=60,
-        )
-        assert run.returncode == 0, (args, run.stderr)
-        return run.stdout.decode("utf-8", "surrogateescape").strip()
+    git = staticmethod(run_git)
 
     def run(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> Ran:
         """Run a command in this process, without the background work it would start."""

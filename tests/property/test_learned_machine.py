@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.git.remote import Connection
 from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.learn import learn_bugs
 from gitmem.lessons.outcome_counts import add_told
@@ -21,9 +20,9 @@ from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
-from gitmem.sync.remotes import add_remote, find_remote
-from gitmem.sync.rounds import Chance, Options, sync
+from gitmem.sync.remotes import add_remote
 from tests.own_settings import own_settings
+from tests.store.machines import sync_store
 
 CLONES = 3
 BEGAN = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -79,9 +78,7 @@ class Clones:
             self.sync(store)
 
     def sync(self, store: Store) -> None:
-        connection = Connection(store.repository.layout, store.context.environ)
-        quick = Chance(random=lambda: 0.0, sleep=lambda _: None)
-        sync(store, find_remote(store, None), connection, Options((Accept.OTHER_PROJECT,), chance=quick))
+        sync_store(store, Accept.OTHER_PROJECT)
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))

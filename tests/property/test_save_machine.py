@@ -4,7 +4,6 @@ Through the public functions, on real stores; the model is a dictionary of texts
 """
 
 import os
-import subprocess
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +21,7 @@ from gitmem.redact.redact import redact
 from gitmem.sessions.save import drain, save
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
+from tests.copies import run_git
 from tests.own_settings import own_settings
 
 LIKE_MARKDOWN = [
@@ -116,8 +116,8 @@ class SaveMachine(RuleBasedStateMachine):
 
     @rule()
     def commit_by_hand(self) -> None:
-        self._git("add", "--all")
-        self._git("-c", "user.name=Ada", "-c", "user.email=a@b.c", "commit", "--quiet", "--allow-empty", "-m", "mine")
+        run_git(self.root, "add", "--all")
+        run_git(self.root, "commit", "--quiet", "--allow-empty", "-m", "mine")
 
     @rule(hours=st.integers(-2, 40))
     def wait(self, hours: int) -> None:
@@ -151,8 +151,8 @@ class SaveMachine(RuleBasedStateMachine):
         save(self.store, Save(self._id(), self.now, "the last word"), scan=True)
         assert self.store.spool.names() == []
         assert self.store.spool.aside() == []
-        assert self._git("status", "--porcelain") == ""
-        assert self._git("fsck", "--strict", "--no-dangling") == ""
+        assert run_git(self.root, "status", "--porcelain") == ""
+        assert run_git(self.root, "fsck", "--strict", "--no-dangling") == ""
         assert not any((self.root / ".tmp").glob("*"))
         self.folder.cleanup()
 
@@ -172,11 +172,6 @@ class SaveMachine(RuleBasedStateMachine):
     def _all_came(self) -> None:
         self.said |= self.waiting
         self.waiting.clear()
-
-    def _git(self, *args: str) -> str:
-        done = subprocess.run(["git", *args], cwd=self.root, env=os.environ, capture_output=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.decode()
 
 
 def _entries(path: Path) -> list:

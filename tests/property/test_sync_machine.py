@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,12 +29,11 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.sync import rounds as syncing
 from gitmem.sync.guard import Accept
-from gitmem.sync.remotes import add_remote, find_remote
-from gitmem.sync.rounds import Chance, Options, sync
-from tests.copies import USER
+from gitmem.sync.remotes import add_remote
+from tests.copies import run_git
 from tests.own_settings import own_settings
+from tests.store.machines import sync_store
 
-QUICK = Chance(random=lambda: 0.0, sleep=lambda _: None)
 PASSING = [kind for kind in MemoryType if not kind.lasts]  # the others: tests/property/test_facts_machine.py
 CLONES = st.integers(0, 4)
 ROTATES_SOON = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 80\nmaintenance:\n  automatic: false\n"
@@ -88,18 +86,11 @@ class SyncMachine(RuleBasedStateMachine):
         self.now += timedelta(minutes=7)
         return self.now
 
-    def git(self, cwd: Path | str, *args: str) -> str:
-        run = subprocess.run(
-            ["git", *args], cwd=cwd, env={**os.environ, **USER}, capture_output=True, check=False, timeout=60
-        )
-        assert run.returncode == 0, (args, run.stderr)
-        return run.stdout.decode("utf-8", "replace").strip()
-
     @initialize(clones=st.integers(2, 5))
     def make(self, clones: int) -> None:
         self.remote = self.folder / "remote.git"
-        self.git(self.folder, "init", "-q", "--bare", str(self.remote))
-        self.git(self.remote, "config", "receive.denyNonFastForwards", "true")  # no sync needs to force a push
+        run_git(self.folder, "init", "-q", "--bare", str(self.remote))
+        run_git(self.remote, "config", "receive.denyNonFastForwards", "true")  # no sync needs to force a push
         for number in range(clones):
             environ = {**os.environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
             context = Context(environ, str(self.folder / "home"), f"machine-{number}", self.clock)
@@ -117,9 +108,7 @@ class SyncMachine(RuleBasedStateMachine):
         return self.stores[number]
 
     def sync(self, store: Store) -> None:
-        connection = Connection(store.repository.layout, store.context.environ)
-        options = Options((Accept.DELETIONS, Accept.OTHER_PROJECT), chance=QUICK)
-        sync(store, find_remote(store, None), connection, options)
+        sync_store(store, Accept.DELETIONS, Accept.OTHER_PROJECT)
 
     @rule(clone=CLONES, kind=st.sampled_from(PASSING), long=st.booleans())
     def save(self, clone: int, kind: MemoryType, long: bool) -> None:
@@ -242,13 +231,13 @@ class SyncMachine(RuleBasedStateMachine):
         for _ in range(2):
             for number in range(len(self.stores)):
                 self.sync(self.store(number))
-        tips = {self.git(store.root, "rev-parse", "HEAD") for store in self.stores}
-        assert tips == {self.git(self.remote, "rev-parse", "refs/heads/gitmem")}, "all are at one commit"
+        tips = {run_git(store.root, "rev-parse", "HEAD") for store in self.stores}
+        assert tips == {run_git(self.remote, "rev-parse", "refs/heads/gitmem")}, "all are at one commit"
         for store in self.stores:
-            assert self.git(store.root, "status", "--porcelain") == ""
-            assert self.git(store.root, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
+            assert run_git(store.root, "status", "--porcelain") == ""
+            assert run_git(store.root, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
             assert store.marked() == store.tip
-        assert self.git(self.remote, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
+        assert run_git(self.remote, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
         store = self.stores[0]
         placed = self.placed(store)
         daily = [one for one, name in placed if name == "daily"]

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Self
 
 from gitmem.document.entry import MemoryType, Save
-from gitmem.git.remote import Connection
+from gitmem.git.remote import Connection, Remote
 from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
+from gitmem.sync.proposals import Proposal, propose
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Chance, Options, Synced, sync
 from gitmem.sync.sync import sync_transcripts
@@ -23,6 +24,20 @@ from tests.own_settings import own_file, own_settings
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 LISTED = "purge:\n  machines: [laptop, desktop, phone, notebook, tablet, server, third]\n"  # of the person's own
 QUICK = Chance(random=lambda: 0.0, sleep=lambda _: None)
+
+
+def reached(store: Store) -> tuple[Store, Remote, Connection]:
+    """Return a store with its remote, and how it gets there."""
+    return (
+        store,
+        find_remote(store, None),
+        Connection(store.repository.layout, store.context.environ, own=store.own_repository),
+    )
+
+
+def sync_store(store: Store, *accept: Accept, **options: object) -> Synced:
+    """Sync a store with its remote, without pauses."""
+    return sync(*reached(store), Options(**{"chance": QUICK, "accept": accept, **options}))
 
 
 class Machine:
@@ -37,7 +52,7 @@ class Machine:
         self.ids: set[str] = set()
         if not own_file(context.environ, context.home).exists():
             own_settings(context, LISTED)
-        self.store = Store(str(root), self.context)
+        self.reopen()
 
     def like(self, other: Machine) -> Self:
         """Go on where another one stood, of whose store this one's is a copy."""
@@ -62,13 +77,21 @@ class Machine:
         return saved.id
 
     def sync(self, *accept: Accept, **options: object) -> Synced:
-        connection = Connection(self.store.repository.layout, self.context.environ, own=self.store.own_repository)
-        given = {"chance": QUICK, "accept": accept, **options}
-        return sync(self.store, find_remote(self.store, None), connection, Options(**given))
+        return sync_store(self.store, *accept, **options)
 
     def sync_transcripts(self, *accept: Accept) -> None:
-        connection = Connection(self.store.repository.layout, self.context.environ)
-        sync_transcripts(self.store, find_remote(self.store, None), connection, Options(accept, chance=QUICK))
+        sync_transcripts(*reached(self.store), Options(accept, chance=QUICK))
+
+    def propose(self, *ids: str, name: str = "") -> Proposal:
+        return propose(*reached(self.store), Options(), ids=ids, name=name)
+
+    def configure(self, text: str) -> None:
+        """Have the person's own settings say this, and open the store again."""
+        own_settings(self.context, text)
+        self.reopen()
+
+    def reopen(self) -> None:
+        self.store = Store(str(self.root), self.context)
 
     def git(self, *args: str, stdin: bytes | None = None) -> str:
         return self._git(self.root, *args, stdin=stdin)

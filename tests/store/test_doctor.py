@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gitmem.git.log import show
-from gitmem.git.remote import Connection
 from gitmem.history.origin import blame
 from gitmem.history.records import difference
 from gitmem.store.doctor import check_attributes
@@ -15,9 +14,10 @@ from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place, init_store
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote
-from gitmem.sync.rounds import Options, sync
+from gitmem.sync.rounds import Options
 from tests.boxes import Box
 from tests.conftest import RunsGit
+from tests.store.machines import sync_store
 
 # Each once made git convert, or run something, when gitmem read or wrote.
 ATTRIBUTES = {
@@ -113,11 +113,10 @@ def test_attributes_that_a_remote_brings(box, boxes, context, bare_git, tmp_path
     remote = tmp_path / "remote.git"
     bare_git(tmp_path, "init", "-q", "--bare", str(remote))
     box.append("memory.md", b"- $Id$ first\n")
-    origin = add_remote(box.store, "origin", str(remote))
-    connection = Connection(box.store.repository.layout, context.environ)
-    sync(box.store, origin, connection, Options())
+    add_remote(box.store, "origin", str(remote))
+    sync_store(box.store)
     _push_attributes(bare_git, tmp_path, remote, content)
-    sync(box.store, origin, connection, Options())
+    sync_store(box.store)
     _go_through_all(box)
     other = tmp_path / "other"
     other.mkdir()

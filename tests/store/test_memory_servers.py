@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError, UnreachableError
-from gitmem.git.remote import Connection
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.sync.remotes import add_remote, find_remote, remotes
-from gitmem.sync.rounds import Options, sync
 from tests.conftest import RunsGit
-from tests.store.machines import QUICK
+from tests.store.machines import sync_store
 from tests.store.servers import password_server
 
 
@@ -107,9 +105,8 @@ def test_the_users_repository_behaves_as_before(project, bare_git, tmp_path, env
     with pytest.raises(GitmemError):
         find_remote(store, None)
     add_remote(store, "origin", None)
-    connection = Connection(store.repository.layout, environ, own=False)
     Path(store.root, "knowledge.md").write_text("# Known\n")
-    sync(store, find_remote(store, None), connection, Options(chance=QUICK))
+    sync_store(store)
     assert _theirs(root, bare_git) == before
     assert not (tmp_path / "hooks").exists(), "no hook of the user's runs"
     assert bare_git(upstream, "for-each-ref", "--format=%(refname)") == "refs/heads/gitmem\nrefs/heads/main"
@@ -130,7 +127,7 @@ def test_the_users_repository_behaves_as_before(project, bare_git, tmp_path, env
     context = Context(environ, str(home), "desktop", store.context.clock)
     second = init_store(str(other), context, Place.BRANCH).store
     add_remote(second, "origin", None)
-    sync(second, remotes(second)[0], Connection(second.repository.layout, environ, own=False), Options(chance=QUICK))
+    sync_store(second)
     assert Path(second.root, "knowledge.md").read_text() == "# Known\n"
     assert bare_git(other, "rev-parse", "gitmem") == bare_git(upstream, "rev-parse", "gitmem")
 

@@ -8,21 +8,16 @@ import pytest
 from gitmem.document.message import Message
 from gitmem.errors import BusyError
 from gitmem.git import read_refs
-from gitmem.git.remote import Connection
 from gitmem.git.worktree import WorkTree
 from gitmem.store.init import Place, init_store
 from gitmem.store.recovery import join_listed, listed_packs, maintain, new_pending_ref, remove_abandoned
 from gitmem.store.transact import transact
 from gitmem.sync.clone import clone_store
-from gitmem.sync.remotes import add_remote, find_remote
-from gitmem.sync.rounds import Options, SyncStep, sync
-from tests.boxes import CRASHES, Box
+from gitmem.sync.remotes import add_remote
+from gitmem.sync.rounds import Options, SyncStep
+from tests.boxes import CRASHES
 from tests.conftest import RunsGit
-
-
-def _sync(box: Box, progress: object = lambda _: None) -> None:
-    connection = Connection(box.store.repository.layout, box.context.environ, own=box.store.own_repository)
-    sync(box.store, find_remote(box.store, None), connection, Options(progress=progress))
+from tests.store.machines import sync_store
 
 
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
@@ -32,10 +27,10 @@ def test_a_clean_up_at_each_step_of_a_sync(box, boxes, context, bare_git: RunsGi
     bare_git(tmp_path, "init", "-q", str(other))
     add_remote(box.store, "origin", str(remote))
     box.append("memory.md", b"- first\n")
-    _sync(box)
+    sync_store(box.store)
     made = boxes(clone_store(str(other), context, place, str(remote), asks=False, options=Options()).root)
     box.append("memory.md", b"- here\n")
-    _sync(box)
+    sync_store(box.store)
     made.append("knowledge/there.md", b"there\n")
     steps: list[str] = []
 
@@ -43,7 +38,7 @@ def test_a_clean_up_at_each_step_of_a_sync(box, boxes, context, bare_git: RunsGi
         steps.append(step)
         made.git("gc", "--quiet", "--prune=now")
 
-    _sync(made, collect)
+    sync_store(made.store, progress=collect)
     assert {SyncStep.MERGE, SyncStep.PUSH, SyncStep.FILES} <= set(steps)
     assert b"- here\n" in made.files()["memory.md"]
     assert read_refs(made.store.repository.git, "refs/gitmem/pending/") == {}

@@ -12,7 +12,6 @@ import pytest
 
 from gitmem.errors import GitmemError, UnreachableError
 from gitmem.git import remote as connection
-from gitmem.git.process import Git
 from gitmem.sync.remotes import add_remote, remove_remote
 from tests.as_root import fill, root_needed, small_disk
 from tests.store.machines import Machine, converge
@@ -188,27 +187,20 @@ REFUSALS: dict[str, tuple[Callable[[Place], contextlib.AbstractContextManager[No
     "name", [pytest.param(name, marks=root_needed) if name == "a full disk" else name for name in REFUSALS]
 )
 @pytest.mark.few(2)
-def test_a_refusal_is_told_as_what_it_is(machine, remote, tmp_path, environ, monkeypatch, name: str):  # noqa: PLR0917
+def test_a_refusal_is_told_as_what_it_is(machine, remote, tmp_path, environ, git_starts, name: str):  # noqa: PLR0917
     folder = tmp_path / "server"
     folder.mkdir()
     place = Place(machine("laptop"), remote, folder, environ)
     place.machine.save("one")
-    pushes: list[str] = []
-    start = Git._start
-
-    def counted(git: Git, args: tuple[str, ...], *rest: object, **named: object) -> object:
-        pushes.extend(word for word in args if word == "push")
-        return start(git, args, *rest, **named)
-
     prepare, words = REFUSALS[name]
-    with prepare(place), monkeypatch.context() as patch:
-        patch.setattr(Git, "_start", counted)
+    with prepare(place):
+        git_starts.clear()
         with pytest.raises(GitmemError) as caught:
             place.machine.sync()
     said = f"{caught.value.message} {caught.value.remedy}"
     assert [word for word in words if word not in said] == [], said
     assert not isinstance(caught.value, UnreachableError), said
-    assert len(pushes) <= 3, "it is no race, so it is not run again and again"
+    assert git_starts.count("push") <= 3, "it is no race, so it is not run again and again"
     place.machine.sound()
 
 

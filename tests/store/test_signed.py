@@ -8,20 +8,16 @@ import pytest
 
 from gitmem.document.entry import MemoryType
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.git.remote import INBOX, Connection
+from gitmem.git.remote import INBOX
 from gitmem.git.trust import Signatures
 from gitmem.purge import make_record
 from gitmem.purge.purge import waiting_purges
 from gitmem.store.doctor import check_signatures
 from gitmem.store.init import Place, init_store
-from gitmem.store.store import Store
 from gitmem.store.transcripts import put, sessions
 from gitmem.sync.clone import back_up, clone_store, restore_into
 from gitmem.sync.guard import Accept
-from gitmem.sync.proposals import propose
-from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
-from gitmem.sync.sync import sync_transcripts
 from tests.copies import accept
 from tests.own_settings import own_settings
 from tests.store.machines import Machine, converge
@@ -96,8 +92,7 @@ def test_what_nobody_signed_is_refused_by_name(one_signs):
     assert "of the desktop" in error.value.message
     assert "of the desktop" not in first.read("memory.md")
     assert first.git("rev-parse", "HEAD~1") == before
-    own_settings(second.context, SIGNED)  # as the message says
-    second.store = Store(str(second.root), second.context)
+    second.configure(SIGNED)  # as the message says
     second.sync()
     first.sync()
     assert "of the desktop" in first.read("memory.md")
@@ -234,15 +229,9 @@ def test_what_nobody_signed_is_left_in_the_inbox(one_signs):
 def test_a_proposal_is_signed_and_made_on_signed_memory_only(one_signs):
     first, second = one_signs
     first.sync()
-    fact = first.save("Use uv, not pip", MemoryType.DECISION)
-    first.store = Store(str(first.root), first.context)
-
-    def proposed() -> str:
-        connection = Connection(first.store.repository.layout, first.context.environ, own=True)
-        return propose(first.store, find_remote(first.store, None), connection, Options(), name="x").commit
-
-    assert fact
-    commit = proposed()
+    assert first.save("Use uv, not pip", MemoryType.DECISION)
+    first.reopen()
+    commit = first.propose(name="x").commit
     assert Signatures(first.store.repository.layout, first.context.environ).signers([commit]) == {
         commit: "laptop@example.org"
     }
@@ -250,25 +239,18 @@ def test_a_proposal_is_signed_and_made_on_signed_memory_only(one_signs):
     second.git("pull", "-q", "--ff-only", "origin", "gitmem")
     pushed_unsigned(second)
     with pytest.raises(RefusedError, match=NOBODY):
-        proposed()
+        first.propose(name="x")
 
 
 def test_transcripts_that_nobody_signed_are_refused_and_own_ones_signed(one_signs):
     first, second = one_signs
-
-    def exchange(machine: Machine) -> None:
-        connection = Connection(machine.store.repository.layout, machine.context.environ, own=True)
-        sync_transcripts(machine.store, find_remote(machine.store, None), connection, Options())
-
     put(second.store, "s-two", second.clock(), ['{"role": "user", "text": "of the stranger"}'])
-    exchange(second)
+    second.sync_transcripts()
     with pytest.raises(RefusedError, match=NOBODY):
-        exchange(first)
-    signing_now = second.context
-    own_settings(signing_now, SIGNED)
-    second.store = Store(str(second.root), signing_now)
-    exchange(second)
-    exchange(first)
+        first.sync_transcripts()
+    second.configure(SIGNED)
+    second.sync_transcripts()
+    first.sync_transcripts()
     assert {one.session for one in sessions(first.store)} == {"s-two"}
 
 
@@ -306,7 +288,7 @@ def test_a_key_of_gpg_counts_as_the_person_trusts_it(both_sign, tmp_path):
         Path(machine.context.home, ".gitconfig").write_text(
             f"[user]\n\tname = {machine.name}\n\temail = {machine.name}@example.org\n", encoding="utf-8"
         )
-        machine.store = Store(str(machine.root), machine.context)
+        machine.reopen()
     two = second.save("of the desktop")
     second.sync()
     assert "BEGIN PGP SIGNATURE" in second.git("cat-file", "commit", "HEAD")

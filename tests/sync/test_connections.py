@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import ExitCode, UnreachableError
-from gitmem.store.store import Store
 from gitmem.store.transcripts import put, read, sessions
 from gitmem.sync import sync as transcripts
 from gitmem.sync.clone import back_up, merge_in
@@ -16,7 +15,6 @@ from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_remote
 from tests.cli.commands.project import Runner
 from tests.conftest import RunsGit
-from tests.own_settings import own_settings
 from tests.started import session_start
 from tests.store.machines import LISTED, QUICK, Machine, converge
 from tests.store.servers import NO_LIMIT, Relay, git_daemon, serve
@@ -41,8 +39,7 @@ def apart(machine: Callable[..., Machine], relay: Relay, remote: Path, monkeypat
     url = f"git://127.0.0.1:{relay.port}/{remote.name}".replace(" ", "%20")
     machines = [machine(name, url=url) for name in ("laptop", "desktop")]
     for each in machines:
-        own_settings(each.context, f"{LISTED}sync:\n  transcripts: true\n")
-        each.store = Store(str(each.root), each.context)
+        each.configure(f"{LISTED}sync:\n  transcripts: true\n")
     return machines
 
 

@@ -20,7 +20,6 @@ from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote
 from gitmem.sync.sync import REMOTE_REF
 from tests.conftest import RunsGit
-from tests.own_settings import own_settings
 from tests.store.machines import NOON, Machine, converge, make_pair
 
 
@@ -261,8 +260,7 @@ def test_renamed_and_rotated_is_not_lost(days):
     sync_all(first, second, first, second)
     first.git("mv", "knowledge/a.md", "knowledge/b.md")
     commit(first, push=False)
-    own_settings(first.context, "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n")
-    first.store = type(first.store)(first.store.root, first.context)
+    first.configure("rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n")
     assert check(first.store)[0].archive
     sync_all(first, second)
     assert first.tip == second.tip
@@ -279,8 +277,7 @@ def test_archives_go_as_the_settings_here_have_it_too(pair):
         path.unlink()
     commit(first, "retain")
     refused(second)
-    own_settings(second.context, "rotation:\n  max_archives: 1\n")
-    second.store = type(second.store)(second.store.root, second.context)
+    second.configure("rotation:\n  max_archives: 1\n")
     second.sync()
     assert len(list((second.root / "archive").iterdir())) == 1
 

@@ -18,13 +18,10 @@ from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.fact import FactKind, make_fact, render_fact
-from gitmem.git.remote import Connection
 from gitmem.platform.machine import read_resource
 from gitmem.store.transact import transact
 from gitmem.sync import proposals
-from gitmem.sync.proposals import CiFinding, examine, open_for_ci, propose, sarif
-from gitmem.sync.remotes import find_remote
-from gitmem.sync.rounds import Options
+from gitmem.sync.proposals import CiFinding, examine, open_for_ci, sarif
 from tests.conftest import RunsGit
 from tests.store.machines import Machine
 from tests.store.servers import gitolite, nginx
@@ -32,18 +29,6 @@ from tests.store.servers import gitolite, nginx
 AT = datetime(2026, 11, 20, 9, tzinfo=UTC)
 UV = make_fact(FactKind.DECISION, "Use uv for packages.", AT)
 SPACES = make_fact(FactKind.RULE, "Indent with four spaces.", AT)
-
-
-def proposed(machine: Machine, *ids: str, name: str = ""):
-    store = machine.store
-    return propose(
-        store,
-        find_remote(store, None),
-        Connection(store.repository.layout, store.context.environ),
-        Options(),
-        ids=ids,
-        name=name,
-    )
 
 
 def put(machine: Machine, files: dict[str, bytes]) -> None:
@@ -73,7 +58,7 @@ def test_a_proposal_holds_the_chosen_facts_alone_on_top_of_the_remotes_memory(pa
     add(laptop, UV, SPACES)
     put(laptop, {"daily/2026/11/2026-11-20.md": b"a private day\n"})
     before = laptop.tip
-    done = proposed(laptop, UV.id)
+    done = laptop.propose(UV.id)
     assert done.branch == "gitmem-proposals/use-uv-for-packages"
     changed = bare_git(remote, "diff", "--name-only", "gitmem", done.branch).split()
     assert changed == [UV.path]
@@ -87,28 +72,28 @@ def test_a_proposal_without_ids_has_all_facts_that_the_remote_has_not_and_replac
 ):
     laptop, desktop = pair
     add(laptop, UV)
-    proposed(laptop, name="tools")
+    laptop.propose(name="tools")
     add(laptop, SPACES)
-    done = proposed(laptop, name="tools")
+    done = laptop.propose(name="tools")
     assert done.paths == tuple(sorted((UV.path, SPACES.path)))
     assert bare_git(remote, "rev-list", "--count", f"gitmem..{done.branch}") == "1"
     add(desktop, SPACES)
     with pytest.raises(RefusedError, match="not proposed from here"):
-        proposed(desktop, name="tools")
+        desktop.propose(name="tools")
     with pytest.raises(NotFoundError, match="no fact 'd0000000000'"):
-        proposed(laptop, "d0000000000")
+        laptop.propose("d0000000000")
 
 
 def test_a_proposal_that_a_forge_merged_reaches_everybody_and_nothing_is_proposed_again(pair, remote, bare_git):
     laptop, desktop = pair
     add(laptop, UV)
-    done = proposed(laptop)
+    done = laptop.propose()
     bare_git(remote, "update-ref", "refs/heads/gitmem", done.commit)
     desktop.sync()
     assert desktop.read(UV.path) == render_fact(UV).decode()
     laptop.sync()
     with pytest.raises(NotFoundError, match="these facts already"):
-        proposed(laptop)
+        laptop.propose()
 
 
 @pytest.mark.parametrize("name", ["../../heads/gitmem", "기억 제안", "a b\tc", "-x", "!!!"])
@@ -116,7 +101,7 @@ def test_any_name_of_a_proposal_is_a_branch_of_proposals(pair, remote, bare_git,
     laptop, _ = pair
     add(laptop, UV)
     before = bare_git(remote, "rev-parse", "gitmem")
-    done = proposed(laptop, name=name)
+    done = laptop.propose(name=name)
     branches = bare_git(remote, "for-each-ref", "--format=%(refname:short)").splitlines()
     assert sorted(branches) == ["gitmem", done.branch]
     assert bare_git(remote, "rev-parse", "gitmem") == before
@@ -403,7 +388,7 @@ def test_what_the_files_for_forges_run_passes_good_changes_and_fails_bad_ones(
 ):
     laptop, _ = pair
     add(laptop, UV)
-    done = proposed(laptop)
+    done = laptop.propose()
     clone = tmp_path / "checkout"
     bare_git(tmp_path, "clone", "-q", "-b", done.branch, str(remote), str(clone))
     if bad:

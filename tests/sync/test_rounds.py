@@ -1,18 +1,14 @@
 """Several machines and a remote between them: what each saved is on all of them, whatever happens on the way."""
 
 import itertools
-from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from gitmem.errors import BusyError, ExitCode, GitmemError, RefusedError, StoreFormatError, UnreachableError
-from gitmem.git.process import Git
 from gitmem.git.remote import Connection
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.platform.spawn import Child
-from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync import remotes as incoming
 from gitmem.sync.guard import Accept
@@ -195,31 +191,24 @@ def test_what_is_edited_while_git_fetches_is_kept(pair, monkeypatch):
     converge(*pair)
 
 
-def test_a_sync_starts_few_processes(pair, monkeypatch):
+def test_a_sync_starts_few_processes(pair, git_starts):
     first, second = pair
     converge(*pair)
-    started: list[str] = []
-    start = Git._start
-
-    def counted(git: Git, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Child:
-        started.append(next(arg for arg in args if not arg.startswith("-") and "=" not in arg))
-        return start(git, args, env, stdin=stdin)
-
     first.save("one")
     first.sync()
     second.save("two")
-    monkeypatch.setattr(Git, "_start", counted)
+    git_starts.clear()
     second.sync()
     looking = ["diff-index", "ls-files"]
     merging = ["config", "cat-file", *looking, "fetch", "rev-list", "log", "fast-import", "push"]
     merging += ["update-index", "update-ref", "diff-tree"]
-    assert sorted(set(started) - {"ls-tree"}) == sorted(merging)
+    assert sorted(set(git_starts) - {"ls-tree"}) == sorted(merging)
     # Besides `ls-tree`, `update-ref` for the fetched ref and the branch, and four pairs of trees that differ.
-    assert len(started) <= len(merging) + 5
+    assert len(git_starts) <= len(merging) + 5
     second.sync()  # which sees what it pushed
-    started.clear()
+    git_starts.clear()
     second.sync()  # nothing to do
-    assert sorted(started) == sorted(["cat-file", "config", "fetch", *looking])
+    assert sorted(git_starts) == sorted(["cat-file", "config", "fetch", *looking])
 
 
 def test_a_remote_that_takes_nothing_still_gives(pair, remote):
@@ -457,7 +446,7 @@ def test_a_crash_before_the_commits_of_a_person_elsewhere_are_in_the_files_takes
     first.sync()
     with crashing("no file is written"):
         second.sync()
-    second.store = Store(str(second.root), second.context)
+    second.reopen()
     converge(*pair)
     assert "By hand, elsewhere." in second.read("memory.md")
 

@@ -12,18 +12,14 @@ from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.facts.fact import FactKind, make_fact, render_fact
-from gitmem.git.remote import Connection
 from gitmem.purge.purge import PurgePlan, answer_purge, plan_erasure, plan_purge, purge, waiting_purges
 from gitmem.sessions.save import save
-from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
-from gitmem.sync.proposals import propose
 from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Chance, Options, SyncStep
 from gitmem.sync.sync import sync_remote
 from tests.conftest import RunsGit
-from tests.own_settings import own_settings
 from tests.property.hostile import Objects, Said
 from tests.store.machines import LISTED, Machine, converge
 from tests.store.servers import KINDS, s3, serve
@@ -84,8 +80,7 @@ def _share(team: Team, lines: int = 20) -> None:
     """Both say something, with a transcript of so many lines, and hold both."""
     dice = random.Random(1)
     for one, text in ((team.ada, SAID), (team.ben, KEPT)):
-        own_settings(one.context, f"{LISTED}sync:\n  transcripts: true\n")
-        one.store = Store(str(one.root), one.context)
+        one.configure(f"{LISTED}sync:\n  transcripts: true\n")
         _sync(one)
         _say(one, text, f"the-session-of-{one.name}")
         said = (" ".join(f"{dice.choice('ab')}{dice.randrange(10**4)}" for _ in range(100)) for _ in range(lines))
@@ -165,8 +160,7 @@ def test_a_proposal_becomes_a_branch_that_its_next_version_replaces(team, bare_g
     for text in ("Indent with four spaces.", "Indent with four spaces, not tabs."):
         team.ada.write(fact.path, render_fact(fact._replace(text=text)).decode())
         transact(store, lambda _: None, purpose="test", scan=True)
-        connection = Connection(store.repository.layout, store.context.environ)
-        done = propose(store, find_remote(store, None), connection, Options(), name="spaces")
+        done = team.ada.propose(name="spaces")
         assert team.refs(bare_git, "refs/heads/gitmem-proposals/*") == ["refs/heads/gitmem-proposals/spaces"]
     assert fact.path in done.paths
     assert "not tabs" in team.everything(bare_git)
