@@ -1,10 +1,14 @@
 import json
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.archives import rotate as rotating
+from gitmem.archives.summarize import as_of_now, improve, put_summary, read_summary, summarize_archive
 from gitmem.archives.summary import (
     MAX_TEXT,
     Issue,
@@ -12,14 +16,26 @@ from gitmem.archives.summary import (
     Summary,
     Theme,
     archive_day,
+    archive_summaries,
     cleaned,
     from_answer,
     from_json,
+    method_of,
+    offer,
     parse_document,
+    pending_archives,
     render_document,
     summary_id,
 )
 from gitmem.document.document import Document
+from gitmem.document.entry import MemoryType
+from gitmem.document.ids import summary_path
+from gitmem.facts.edit import find_fact, retire, supersede_fact
+from gitmem.sessions.save import save
+from gitmem.store.known_facts import marked
+from gitmem.store.transact import transact
+from tests.own_settings import own_settings
+from tests.started import session_start
 
 NOW = datetime(2026, 1, 13, 11, 27, tzinfo=UTC)
 ARCHIVE = "archive/memory_20260113_112700.md"
@@ -145,3 +161,168 @@ def test_one_sentence_is_no_summary_though_the_offline_one_has_no_more():
     with pytest.raises(ValueError, match="fewer than 2 sentences"):
         from_answer({"overallSummary": "It was built."}, offline, "m")
     assert from_answer({"overallSummary": "It was built. It works."}, offline, "m").method == "m"
+
+
+# In a store
+
+
+SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
+
+
+@pytest.fixture
+def small(desk):
+    own_settings(desk.store.context, SMALL)
+    desk.store = type(desk.store)(desk.store.root, desk.store.context)
+    return desk
+
+
+def rotated(desk) -> str:
+    """Save until memory.md has been rotated; return the archive."""
+    save(desk.store, desk.save("never deploy on Fridays, because nobody is there", MemoryType.DECISION))
+    save(desk.store, desk.save("긴 경로에서 저장이 실패합니다", MemoryType.ISSUE))
+    for number in range(30):
+        done = save(desk.store, desk.save(f"The parser of part {number} reads its tokens twice by now."))
+        if done.archive:
+            return done.archive
+    raise AssertionError
+
+
+def ops(desk, bare_git, *options: str) -> list[str]:
+    return bare_git(
+        Path(desk.store.root), "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=%x2C)", *options
+    ).split("\n")
+
+
+def test_the_summary_of_a_rotation_is_the_commit_after_it(small, bare_git):
+    archive = rotated(small)
+    assert ops(small, bare_git, "-3") == ["save", "summarize", "rotate"]
+    root = Path(small.store.root)
+    assert bare_git(root, "show", "--name-only", "--format=", "HEAD~1").strip() == summary_path(archive)
+    named = bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Archive,valueonly)", "HEAD~1")
+    assert named.strip() == archive
+    assert bare_git(root, "status", "--porcelain").strip() == ""
+    summary = read_summary(small.store, archive)
+    assert summary.archive == archive
+    assert [(one.decision, one.reason) for one in summary.key_decisions] == [
+        ("never deploy on Fridays, because nobody is there", "nobody is there")
+    ]
+    assert [one.issue for one in summary.issues] == ["긴 경로에서 저장이 실패합니다"]
+    assert "The parser of part" in summary.overall_summary
+
+
+def test_an_offline_summary_is_pending_and_a_better_one_is_not_replaced(small, bare_git):
+    archive = rotated(small)
+    assert pending_archives(small.store) == [archive]
+    better = read_summary(small.store, archive)._replace(method="a-model", overall_summary="Better.")
+    transact(small.store, lambda transaction: put_summary(transaction, better), purpose="summary")
+    assert pending_archives(small.store) == []
+    assert [(one.archive, one.method) for one in archive_summaries(small.store)] == [(archive, "a-model")]
+    tip = small.store.tip
+    text = small.text(archive)
+    transact(small.store, lambda transaction: summarize_archive(transaction, archive, text), purpose="summary")
+    assert small.store.tip == tip
+    assert read_summary(small.store, archive) == better
+
+
+def test_an_archive_without_a_summary_is_pending(small):
+    archive = rotated(small)
+    Path(small.store.root, summary_path(archive)).unlink()
+    assert pending_archives(small.store) == [archive]
+    assert read_summary(small.store, archive) is None
+    Path(small.store.root, "archive", "my own notes.md").write_text("mine\n", encoding="utf-8")
+    assert pending_archives(small.store) == [archive]
+
+
+def test_a_summary_that_cannot_be_made_keeps_nothing_from_being_saved(small, monkeypatch):
+    def broken(*_):
+        raise ValueError("no summary today")
+
+    monkeypatch.setattr("gitmem.archives.summarize.offline_summary", broken)
+    archive = rotated(small)
+    assert small.text(archive)
+    assert pending_archives(small.store) == [archive]
+
+
+def test_a_file_where_the_summaries_should_be_is_told(small, monkeypatch):
+    Path(small.store.root, "summaries").write_text("in the way\n", encoding="utf-8")
+    notices: list[str] = []
+    real = rotating._summarize
+
+    def watched(transaction, archive, text):
+        real(transaction, archive, text)
+        notices.extend(transaction.notices)
+
+    monkeypatch.setattr(rotating, "_summarize", watched)
+    archive = rotated(small)
+    assert small.text(archive)
+    assert any(archive in notice for notice in notices)
+
+
+def test_a_better_summary_is_offered_once_for_an_archive(small):
+    assert offer(small.store) == ""
+    rotated(small)
+    said = offer(small.store)
+    assert said.startswith("1 archive has a summary made without a model only; `gitmem summary pending`")
+    assert offer(small.store) == ""
+    rotated(small)
+    assert offer(small.store).startswith("2 archives have")
+    assert said in session_start(small.store, (), None, (), offer=said)
+
+
+@pytest.mark.parametrize(
+    "data, method",
+    [
+        (b"---\nmethod: offline\n---\n", "offline"),
+        (b"---\r\nmethod: 'haiku'\r\n---\r\n", "haiku"),
+        (b"---\nkind: summary\n---\nmethod: offline\n", ""),
+        (b"", ""),
+        (b"\xff---", ""),
+    ],
+)
+def test_what_made_a_summary_is_in_its_header(data, method):
+    assert method_of(data) == method
+
+
+def test_a_summary_says_of_its_sentences_which_do_not_hold_any_more(small):
+    archive = rotated(small)
+    summary = read_summary(small.store, archive)
+    sentence = summary.overall_summary.split("\n")[0].split(". ")[0]
+    fact = find_fact(small.store, save(small.store, small.save(sentence, MemoryType.DECISION)).id)
+    assert sentence in as_of_now(summary, small.store).overall_summary
+    retire(small.store, fact, "")
+    now = as_of_now(summary, small.store)
+    assert re.search(re.escape(sentence) + r"\.? \[retired since ", now.overall_summary)
+    assert "[retired since" in marked(small.store, small.text(summary_path(archive)))
+
+
+def test_what_is_there_already_is_not_committed_anew_for_its_time(small):
+    archive = rotated(small)
+    small.clock.now += timedelta(hours=1)
+    done = improve(small.store, archive)
+    assert (done.method, done.commit) == ("offline", None)
+    assert "no model is named" in done.why
+
+
+def test_a_decision_that_goes_on_where_an_ended_one_stops_is_not_taken_for_it(small):
+    old, new = "Deploy to staging first", "Deploy to staging first, then to production"
+    summary = read_summary(small.store, rotated(small))._replace(key_decisions=(KeyDecision(new), KeyDecision(old)))
+    first = find_fact(small.store, save(small.store, small.save(old, MemoryType.DECISION)).id)
+    second = find_fact(small.store, save(small.store, small.save(new, MemoryType.DECISION)).id)
+    supersede_fact(small.store, first, second)
+    going_on, ended = as_of_now(summary, small.store).key_decisions
+    assert going_on.decision == new
+    assert ended.decision == f"{old} [superseded since {small.clock.now:%Y-%m-%d}, now: {new}]"
+
+
+def test_a_summary_names_the_parts_of_the_project_it_is_made_of(small):
+    """Those of entries, by their tags, and of facts, whose lines may have none."""
+    decision = save(small.store, small.save("never deploy on Fridays", MemoryType.DECISION, tags=("in/b",)))
+    memory = Path(small.store.root, "memory.md")
+    memory.write_text(memory.read_text("utf-8").replace(" #in/b", ""), "utf-8")
+    assert (decision.id in memory.read_text("utf-8"), "#in/" in memory.read_text("utf-8")) == (True, False)
+    save(small.store, small.save("The yak is shorn.", tags=("in/packages/a",)))
+    archive = rotated(small)
+    assert "\nscope: [b, packages/a]\n" in small.text(summary_path(archive))
+    better = read_summary(small.store, archive)._replace(method="a-model", overall_summary="Better.")
+    transact(small.store, lambda transaction: put_summary(transaction, better), purpose="summary")
+    assert "\nscope: [b, packages/a]\n" in small.text(summary_path(archive))

@@ -318,3 +318,34 @@ def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int
         else:
             project.saved(victim.said["id"], text)
         repair(project, victims, victim, cut, f"cut {cut} of {cuts}")
+
+
+# `git gc --prune=now` at a step of a save removes no object that the branch is about to point to
+
+
+_SLOW = (pytest.mark.slow, pytest.mark.timeout(900))
+REPOSITORIES = pytest.mark.parametrize("options", [(), ("--branch",)], ids=["its own repository", "the project's"])
+
+
+@pytest.mark.parametrize(
+    "every",
+    [17, pytest.param(3, marks=_SLOW), pytest.param(1, marks=[*_SLOW, pytest.mark.long])],
+    ids=["some", "more", "all"],
+)
+@REPOSITORIES
+def test_at_each_step_of_a_save(projects: Callable[..., Project], victims: Victims, options: tuple[str], every: int):
+    project = projects("project", *options)
+    project.settings = NO_PACKING
+    project.configure("")
+    for step in range(1, MOST_STEPS, every):
+        text = project.text()
+        done = victims.run(project.root, "save", "--json", "--", text, at=step, how="gc")
+        assert done.code == 0, (step, done)
+        project.saved(done.said["id"], text)
+        project.age()
+        save(project, victims)  # which removes what the clean-up made git leave behind
+        project.check()
+        if not done.steps:
+            assert step > FEWEST_STEPS, "the command was not watched"
+            return
+    raise AssertionError("the command does not come to its end")
