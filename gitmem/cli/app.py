@@ -246,15 +246,17 @@ class App(Value):
         Unless it is given, the source is the command; `OWN` says that a text has words of gitmem's alone, or a fence.
         What is said `aside` goes to stderr, and JSON does without it.
         """
-        from gitmem.text.terminal import fenced, json_text, painted, plain
+        fences, paints = source != OWN and not self.out.isatty(), self.colour()
+        if args.json or fences or paints:
+            from gitmem.text.terminal import fenced, json_text, painted, plain
 
-        if args.json:
-            print(json_text(value, indent=2), file=self.out)
-            return
-        if source != OWN and not self.out.isatty():
-            text = fenced(plain(text), source or args.command)
+            if args.json:
+                print(json_text(value, indent=2), file=self.out)
+                return
+            text = fenced(plain(text), source or args.command) if fences else text
+            text = painted(text) if paints else text
         if text:
-            self.write(painted(text) if self.colour() else text)
+            self.write(text)
         self.notices(tuple(filter(None, aside)))
 
     def write(self, text: str, *, wrap: bool = True) -> None:
@@ -367,9 +369,11 @@ class _Harmless:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        from gitmem.text.terminal import harmless
+        if not text.isascii() or "\x7f" in text:
+            from gitmem.text.terminal import harmless  # late: a save says little
 
-        return self._stream.write(harmless(text))
+            text = harmless(text)
+        return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -410,4 +414,4 @@ def real_app() -> App:
         cwd = os.getcwd()
     except FileNotFoundError:  # the folder was removed under us
         cwd = os.sep
-    return App(os.environ, cwd, sys.stdin, sys.stdout, sys.stderr)
+    return App(dict(os.environ), cwd, sys.stdin, sys.stdout, sys.stderr)  # whose every look decodes

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 
 from gitmem import __version__
-from gitmem.cli.commands import COMMANDS, HelpAskedError, command_word, runner, unfolded
+from gitmem.cli.commands import COMMANDS, HelpAskedError, command_word, parse, runner, unfolded
 from gitmem.errors import ExitCode, GitFailedError, GitmemError
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -41,8 +40,6 @@ def _run(argv: Sequence[str], app: App) -> int:
     try:
         if "_ARGCOMPLETE" in app.environ:
             _complete(app)
-        from gitmem.cli.parser import parse
-
         try:
             args = parse(unfolded(argv) or ["--help"])
             return int(runner(args.command)(args, app._replace(pages=not args.no_pager)) or ExitCode.OK)
@@ -129,8 +126,6 @@ def _log(app: App, args: argparse.Namespace | None, error: Exception) -> str:
 
 def run() -> None:
     """Run the command line of this process (the `gitmem` script)."""
-    # A command makes few cycles and soon ends: collecting them at the usual pace costs 4 % of its time.
-    gc.set_threshold(50_000, 20, 20)
     from gitmem.cli.app import real_app
 
     code = main(sys.argv[1:], real_app)

@@ -1,17 +1,13 @@
-"""The parsers of the command line, and the help that they print, made of commands.txt."""
+"""The parsers of what `gitmem.cli.commands.parse` does not read itself, and the help that they print."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import re
-from functools import cache
 
 from gitmem import __version__
-from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, command_word
+from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, arguments_of, sections
 from gitmem.errors import UsageError
-from gitmem.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 
-vars(argparse)["_"] = str  # looking for translations of its few words takes a save a millisecond
+vars(argparse)["_"] = str  # looking for translations of its few words takes a command a millisecond or two
 
 _ABOUT = "A memory for coding agents that lives in git."
 _EPILOG = """\
@@ -31,68 +27,6 @@ examples:
   gitmem help --all                          all commands, and the exit codes
 """
 _PROSE = 100  # columns of a paragraph of help, at most
-# Lists that commands.txt names: their modules, each imported where an argument needs it, and names there.
-_LISTS = {
-    "agents": ("gitmem.hosts", "NAMES"),
-    "ops": ("gitmem.document.message", "Op"),
-    "providers": ("gitmem.llm", "EMBEDDERS"),
-    "types": ("gitmem.document.entry", "MemoryType"),
-}
-
-
-class HelpSection(Value):
-    """What commands.txt says of a command: the one of its own that runs without a word, its line in lists, its text."""
-
-    usual: str
-    line: str
-    text: str
-
-
-@cache
-def sections() -> Mapping[str, HelpSection]:
-    """Return the sections of commands.txt by the words of their commands."""
-    with open(os.path.join(os.path.dirname(__file__), "commands.txt"), encoding="utf-8") as file:
-        parts = file.read().split("\n== ")[1:]
-    found = {}
-    for part in parts:
-        head, _, text = part.partition("\n")
-        words, _, line = head.partition(": ")
-        name, _, usual = words.partition(" [")
-        found[name] = HelpSection(usual.rstrip("]"), line, text)
-    return found
-
-
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line; only the parser of the command it names is built.
-
-    Raises:
-        UsageError: it cannot be understood.
-        HelpAskedError: it asks for help.
-
-    """
-    word = command_word(argv)
-    if word is not None and word not in COMMANDS:
-        from difflib import get_close_matches
-
-        near = get_close_matches(word, COMMANDS, 1)
-        hint = f"Did you mean 'gitmem {near[0]}'? " if near else ""
-        raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem help --all' lists all commands.")
-    return build_parser([] if word is None else [word]).parse_args(argv)
-
-
-def whole_number(text: str) -> int:
-    """Return the number in an argument."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
-    return int(text)
-
-
-def share(text: str) -> float:
-    """Return the number from 0 to 1 in an argument."""
-    with contextlib.suppress(ValueError):
-        if 0 <= (number := float(text)) <= 1:
-            return number
-    raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -169,10 +103,8 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
 
 def _add_command(commands: argparse._SubParsersAction[Parser], name: str) -> None:
     section = sections()[name]
-    text, _, examples = f"\n{section.text}".partition("\nExamples:\n")
-    about, _, arguments = text.partition("\nArguments:\n")
-    about = about.strip()
-    json = "With --json" in about
+    about, arguments, examples = section.parts
+    json = section.as_json
     if name in PARTS:
         about += "\n\n" + listed_commands({"Its parts, each a command:": PARTS[name]})
     shown = examples.strip("\n").split("\n")
@@ -197,59 +129,12 @@ def _add_command(commands: argparse._SubParsersAction[Parser], name: str) -> Non
 
 
 def _add_arguments(parser: argparse.ArgumentParser, text: str) -> None:
-    """Add the arguments of a section; its head of commands.txt says how they are written."""
     group = None
-    for line in filter(None, text.split("\n")):
-        usage, _, help_line = line[2:].partition("  ")
-        if usage.startswith("@"):
-            _add_arguments(parser, sections()[usage].text)
-            continue
-        mark = usage[:2] if usage[:2] in {"| ", "! "} else ""
+    for mark, names, options, help_line in arguments_of(text):
         group = (group or parser.add_mutually_exclusive_group(required=mark == "! ")) if mark else None
-        names, options = _argument(_listed_in(usage.removeprefix(mark)))
-        (group or parser).add_argument(*names, **options, help=_listed_in(help_line).strip() or None)
-
-
-def _argument(usage: str) -> tuple[list[str], dict[str, Any]]:
-    """Return the names of an argument, and what argparse is told of it."""
-    dest, _, usage = usage.rpartition(": ")
-    usage, has_default, default = usage.partition("=")
-    names = [word.rstrip(",") for word in usage.split() if word.startswith("-")]
-    value = usage.rpartition(names[-1])[2].strip() if names else usage
-    options: dict[str, Any] = {"dest": dest} if dest and names else {}
-    if names and not value:
-        # No default of --user: `gitmem --user init` means the same as `gitmem init --user`.
-        return names, {
-            **options,
-            "action": "store_true",
-            "default": argparse.SUPPRESS if names == ["--user"] else False,
-        }
-    optional = value.startswith("[") and value.endswith("]")
-    value = value[1:-1] if optional else value
-    options |= {"required": True} if value.endswith("!") else {}
-    value, repeats = value.removesuffix(" ...").removesuffix("!"), value.endswith(" ...")
-    value, _, choices = value.partition("{")
-    value = value.strip()
-    options |= {"metavar": value} if value else {}
-    options |= {"choices": choices.rstrip("}").split(", ")} if choices else {}
-    options |= {"type": whole_number} if value == "N" else {"type": share} if value == "0-1" else {}
-    if has_default:
-        options["default"] = whole_number(default) if value == "N" else default
-    if names and repeats:
-        options |= {"action": "append", "default": []}
-    elif not names and (optional or repeats):
-        options["nargs"] = ("*" if optional else "+") if repeats else "?"
-    return names or [dest or value.lower()], options
-
-
-def _listed_in(text: str) -> str:
-    """Return a text with the lists that it names by `$`."""
-
-    def listed(found: re.Match[str]) -> str:
-        module, name = _LISTS[found[1]]
-        return ", ".join(str(getattr(one, "value", one)) for one in getattr(__import__(module, fromlist=["*"]), name))
-
-    return re.sub(r"\$(\w+)", listed, text) if "$" in text else text
+        if names == ["--user"]:  # no default: `gitmem --user init` means the same as `gitmem init --user`
+            options["default"] = argparse.SUPPRESS
+        (group or parser).add_argument(*names, **options, help=help_line or None)
 
 
 def own_commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:

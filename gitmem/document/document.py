@@ -195,7 +195,7 @@ _SCALAR = (
     rf"(?P<day>{_DAY})|(?P<share>{_NUMBER}\.[0-9]{{1,15}})|(?P<number>{_NUMBER})"
 )
 _compiled = cache(re.compile)  # when first used: ranges of CJK letters take a session's start 4 ms
-_KEY = re.compile(r"(  )?([A-Za-z_][A-Za-z0-9_-]{0,99}):(?: |$)")
+_KEY = r"(  )?([A-Za-z_][A-Za-z0-9_-]{0,99}):(?: |$)"
 
 
 class YamlTextError(ValueError):
@@ -258,7 +258,7 @@ def plain_mapping(header: str) -> dict[str, object] | None:
     inner: dict[str, object] | None = None  # the mapping on the lines below a key
     try:
         for line in header.split("\n")[:-1] if header.endswith("\n") else [""]:
-            key = _KEY.match(line)
+            key = _compiled(_KEY).match(line)
             mapping = inner if key and key[1] else found
             if key is None or mapping is None or key[2] in mapping or (mapping is found and inner == {}):
                 return None

@@ -8,7 +8,6 @@ that passed `check_path` never leads out of the store by its names.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterable
 
 from gitmem.errors import NotFoundError, RefusedError
@@ -157,7 +156,13 @@ def fold(name: str) -> str:
     if name.isascii():  # the common case, quick: a sync folds thousands
         return name.casefold()
     bare = "".join(character for character in name if ord(character) not in _IGNORABLE)
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", bare).casefold())
+    return _composed(_composed(bare).casefold())
+
+
+def _composed(text: str) -> str:
+    import unicodedata  # late: the names of most files are ASCII
+
+    return unicodedata.normalize("NFC", text)
 
 
 def is_git_folder(part: str) -> bool:
@@ -174,7 +179,7 @@ _RULES: tuple[tuple[Callable[[str], bool], str], ...] = (
     (lambda part: not _FORBIDDEN.isdisjoint(part), "a character that not every file system can hold"),
     (lambda part: part[-1] in ". ", "a part that ends in a dot or a blank"),
     (lambda part: part.split(".", 1)[0].rstrip(" ").casefold() in _DEVICES, "a device name of Windows"),
-    (lambda part: unicodedata.normalize("NFC", part) != part, "a part that is not in Unicode normalisation form C"),
+    (lambda part: not part.isascii() and _composed(part) != part, "a part that is not in Unicode normalisation form C"),
     (lambda part: any("\ud800" <= c <= "\udfff" for c in part), "a character that is not Unicode"),
     (lambda part: len(part.encode()) > MAX_PART_BYTES, f"a part longer than {MAX_PART_BYTES} bytes"),
 )
@@ -202,11 +207,13 @@ def check_path(path: str) -> str:
 
 def slug(text: str, *, length: int = SLUG_LENGTH) -> str:
     """Return a short readable name made of a text's letters and digits, fit for `check_path`; "" where it has none."""
+    from unicodedata import category
+
     characters = []
     letter = False
     for character in fold(text):
         # The vowel signs of Devanagari, Thai and others are marks: part of the letter before them, nothing alone.
-        letter = character.isalnum() or (letter and unicodedata.category(character)[0] == "M")
+        letter = character.isalnum() or (letter and category(character)[0] == "M")
         characters.append(character if letter else " ")
     result = "-".join("".join(characters).split())[:length].rstrip("-")
     while len(result.encode()) > MAX_PART_BYTES // 2:
@@ -270,13 +277,14 @@ def raw_path(archive: str) -> str:
 # entry names its part by the tag `in/PATH`, a fact in its header. A character of a path that no tag holds is `-`.
 LONGEST_SCOPE = 47  # characters of a part's name: a tag has 50
 _SCOPE_TAG = "in/"
-_NO_TAG = re.compile(r"[^\w/-]")
-_TAGGED_LINE = re.compile(r"- \[[^\]\n]{1,40}\] \*\*[^*\n]{1,60}\*\*((?: #[\w/-]+)+):")
+# Compiled at first use: a save needs none.
+_NO_TAG = r"[^\w/-]"
+_TAGGED_LINE = r"- \[[^\]\n]{1,40}\] \*\*[^*\n]{1,60}\*\*((?: #[\w/-]+)+):"
 
 
 def scope_name(path: str) -> str:
     """Return the name of the part of a project at a path with `/`; "" for the whole project."""
-    return _NO_TAG.sub("-", path.strip("/")) if path != "." else ""
+    return re.sub(_NO_TAG, "-", path.strip("/")) if path != "." else ""
 
 
 def scope_tags(scope: str) -> tuple[str, ...]:
@@ -291,7 +299,7 @@ def scopes_in(tags: Iterable[str]) -> tuple[str, ...]:
 
 def scopes_of_line(text: str) -> tuple[str, ...]:
     """Return the parts that the first line of an entry names."""
-    match = _TAGGED_LINE.match(text)
+    match = re.match(_TAGGED_LINE, text)
     return scopes_in(match[1].replace("#", "").split()) if match else ()
 
 

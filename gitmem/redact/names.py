@@ -376,31 +376,37 @@ def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
     if "cookie" in words:
         for header in compiled(_COOKIES).finditer(text):
             yield from _in_place(text, _COOKIE, "random", *header.span())
-    for stem, rows in _places():
+    for stem, rows in _places().items():
         if stem not in words:
             continue
         for longest, needed, pattern, judge in rows:
             if longest in words and all(part in lowered for part in needed):
-                yield from _in_place(text, pattern, judge)
+                yield from _in_place(text, _whole(pattern), judge)
     yield from values_of_names(text, lowered, words)
 
 
+# What parts the words that `find_in_context` is given.
+_APART = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in "_-.:/+=~$"}
+
+
 @cache
-def _places() -> list[tuple[str, list[tuple[str, list[str], str, str]]]]:
+def _places() -> dict[str, list[tuple[str, list[str], str, str]]]:
     """Return the rows by the first stem they need, each with its longest piece of a word and all it needs."""
-    parts: dict[str, str] = {}
     grouped: dict[str, list[tuple[str, list[str], str, str]]] = {stem: [] for stem in _STEMS}
     for kind, needs, pattern in table("secret_places.tsv"):
-        for name, part in parts.items():
-            pattern = pattern.replace(name, part)  # noqa: PLW2901
-        if kind == "part":
-            parts[f"<{needs}>"] = pattern
-            continue
-        needed = needs.split(" & ")
-        stem = next(stem for stem in grouped if any(stem in part for part in needed))
-        longest = max(compiled(r"[a-z0-9_.:/+=~$-]+").findall(" ".join(needed)), key=len)
-        grouped[stem].append((longest, needed, pattern, kind))
-    return list(grouped.items())
+        if kind != "part":
+            longest = max(needs.translate(_APART).split(), key=len)
+            grouped[next(stem for stem in _STEMS if stem in needs)].append((longest, needs.split(" & "), pattern, kind))
+    return grouped
+
+
+@cache
+def _whole(pattern: str) -> str:
+    """Return the pattern of a row with its parts; few texts need any."""
+    for kind, name, part in table("secret_places.tsv"):
+        if kind == "part" and f"<{name}>" in pattern:
+            pattern = pattern.replace(f"<{name}>", _whole(part))
+    return pattern
 
 
 def _in_place(text: str, pattern: str, judge: str, start: int = 0, end: int | None = None) -> Iterator[Span]:

@@ -16,7 +16,6 @@ import os
 import re
 import stat
 import time
-import zlib
 from collections.abc import Iterable, Iterator
 
 from gitmem.errors import RefusedError
@@ -188,6 +187,8 @@ def may_answer(private: str, owner: int, data: bytes) -> bool:
     """
     if not owner:
         return True
+    import zlib  # late: only a hook answers
+
     folder = os.path.join(private, ANSWERED)
     mark = os.path.join(folder, f"{owner}-{zlib.crc32(data):08x}")
     try:
@@ -209,8 +210,9 @@ def _remove_old(folder: str) -> None:
 
 
 FOLDER = "hooks"
-_NAME = re.compile(r"(?P<event>[A-Za-z]{1,40})(?:\.(?P<host>[a-z]{1,20}))?-(?P<owner>[0-9]{1,10})-")
-_NOT_LETTERS = re.compile(r"[^A-Za-z]")
+# Compiled at first use: a save needs none.
+_NAME = r"(?P<event>[A-Za-z]{1,40})(?:\.(?P<host>[a-z]{1,20}))?-(?P<owner>[0-9]{1,10})-"
+_NOT_LETTERS = r"[^A-Za-z]"
 _SESSION_START = ("SessionStart-", "SessionStart.")
 _TELL = "tell-"  # begins the name of a mark: the host of this process is told its memory with the next prompt
 _OFF = "off-"  # begins the name of a mark: this event is not answered
@@ -252,7 +254,7 @@ class HookSpool(Spool):
         if len(data) > MAX_EVENT_BYTES:
             raise RefusedError(f"A hook's payload of {len(data):,} bytes is more than gitmem handles.")
         self.make()
-        kind = _NOT_LETTERS.sub("", event)[:40] or "Unknown"
+        kind = re.sub(_NOT_LETTERS, "", event)[:40] or "Unknown"
         kind += f".{host}" * (host != _FIRST_HOST)
         number = 0
         while True:
@@ -324,7 +326,7 @@ class HookSpool(Spool):
         event = self.event(name)
         if event is None:
             return None
-        parts = _NAME.match(name)
+        parts = re.match(_NAME, name)
         at = local(datetime.fromtimestamp(event.modified, UTC))
         if parts is None:
             return Delivered(name, at, 0, event.content)

@@ -1,12 +1,23 @@
-"""The table of commands: their names, groups and modules; and which one a command line names."""
+"""The table of commands: their names, groups and modules, what commands.txt says of each; and reading a command line.
+
+A line that is plainly right is read here. `argparse` (`gitmem.cli.parser`) has the others, and those that are wrong: it
+would take a twelfth of the time of a save.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+from functools import cache
+
+from gitmem.errors import UsageError
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
 
@@ -94,3 +105,225 @@ def runner(name: str) -> Any:
     module = f"gitmem.cli.commands.{MODULES.get(name, name.replace('-', '_'))}"
     __import__(module)  # `importlib` takes half a millisecond
     return getattr(sys.modules[module], f"run_{name.replace('-', '_')}")
+
+
+class HelpSection(Value):
+    """What commands.txt says of a command: the one of its own that runs without a word, its line in lists, its text."""
+
+    usual: str
+    line: str
+    text: str
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """What the command does, its arguments, and its examples."""
+        text, _, examples = f"\n{self.text}".partition("\nExamples:\n")
+        about, _, arguments = text.partition("\nArguments:\n")
+        return about.strip(), arguments, examples
+
+    @property
+    def as_json(self) -> bool:
+        """Whether the command takes `--json`."""
+        return "\nWith --json" in self.text
+
+
+@cache
+def sections() -> Mapping[str, HelpSection]:
+    """Return the sections of commands.txt by the words of their commands."""
+    with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), "commands.txt"), encoding="utf-8") as file:
+        parts = file.read().split("\n== ")[1:]
+    found = {}
+    for part in parts:
+        head, _, text = part.partition("\n")
+        words, _, line = head.partition(": ")
+        name, _, usual = words.partition(" [")
+        found[name] = HelpSection._make((usual.rstrip("]"), line, text))
+    return found
+
+
+# Lists that commands.txt names: their modules, each imported where an argument needs it, and names there.
+_LISTS = {
+    "$agents": ("gitmem.hosts", "NAMES"),
+    "$ops": ("gitmem.document.message", "Op"),
+    "$providers": ("gitmem.llm", "EMBEDDERS"),
+    "$types": ("gitmem.document.entry", "MemoryType"),
+}
+
+
+def arguments_of(text: str) -> Iterator[tuple[str, list[str], dict[str, Any], str]]:
+    """Yield the arguments of a section: a mark, the names, what `add_argument` of argparse takes, and its line of help.
+
+    The head of commands.txt says how they are written.
+    """
+    for line in filter(None, text.split("\n")):
+        usage, _, help_line = line[2:].partition("  ")
+        if usage.startswith("@"):
+            yield from arguments_of(sections()[usage].text)
+            continue
+        mark = usage[:2] if usage[:2] in {"| ", "! "} else ""
+        yield mark, *_argument(_listed_in(usage.removeprefix(mark))), _listed_in(help_line).strip()
+
+
+def _argument(usage: str) -> tuple[list[str], dict[str, Any]]:
+    dest, _, usage = usage.rpartition(": ")
+    usage, has_default, default = usage.partition("=")
+    names = [word.rstrip(",") for word in usage.split() if word.startswith("-")]
+    value = usage.rpartition(names[-1])[2].strip() if names else usage
+    long = next((name for name in names if name.startswith("--")), names[0] if names else "")
+    options: dict[str, Any] = {"dest": dest or long.lstrip("-").replace("-", "_")} if names else {}
+    if names and not value:
+        return names, {**options, "action": "store_true", "default": False}
+    optional = value.startswith("[") and value.endswith("]")
+    value = value[1:-1] if optional else value
+    options |= {"required": True} if value.endswith("!") else {}
+    value, repeats = value.removesuffix(" ...").removesuffix("!"), value.endswith(" ...")
+    value, _, choices = value.partition("{")
+    value = value.strip()
+    options |= {"metavar": value} if value else {}
+    options |= {"choices": choices.rstrip("}").split(", ")} if choices else {}
+    options |= {"type": whole_number} if value == "N" else {"type": share} if value == "0-1" else {}
+    if has_default:
+        options["default"] = whole_number(default) if value == "N" else default
+    if names and repeats:
+        options |= {"action": "append", "default": []}
+    elif not names and (optional or repeats):
+        options["nargs"] = ("*" if optional else "+") if repeats else "?"
+    return names or [dest or value.lower()], options
+
+
+def _listed_in(text: str) -> str:
+    """Return a text with the lists that it names by `$`."""
+    for mark, (module, name) in _LISTS.items() if "$" in text else ():
+        if mark in text:
+            listed = getattr(__import__(module, fromlist=["*"]), name)
+            text = text.replace(mark, ", ".join(str(getattr(one, "value", one)) for one in listed))
+    return text
+
+
+def whole_number(text: str) -> int:
+    """Return the number in an argument."""
+    if not text.isdecimal():
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def share(text: str) -> float:
+    """Return the number from 0 to 1 in an argument."""
+    with contextlib.suppress(ValueError):
+        if 0 <= (number := float(text)) <= 1:
+            return number
+    from argparse import ArgumentTypeError
+
+    raise ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return what a command line says, as `argparse` returns it.
+
+    Raises:
+        UsageError: it cannot be understood.
+        HelpAskedError: it asks for help.
+
+    """
+    word = command_word(argv)
+    if word is not None and word not in COMMANDS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(word, COMMANDS, 1)
+        hint = f"Did you mean 'gitmem {near[0]}'? " if near else ""
+        raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem help --all' lists all commands.")
+    plain = read_plain(argv)
+    if plain is not None:
+        from types import SimpleNamespace
+
+        return SimpleNamespace(**plain)  # type: ignore[return-value]  # as `argparse.Namespace`, without its import
+    from gitmem.cli.parser import build_parser
+
+    return build_parser([] if word is None else [word]).parse_args(argv)
+
+
+_SWITCH = {"action": "store_true"}
+_EVERYWHERE: Mapping[str, dict[str, Any]] = {  # the options that stand before a command
+    "-C": {"dest": "directory"},
+    "--no-pager": {"dest": "no_pager", **_SWITCH},
+    "--user": {"dest": "user", **_SWITCH},
+    "--private": {"dest": "private", **_SWITCH},
+}
+
+
+def read_plain(argv: Sequence[str]) -> dict[str, Any] | None:
+    """Return what a command line says, by the names that `argparse` gives it; None for one that `argparse` has to read.
+
+    Those are lines with a mistake, with a part of an option's name or its value behind `=`, with options that exclude
+    others, and of commands that have commands of their own.
+    """
+    place = _command_place(argv)
+    name = "" if place is None else argv[place]
+    if place is None or name not in sections() or any(words.startswith(f"{name} ") for words in sections()):
+        return None
+    section = sections()[name]
+    said: dict[str, Any] = {how["dest"]: None if dest == "-C" else False for dest, how in _EVERYWHERE.items()}
+    said |= {"command": name, "json": False}
+    options: dict[str, dict[str, Any]] = {"--json": {"dest": "json", **_SWITCH}} if section.as_json else {}
+    places: list[tuple[str, dict[str, Any]]] = []
+    for mark, names, how, _ in arguments_of(section.parts[1]):
+        if mark == "! " or "required" in how:
+            return None
+        if "dest" in how:
+            said.setdefault(how["dest"], how.get("default"))
+            options |= {} if mark else dict.fromkeys(names, how)
+        else:
+            places.append((names[0], how))
+    before, after = _take_options(argv[:place], _EVERYWHERE, said), _take_options(argv[place + 1 :], options, said)
+    return said if before == [] and after is not None and _take_places(after, places, said) else None
+
+
+def _take_options(
+    words: Sequence[str], options: Mapping[str, dict[str, Any]], said: dict[str, Any]
+) -> list[str] | None:
+    """Note what options say, and return the other words if they stand together; None for what is not plain."""
+    others: list[str] = []
+    last = 0
+    numbered = iter(enumerate(words))
+    for number, word in numbered:
+        if not _is_option(word):
+            if others and number > last + 1:
+                return None
+            others.append(word)
+            last = number
+            continue
+        how = options.get(word)
+        if how is None:
+            return None
+        if how.get("action") == "store_true":
+            said[how["dest"]] = True
+            continue
+        _, value = next(numbered, (0, "--"))
+        if _is_option(value) or not _fits(value, how):
+            return None
+        value = how.get("type", str)(value)
+        said[how["dest"]] = [*said[how["dest"]], value] if how.get("action") == "append" else value
+    return others
+
+
+def _take_places(words: list[str], places: Sequence[tuple[str, dict[str, Any]]], said: dict[str, Any]) -> bool:
+    """Note what words say by their places; return False for what is not plain."""
+    for name, how in places:
+        nargs = how.get("nargs", "1")
+        most = 1 if nargs in {"1", "?"} else len(words)
+        taken, words = words[:most], words[most:]
+        if not all(_fits(word, how) for word in taken) or (nargs in {"1", "+"} and not taken):
+            return False
+        said[name] = taken if nargs in {"*", "+"} else taken[0] if taken else how.get("default")
+    return not words
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-"
+
+
+def _fits(word: str, how: Mapping[str, Any]) -> bool:
+    kind = how.get("type", str)
+    return (kind is str or (kind is whole_number and word.isdecimal())) and word in how.get("choices", (word,))

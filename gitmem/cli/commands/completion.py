@@ -10,10 +10,10 @@ from typing import Any
 
 from gitmem.archives.summary import archive_summaries
 from gitmem.cli.app import OWN, App
-from gitmem.cli.commands import COMMANDS, FREE, GROUPS, PARTS, unfolded
+from gitmem.cli.commands import COMMANDS, FREE, GROUPS, PARTS, parse, unfolded
 from gitmem.cli.commands.review import waiting
 from gitmem.cli.output import SHORT
-from gitmem.cli.parser import lines_of, listed, own_commands, parse
+from gitmem.cli.parser import lines_of, listed, own_commands
 from gitmem.config import rules
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.facts.fact import FactKind

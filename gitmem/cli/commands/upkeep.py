@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from gitmem import __version__
 from gitmem.archives.rotate import OLD_DAYS, Cleared, check, clear, consolidate_due
 from gitmem.cli.app import OWN, App, read_date
+from gitmem.cli.commands import parse
 from gitmem.cli.output import Progress, agreed, first_of
-from gitmem.cli.parser import parse
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all

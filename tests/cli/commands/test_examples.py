@@ -13,8 +13,7 @@ import sys
 import pytest
 
 from gitmem.cli.app import machine_name, now
-from gitmem.cli.commands import COMMANDS, PLUMBING, HelpAskedError
-from gitmem.cli.parser import parse
+from gitmem.cli.commands import COMMANDS, PLUMBING, HelpAskedError, parse
 from gitmem.platform.machine import Context, resource
 from tests.cli.commands.project import ROOT, SUMMARY
 from tests.copies import accept
