@@ -67,23 +67,17 @@ elif how == "endless":
     while True:
         sys.stdout.write("x" * 1_000_000)
         time.sleep(0.01)
-elif how == "rich":
-    print(json.dumps({**good, "total_cost_usd": -1e9, "usage": {"input_tokens": 10 ** 400, "output_tokens": -5}}))
-elif how == "nothing":
-    print(json.dumps({**good, "total_cost_usd": float("nan")}))
-elif how == "text":
-    print("<html>")
 elif how == "exit":
     print("no such option\\x1b[31m", file=sys.stderr)
     sys.exit(3)
-elif how == "refuse":
-    print(json.dumps({**good, "structured_output": None, "stop_reason": "refusal", "is_error": True}))
-elif how == "overloaded":
-    print(json.dumps({**good, "is_error": True, "api_error_status": 529, "result": "Overloaded"}))
-elif how == "unknown":
-    print(json.dumps({**good, "is_error": True, "result": "Not logged in"}))
-else:
-    print(json.dumps(good))
+other = {
+    "rich": {"total_cost_usd": -1e9, "usage": {"input_tokens": 10 ** 400, "output_tokens": -5}},
+    "nothing": {"total_cost_usd": float("nan")},
+    "refuse": {"structured_output": None, "stop_reason": "refusal", "is_error": True},
+    "overloaded": {"is_error": True, "api_error_status": 529, "result": "Overloaded"},
+    "unknown": {"is_error": True, "result": "Not logged in"},
+}
+print("<html>" if how == "text" else json.dumps({**good, **other.get(how, {})}))
 """
 
 
@@ -237,19 +231,13 @@ def test_how_an_agent_fails_is_told(agent, how, error, words):
     assert caught.value.passing == (how == "overloaded")
 
 
-def test_an_agent_refuses(agent):
+def test_an_agent_refuses_and_without_one_it_is_said_what_to_do(agent, tmp_path):
     agent.behave("refuse")
-    assert agent.model().ask(fenced(question(), TOKEN), soon()).refused
-
-
-def test_an_agent_that_cannot_be_started_is_unreachable(agent):
     model = agent.model()
+    assert model.ask(fenced(question(), TOKEN), soon()).refused
     os.unlink(agent.folder / "claude")
     with pytest.raises(ConnectionFailedError):
         model.ask(fenced(question(), TOKEN), soon())
-
-
-def test_without_an_agent_it_is_said_what_to_do(tmp_path):
     with pytest.raises(ProviderError, match="no claude on your PATH"):
         AgentModel(SummaryConfig(provider="agent"), {"PATH": str(tmp_path)})
 

@@ -22,32 +22,27 @@ GOOD = {"name": "a", "count": 1, "sure": 0.5, "state": "open", "items": [{"of": 
 
 @pytest.mark.parametrize("form", ["{}", "```json\n{}\n```", "\n```\n{}\n```\n", "  {}  "])
 def test_a_reply_is_an_object_alone_or_in_one_block(form):
-    assert parse_reply(form.replace("{}", json.dumps(GOOD)), SCHEMA) == GOOD
+    reply = {**GOOD, "more": 1}  # what is too much is left to the reader
+    assert parse_reply(form.replace("{}", json.dumps(reply)), SCHEMA) == reply
 
 
-@pytest.mark.parametrize(
-    "change, words",
-    [
-        ({"name": 3}, "has no string in name"),
-        ({"count": True}, "has no integer in count"),
-        ({"count": 1.5}, "has no integer in count"),
-        ({"sure": "0.5"}, "has no number in sure"),
-        ({"state": "closed"}, "has none of open, resolved in state"),
-        ({"items": {}}, "has no array in items"),
-        ({"items": [{"of": "x"}, 3]}, "has no object in items[1]"),
-        ({"items": [{}]}, "lacks items[0].of"),
-        ({"name": None}, "has no string in name"),
-    ],
-)
-def test_what_a_reply_lacks_is_told(change, words):
-    with pytest.raises(ReplyError) as caught:
-        parse_reply(json.dumps({**GOOD, **change}), SCHEMA)
-    assert words in str(caught.value)
+LACKS = [
+    ({"name": 3}, "has no string in name"),
+    ({"count": True}, "has no integer in count"),
+    ({"count": 1.5}, "has no integer in count"),
+    ({"sure": "0.5"}, "has no number in sure"),
+    ({"state": "closed"}, "has none of open, resolved in state"),
+    ({"items": {}}, "has no array in items"),
+    ({"items": [{"of": "x"}, 3]}, "has no object in items[1]"),
+    ({"items": [{}]}, "lacks items[0].of"),
+    ({"name": None}, "has no string in name"),
+]
 
 
 @pytest.mark.parametrize(
     "text, words",
     [
+        *((json.dumps({**GOOD, **change}), words) for change, words in LACKS),
         ("", "is empty"),
         ("Sure! Here it is.", "is not JSON"),
         (f"The material says {json.dumps(GOOD)}", "is not JSON"),
@@ -65,10 +60,6 @@ def test_what_is_no_such_reply_is_told(text, words):
     with pytest.raises(ReplyError) as caught:
         parse_reply(text, SCHEMA)
     assert words in str(caught.value)
-
-
-def test_what_is_too_much_is_left_to_the_reader():
-    assert parse_reply(json.dumps({**GOOD, "more": 1}), SCHEMA)["more"] == 1
 
 
 VALUES = st.recursive(

@@ -44,14 +44,8 @@ def test_at_most_a_hundred_are_listed_and_all_are_read(memory):
 @pytest.mark.parametrize(
     "path",
     [
-        *(
-            "../outside.md",
-            "%2e%2e/outside.md",
-            "daily/../../outside.md",
-            "/etc/passwd",
-            "%2Fetc%2Fpasswd",
-            ".git/config",
-        ),
+        *("../outside.md", "%2e%2e/outside.md", "daily/../../outside.md", "/etc/passwd", "%2Fetc%2Fpasswd"),
+        ".git/config",
         *("link.md", "linked/outside.md", "a%00.md", "config.yaml", "none.md", "", "%ff.md", "x" * 5000 + ".md"),
     ],
 )

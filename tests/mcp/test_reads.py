@@ -6,6 +6,7 @@ import pytest
 
 from gitmem.mcp.server import make_server
 from gitmem.mcp.tools import ServedMemory as Served
+from gitmem.search.engine import SearchAnswer
 from gitmem.sessions.memory import running
 from gitmem.store.init import add_scope
 from gitmem.store.spool import HookSpool
@@ -40,10 +41,11 @@ def test_what_is_missing_is_said(memory):
     for arguments in ({"act": "start"}, {"act": "plan"}):
         assert memory.call("memory_task", **arguments).is_error
     assert memory.call("memory_guide").is_error
-
-
-def test_advice_is_asked_for(memory):
     assert memory.text("memory_guide", task="Paint the fence") == "No memory clearly matches."
+    found = memory.call("memory_search", query="zebra").content
+    assert (found[0].text, "deep=true" in found[1].text) == ('{"hits":[]}', True), "nothing found, and a way on"
+    memory.put("memory.md", "")
+    assert "nothing is remembered yet" in memory.read("memory_load", source="full")
 
 
 def save(memory, text: str, **metadata) -> None:
@@ -79,11 +81,8 @@ def test_what_a_line_was_before(memory):
     number = line_of(memory, "We use uv")
     text = memory.read("memory_history", path="memory.md", start_line=number, end_line=number)
     assert text.index("Learned") < text.index("We use uv")
-    first, second = (
-        text.index("Before that:\n- - [2026-11-21 12:00:00] **Decision**: We use pnpm!"),
-        text.index("We use npm"),
-    )
-    assert first < second
+    before = text.index("Before that:\n- - [2026-11-21 12:00:00] **Decision**: We use pnpm!")
+    assert before < text.index("We use npm")
     assert text.count("Before that:") == 2
     limited = memory.read("memory_history", path="memory.md", start_line=number, limit=1)
     assert "We use npm" not in limited
@@ -161,11 +160,6 @@ def test_load_keeps_within_its_budget_and_says_where_the_rest_is(memory, tokens)
     assert "recent 0 " not in text
 
 
-def test_load_of_nothing_says_so(memory):
-    memory.put("memory.md", "")
-    assert "nothing is remembered yet" in memory.read("memory_load", source="full")
-
-
 def test_get_gives_lines_an_entry_or_the_whole(memory):
     memory.put("knowledge/a.md", "# One\n\nfirst\n\n# Two\n\nsecond\nthird\n")
     assert memory.read("memory_get", path="knowledge/a.md", start_line=7, end_line=8).endswith("]\nsecond\nthird")
@@ -176,6 +170,8 @@ def test_get_gives_lines_an_entry_or_the_whole(memory):
     whole = memory.read("memory_get", path="knowledge/a.md")
     assert whole.startswith("[knowledge/a.md:1-8, ")
     assert memory.read("memory_get", path="knowledge/a.md", end_line=1).endswith("]\n# One")
+    assert memory.read("memory_get", path="knowledge/a.md", lines=1).endswith("]\n# One")
+    assert memory.read("memory_get", path="knowledge/a.md", **{"from": 7, "lines": 2}).endswith("]\nsecond\nthird")
 
 
 def test_what_does_not_fit_is_told_how_to_be_got(memory):
@@ -210,17 +206,6 @@ def test_a_line_longer_than_the_budget_is_paged(memory):
     assert collected == f"{whole}\nlast"
 
 
-def test_from_and_lines_say_which_lines(memory):
-    memory.put("knowledge/a.md", "one\ntwo\nthree\nfour\n")
-    assert memory.read("memory_get", path="knowledge/a.md", **{"from": 2, "lines": 2}).endswith("]\ntwo\nthree")
-    assert memory.read("memory_get", path="knowledge/a.md", lines=1).endswith("]\none")
-
-
-def test_a_memory_is_got_by_its_id(memory):
-    memory.put("facts/rule/r4f7k2m9q0x-zinc.md", "---\nid: r4f7k2m9q0x\n---\nRailings are of zinc.\n")
-    assert memory.read("memory_get", path="^r4f7k2m9q0x").endswith("Railings are of zinc.")
-
-
 def test_wrong_arguments_are_told_in_one_sentence(memory):
     assert memory.error("memory_get", max_tokens=10**9) == (
         "Call memory_get again with these arguments corrected: path is missing; "
@@ -237,24 +222,9 @@ def test_a_day_is_its_log_and_a_past_version_is_read(memory):
 @pytest.mark.parametrize(
     "path",
     [
-        "../outside.md",
-        "daily/../../outside.md",
-        "/etc/passwd",
-        "{outside}",
-        ".git/config",
-        ".git/notes.md",
-        "archive/.GIT/x.md",
-        "git~1/notes.md",
-        "link.md",
-        "linked/outside.md",
-        "a\0.md",
-        "",
-        ".",
-        "config.yaml",
-        "~/notes.md",
-        "C:\\notes.md",
-        "gitmem://store/memory.md",
-        "x" * 100_000 + ".md",
+        *("../outside.md", "daily/../../outside.md", "/etc/passwd", "{outside}", ".git/config", ".git/notes.md"),
+        *("archive/.GIT/x.md", "git~1/notes.md", "link.md", "linked/outside.md", "a\0.md", "", ".", "config.yaml"),
+        *("~/notes.md", "C:\\notes.md", "gitmem://store/memory.md", "x" * 100_000 + ".md"),
     ],
 )
 @pytest.mark.few(6)
@@ -295,19 +265,11 @@ def test_a_hit_has_what_the_spec_says_and_no_more_than_it_knows(memory, mode):
     assert "memory_get(path, start_line)" in result.content[1].text
 
 
-def test_nothing_found_is_an_empty_list_and_a_way_on(memory):
-    result = memory.call("memory_search", query="zebra")
-    assert result.content[0].text == '{"hits":[]}'
-    assert "deep=true" in result.content[1].text
-
-
 def test_it_is_told_why_vectors_were_left_out(memory, monkeypatch):
-    from gitmem.mcp import reads as search
-    from gitmem.search.engine import SearchAnswer
-
-    monkeypatch.setattr(search, "answer", lambda *_, **__: SearchAnswer([], "openai did not answer within a second."))
+    said = "openai did not answer within a second."
+    monkeypatch.setattr("gitmem.mcp.reads.answer", lambda *_, **__: SearchAnswer([], said))
     result = memory.call("memory_search", query="zebra")
-    assert result.content[1].text.endswith("Found by words alone: openai did not answer within a second.")
+    assert result.content[1].text.endswith(f"Found by words alone: {said}")
 
 
 def test_it_is_told_how_many_hits_of_how_many_are_given(memory):

@@ -94,11 +94,8 @@ def test_without_a_store_the_server_runs_and_says_what_to_do(memory):
         raise StoreNotFoundError("No store belongs to here.", "'gitmem init' makes one for this project.")
 
     memory.server = make_server(ServedMemory(none))
-    for tool, arguments in (
-        ("memory_search", {"query": "x"}),
-        ("memory_load", {}),
-        ("memory_save", {"type": "note", "content": "x"}),
-    ):
+    asked = {"memory_search": {"query": "x"}, "memory_load": {}, "memory_save": {"type": "note", "content": "x"}}
+    for tool, arguments in asked.items():
         assert "'gitmem init' makes one for this project." in memory.error(tool, **arguments)
     assert memory.ask(lambda client: client.list_resources()).resources == []
     for work in (

@@ -61,16 +61,11 @@ def test_a_saved_fact_cites_the_lines_of_the_files_that_it_names(memory, bare_gi
 
 def test_secrets_are_redacted_and_private_text_left_out(memory, bare_git):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    saved = memory.call(
-        "memory_save",
-        type="note",
-        content=f"use {token} <private>mine</private>",
-        metadata={"header": f"Bearer {token}"},
-    ).structured_content
+    said = {"content": f"use {token} <private>mine</private>", "metadata": {"header": f"Bearer {token}"}}
+    saved = memory.call("memory_save", type="note", **said).structured_content
     assert saved["redacted"] == {"github-token": 2, "private": 1}
-    assert saved["notices"] == [
-        "Left out of what was saved: what looked like a secret (2 github-token) and 1 private passage."
-    ]
+    told = "what looked like a secret (2 github-token) and 1 private passage"
+    assert saved["notices"] == [f"Left out of what was saved: {told}."]
     everything = bare_git(memory.root, "log", "-p", "--all")
     assert token not in everything
     assert "mine" not in everything

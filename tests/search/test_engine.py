@@ -49,27 +49,6 @@ def test_parts_of_identifiers_are_words_and_the_whole_counts_more(shelf):
     assert len(shelf.places("user")) == 3
 
 
-def test_a_concept_and_an_episode_of_an_exchange_are_named_in_its_hit(shelf):
-    line = "- [2026-11-21 10:00:00] **Exchange**: use uv, not pnpm ^xrr0fya7zzz\n  Asked: Which one?\n"
-    shelf.put("memory.md", f"## Recent Context\n\n{line}")
-    shelf.put("sessions/2026/11/a.md", f"# Session\n\n{line}")
-    link = "- 2026-11-21 [use uv, not pnpm](../../../sessions/2026/11/a.md) xrr0fya7zzz\n"
-    for path in ("concepts/k0123456789-a.md", "episodes/2026/11/e0123456789.md"):
-        shelf.put(path, f"# Tools: pnpm\n\n## Exchanges\n\n{link}")
-
-    (hit,) = shelf.search("pnpm")
-
-    assert hit.entry == "xrr0fya7zzz"
-    places = (
-        "memory.md:3",
-        "sessions/2026/11/a.md:3",
-        "concepts/k0123456789-a.md:3",
-        "episodes/2026/11/e0123456789.md:3",
-    )
-    assert {f"{hit.path}:{hit.start}", *hit.views} == set(places)
-    assert shelf.paths("pnpm path:concepts") == ["concepts/k0123456789-a.md"]
-
-
 def test_a_request_that_nobody_answered_stands_behind_the_fact_that_answers(shelf):
     asked = "which port does the staging database use"
     requests = "".join(
@@ -137,19 +116,6 @@ def test_the_total_counts_hits_beyond_the_limit(shelf, monkeypatch):
     assert totals("zebra", 2) == (2, 3, False)
 
 
-def test_views_of_an_exchange_are_one_hit_at_the_fullest_with_its_session(shelf):
-    line = "- [2026-11-21 10:01:00] **Exchange** #1b4e51f0: Took RabbitMQ for invoices. ^{}\n"
-    shelf.put("memory.md", line.format("x4f7k2m9q0x"))
-    shelf.put(
-        "daily/2026/11/2026-11-21.md",
-        line.format("x4f7k2m9q0x") + "\n  **Answer:** RabbitMQ, as it retries by itself, and so on and on and on.\n",
-    )
-
-    (hit,) = shelf.search("RabbitMQ invoices")
-
-    assert (hit.path, hit.session) == ("daily/2026/11/2026-11-21.md", "1b4e51f0")
-
-
 def test_an_episode_is_a_view_of_the_exchange_that_its_header_names(shelf):
     entry = "- [2026-11-21 10:01:00] **Exchange** #1b4e51f0: Took RabbitMQ for invoices, on two nodes. ^x4f7k2m9q0x\n"
     shelf.put("daily/2026/11/2026-11-21.md", entry)
@@ -196,22 +162,6 @@ def test_keywords_in_the_header_of_a_summary_are_no_hit_but_help_to_find_what_it
 
     assert [hit.field for hit in shelf.search("walrus")] == ["key_decisions"]
     assert [hit.field for hit in shelf.search("uv")] == ["key_decisions"]
-
-
-def test_a_long_exchange_is_told_by_its_request_and_its_best_part(shelf):
-    filler = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
-    shelf.put(
-        "daily/2026/11/2026-11-21.md",
-        "- [10:00:00] **Exchange** #1b4e51f0: How do we build the bridge? ^x4f7k2m9q0x\n\n"
-        f"  **Answer:** As follows.\n\n{filler}  The railing is of zinc.\n\n{filler}",
-    )
-
-    (hit,) = shelf.search("bridge zinc")
-
-    assert "How do we build the bridge?" in hit.passage
-    assert "The railing is of zinc." in hit.passage
-    assert len(hit.passage) < 2_000 < len(hit.text)
-    assert "zinc" in hit.snippet
 
 
 def test_what_an_agent_said_between_its_tool_calls_counts_less_than_its_answer(shelf):

@@ -279,8 +279,13 @@ def many(shelf):
     return shelf
 
 
-def test_all_is_embedded_once(many, embedder):
-    first = fill(many.store, embedder, seconds=60)
+def test_all_is_embedded_once_and_the_store_is_clean_after_it(many, embedder, bare_git):
+    told = []
+    before = bare_git(many.root, "status", "--porcelain")
+    first = fill(many.store, embedder, seconds=60, progress=lambda done, total: told.append((done, total)))
+    assert bare_git(many.root, "status", "--porcelain") == before
+    assert told == sorted(told)
+    assert told[-1] == (first.chunks, first.chunks)
     assert first.embedded == first.chunks == len(embedder.texts) == len(set(embedder.texts))
     assert (first.left, first.problem, first.tokens) == (0, "", first.chunks)
     assert first.cost == pytest.approx(first.chunks * 0.5e-6)
@@ -393,12 +398,6 @@ def test_a_cache_that_was_spoilt_is_made_good(many, embedder):
     assert fill(many.store, embedder, seconds=60).embedded == first.chunks
 
 
-def test_a_store_is_clean_after_it(many, embedder, bare_git):
-    before = bare_git(many.root, "status", "--porcelain")
-    fill(many.store, embedder, seconds=60)
-    assert bare_git(many.root, "status", "--porcelain") == before
-
-
 def test_a_cache_that_cannot_be_written_is_an_error_that_says_so(many, embedder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device", "x.vec")
@@ -406,13 +405,6 @@ def test_a_cache_that_cannot_be_written_is_an_error_that_says_so(many, embedder,
     monkeypatch.setattr(Cache, "add", full)
     with pytest.raises(GitmemError, match="No space left"):
         fill(many.store, embedder, seconds=60)
-
-
-def test_progress_is_told(many, embedder):
-    told = []
-    filled = fill(many.store, embedder, seconds=60, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (filled.chunks, filled.chunks)
-    assert told == sorted(told)
 
 
 def test_a_machine_so_busy_that_each_text_takes_a_minute_makes_all_vectors(shelf, monkeypatch):

@@ -121,10 +121,7 @@ def test_a_change_by_another_author_is_answered(viewer, bare_git, take, kept):
     assert viewer.json("/review.json")["changes"] == []  # what the store holds at the first look is taken as it is
     path = viewer.root / rule.path
     path.write_text(path.read_text().replace("Never push without a review.", "Always push at once."))
-    mallory = {
-        f"GIT_{who}_{what}": "mallory@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-    }
-    bare_git(viewer.root, "commit", "-qam", "Tidy up", env=mallory)
+    bare_git(viewer.root, "commit", "-qam", "Tidy up", "--author=mallory@example.org <mallory@example.org>")
     (change,) = viewer.json("/review.json")["changes"]
     assert (change["before"], change["now"], change["author"]) == (
         "Never push without a review.",

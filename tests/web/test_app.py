@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.ids import id_in
+from gitmem.errors import RefusedError
 from gitmem.facts.extract import FoundFact
 from gitmem.facts.fact import FactKind
 from gitmem.facts.learn import learn_findings
@@ -53,6 +54,7 @@ def test_every_page_of_an_empty_store_opens(viewer):
         assert "<main" in viewer.get(f"/{name}")
         assert viewer.json(f"/{name or 'home'}.json")
     assert viewer.json("/home.json")["parts"] == []
+    assert "summary.provider agent" in viewer.get("/stats"), "how a model is asked"
     viewer.get("/nothing", 404)
     viewer.get("/fact/dzzzzzzzzzz", 404)
     viewer.get("/fact/../../etc/passwd", 404)
@@ -60,7 +62,7 @@ def test_every_page_of_an_empty_store_opens(viewer):
 
 
 def test_the_first_page_shows_what_the_next_session_is_told(viewer):
-    viewer.add("We deploy on Fridays.")
+    fact = viewer.add("We deploy on Fridays.")
     home = viewer.json("/home.json")
     told = next(part for part in home["parts"] if part["title"] == "What holds")
     assert "We deploy on Fridays." in told["text"]
@@ -68,6 +70,11 @@ def test_the_first_page_shows_what_the_next_session_is_told(viewer):
     assert (told["pieces"], told["of"]) == (1, 1)
     assert sum(part["tokens"] for part in home["parts"]) + home["frame"] == home["tokens"]
     assert "We deploy on Fridays." in viewer.get("/")
+    assert re.search(rf'href="/fact/{fact.id}">[^<]*<mark>Fridays</mark>', viewer.get("/search?q=friday"))
+    viewer.get("/facts?show=ended&kind=rule")
+    assert 'href="/facts?show=ended&amp;kind=rule"' in viewer.get(f"/fact/{fact.id}"), "a list as it was filtered"
+    viewer.get("/facts")
+    assert 'data-page="facts" href="/facts"' in viewer.get(f"/fact/{fact.id}")
 
 
 def test_it_is_recording_where_an_agent_has_hooks_not_where_somebody_saved_once(viewer, home):
@@ -100,13 +107,11 @@ def test_facts_are_filtered_and_go_on_behind_the_last_one(viewer, monkeypatch):
     assert not viewer.json("/facts.json?kind=rule")["facts"]
 
 
-def test_the_timeline_goes_on_behind_a_commit_though_others_are_of_the_same_second(viewer, monkeypatch):
+def test_the_timeline_goes_on_behind_a_commit_though_others_are_of_the_same_second(viewer, monkeypatch, bare_git):
     monkeypatch.setattr("gitmem.web.history.LENGTH", 2)
     for word in ("apple", "river", "candle", "mountain"):
         viewer.add(f"Fact {word} is of its own.")
-    every = subprocess.run(
-        ["git", "-C", str(viewer.root), "log", "--format=%H"], capture_output=True, text=True, check=True
-    ).stdout.split()
+    every = bare_git(viewer.root, "log", "--format=%H").split()
     seen, path = [], "/timeline.json"
     while path:
         page = viewer.json(path)
@@ -188,10 +193,6 @@ def test_what_a_model_judged_says_so(viewer, bare_git):
     assert "Old files are not moved." in session
 
 
-def test_figures_say_how_a_model_is_asked(viewer):
-    assert "summary.provider agent" in viewer.get("/stats")
-
-
 def test_a_long_session_goes_on_behind_an_exchange(demo, monkeypatch):
     monkeypatch.setattr("gitmem.web.history._EXCHANGES", 2)
     session = demo.json("/sessions.json")["sessions"][0]
@@ -237,18 +238,14 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     assert page.count("<svg") == sum(chart["bars"] > 1 for chart in charts) < 4, "a chart of one bar is not drawn"
 
 
-def test_sync_shows_what_is_to_be_sent_and_merged_and_when_machines_came(viewer, tmp_path):
-    def git(*arguments: str) -> str:
-        done = subprocess.run(["git", "-C", str(viewer.root), *arguments], capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "remote")], check=True)
+def test_sync_shows_what_is_to_be_sent_and_merged_and_when_machines_came(viewer, tmp_path, bare_git):
+    bare_git(tmp_path, "init", "--quiet", "--bare", "remote")
     add_remote(viewer.open(), "origin", str(tmp_path / "remote"))
     viewer.add("We deploy on Fridays.")
     (never,) = viewer.json("/sync.json")["remotes"]
     assert (never["waiting"], "behind" in never) == (None, False)
-    newer = git("-c", "user.name=B", "-c", "user.email=b@b", "commit-tree", "-p", "HEAD~1", "-m", "x", "HEAD^{tree}")
-    git("update-ref", f"{REFS}/origin/{MEMORY_BRANCH}", newer)
+    newer = bare_git(viewer.root, "commit-tree", "-p", "HEAD~1", "-m", "x", "HEAD^{tree}")
+    bare_git(viewer.root, "update-ref", f"{REFS}/origin/{MEMORY_BRANCH}", newer)
     page = viewer.json("/sync.json")
     assert (page["remotes"][0]["waiting"], page["remotes"][0]["behind"]) == (1, 1)
     assert [(one["name"], one["commits"]) for one in page["machines"]] == [("box", 2)]
@@ -302,13 +299,10 @@ def test_no_session_of_another_s_commit_leads_an_export_out_of_its_folder(viewer
 
 
 def test_an_export_overwrites_nothing(viewer, tmp_path):
-    from gitmem.errors import RefusedError
-
     (tmp_path / "mine").write_text("x")
-    with pytest.raises(RefusedError):
-        export(viewer.open(), str(tmp_path))
-    with pytest.raises(RefusedError):
-        export(viewer.open(), str(tmp_path / "mine"))
+    for place in (tmp_path, tmp_path / "mine"):
+        with pytest.raises(RefusedError):
+            export(viewer.open(), str(place))
 
 
 def test_style_and_script_stay_small():
@@ -403,20 +397,6 @@ def test_a_fact_of_a_part_of_the_project_says_so(viewer):
     assert viewer.json(f"/fact/{fact.id}.json")["scope"] == ["packages/a"]
 
 
-def test_a_hit_opens_by_its_sentence_with_the_words_marked(viewer):
-    fact = viewer.add("We deploy on Fridays.")
-    page = viewer.get("/search?q=friday")
-    assert re.search(rf'href="/fact/{fact.id}">[^<]*<mark>Fridays</mark>', page)
-
-
-def test_the_menu_leads_back_to_a_list_as_it_was_filtered(viewer):
-    fact = viewer.add("We deploy on Fridays.")
-    viewer.get("/facts?show=ended&kind=rule")
-    assert 'href="/facts?show=ended&amp;kind=rule"' in viewer.get(f"/fact/{fact.id}")
-    viewer.get("/facts")
-    assert 'data-page="facts" href="/facts"' in viewer.get(f"/fact/{fact.id}")
-
-
 def test_a_badge_counts_what_needs_one(viewer):
     assert 'class="badge"' not in viewer.get("/facts")
     viewer.add("Always use tabs in Go files.")
@@ -434,20 +414,7 @@ def test_the_clock_is_the_one_of_the_reader_s_browser(viewer, zone, shown):
     assert (told[1] == "18 23:13") == (zone == "Pacific/Kiritimati")
 
 
-def test_a_session_shows_the_answer_and_its_transcript(viewer):
-    viewer.put("config.yaml", "transcripts:\n  enabled: true\n")
-    replay(viewer.open(), str(DEMO / "1-login.jsonl"))
-    (session,) = viewer.json("/sessions.json")["sessions"]
-    page = viewer.get(f"/session/{session['id']}")
-    assert "refresh tokens after 14 days" in page
-    assert f'href="/transcript/{session["id"]}"' in page
-    said = viewer.json(f"/transcript/{session['id']}.json")["lines"]
-    assert said[0]["role"] == "user"
-    assert {"call", "result"} <= {one["role"] for one in said}
-    assert "Add a login endpoint" in viewer.get(f"/transcript/{session['id']}")
-
-
-def test_each_page_leads_to_its_twin(viewer):
+def test_each_page_leads_to_its_twin_and_a_session_to_its_transcript(viewer):
     viewer.put("config.yaml", "transcripts:\n  enabled: true\n")
     replay(viewer.open(), str(DEMO / "1-login.jsonl"))
     fact = viewer.add("We deploy on Fridays.")
@@ -456,3 +423,10 @@ def test_each_page_leads_to_its_twin(viewer):
     for path in ("home", *MENU, *items, f"commit/{viewer.open().tip}"):
         assert f'href="/{path}.json">JSON<' in viewer.get(f"/{path}")
         assert viewer.json(f"/{path}.json")
+    page = viewer.get(f"/session/{session}")
+    assert "refresh tokens after 14 days" in page
+    assert f'href="/transcript/{session}"' in page
+    said = viewer.json(f"/transcript/{session}.json")["lines"]
+    assert said[0]["role"] == "user"
+    assert {"call", "result"} <= {one["role"] for one in said}
+    assert "Add a login endpoint" in viewer.get(f"/transcript/{session}")

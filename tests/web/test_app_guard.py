@@ -1,5 +1,6 @@
 import pytest
 
+from gitmem.web.render import MENU
 from tests.web.conftest import BASE, PORT, SAME_ORIGIN, TOKEN, Viewer
 
 
@@ -34,17 +35,19 @@ def test_another_host_is_not_this_server(viewer, headers, status):
     assert viewer.send("GET", "/facts", headers=headers).status_code == status
 
 
-@pytest.mark.parametrize("cookie", ["", "x", None])
+@pytest.mark.parametrize("cookie", ["", "x", None, "of another port"])
 def test_without_the_cookie_nothing_is_shown(viewer, cookie):
-    cookies = {} if cookie is None else {f"gitmem-{PORT}": cookie}
-    for path in ("/", "/facts", "/facts.json", "/gitmem.css", "/nothing"):
-        answer = viewer.send("GET", path, cookies=cookies)
-        assert answer.status_code == 401, path
-
-
-def test_a_cookie_of_another_port_does_not_count(viewer):
     (value,) = viewer.cookies.values()
-    assert viewer.send("GET", "/", cookies={f"gitmem-{PORT + 1}": value}).status_code == 401
+    cookies = {f"gitmem-{PORT + 1}": value} if cookie == "of another port" else {f"gitmem-{PORT}": cookie}
+    sent = {} if cookie is None else cookies
+    for path in ("/", "/facts", "/facts.json", "/gitmem.css", "/nothing"):
+        answer = viewer.send("GET", path, cookies=sent)
+        assert answer.status_code == 401, path
+    fact = viewer.add("We deploy on Fridays.")
+    blob = viewer.json(f"/fact/{fact.id}.json")["blob"]
+    form = {"data": {"blob": blob}, "headers": SAME_ORIGIN, "cookies": sent}
+    assert viewer.send("POST", f"/fact/{fact.id}/retire", **form).status_code == 401
+    assert viewer.json(f"/fact/{fact.id}.json")["holds"]
 
 
 @pytest.mark.parametrize(
@@ -57,14 +60,6 @@ def test_only_a_page_of_this_server_changes_something(viewer, site, status):
     answer = viewer.send("POST", f"/fact/{fact.id}/retire", data={"blob": blob}, headers=headers)
     assert answer.status_code == status
     assert viewer.json(f"/fact/{fact.id}.json")["holds"] == (status != 303)
-
-
-def test_a_form_without_the_cookie_changes_nothing(viewer):
-    fact = viewer.add("We deploy on Fridays.")
-    blob = viewer.json(f"/fact/{fact.id}.json")["blob"]
-    sent = {"data": {"blob": blob}, "headers": SAME_ORIGIN, "cookies": {}}
-    assert viewer.send("POST", f"/fact/{fact.id}/retire", **sent).status_code == 401
-    assert viewer.json(f"/fact/{fact.id}.json")["holds"]
 
 
 @pytest.mark.parametrize("path", ["/", "/nothing", "/gitmem.js", "/?token=x"])
@@ -81,20 +76,8 @@ def test_every_answer_has_the_headers_of_safety(viewer, path):
 
 def test_pages_hold_no_script_no_style_and_no_address_of_another_server(viewer):
     fact = viewer.add("We deploy on Fridays.")
-    paths = [
-        "/",
-        "/timeline",
-        "/search?q=deploy",
-        "/facts",
-        "/sessions",
-        "/concepts",
-        "/knowledge",
-        "/review",
-        "/sync",
-        "/stats",
-    ]
-    for path in (*paths, f"/fact/{fact.id}"):
-        page = viewer.get(path)
+    for path in ("", *MENU, "search?q=deploy", f"fact/{fact.id}"):
+        page = viewer.get(f"/{path}")
         assert page.count("<script") == page.count('<script src="/gitmem.js" defer></script>') == 1
         for word in ("<style", " style=", " onclick", "javascript:", "http://", "https://"):
             assert word not in page.replace(BASE, ""), (path, word)
