@@ -169,6 +169,7 @@ class _Sync:
         self._inbox: dict[str, str] | None = None if remote.backup else {}
         self._left = left_file(store.private, remote.name)
         self._since = options.chance.clock()
+        self._races = 0  # lost ones; a round that follows a purge is none
         self._purges = read_state(store.private)
         self._lost: Mapping[str, int] = {}
         self._purged = False
@@ -206,7 +207,7 @@ class _Sync:
         if both is None or not (seen and both.is_in_second(seen)):
             purges = [*map(record_path, read_state(store.private).unfollowed)]
             check_rewritten(store, remote, seen, theirs, accept, purges=purges)
-        yields = both is not None and held == theirs and local not in both.bases and self._yields(number)
+        yields = both is not None and held == theirs and local not in both.bases and self._yields()
         if both and yields and (left := self._leave(number, both, local, local)):
             return left
         return self._push_merged(number, began, held, both)
@@ -233,7 +234,8 @@ class _Sync:
             target = self._signed(target)
             refused = None if target == held else self._push(target, held, purged=held != theirs)
         except PushRacedError:
-            if both is None or held != theirs or not self._is_over(number, began):
+            self._races += 1
+            if both is None or held != theirs or not self._is_over(began):
                 return None
             return self._leave(number, both, local, target)
         if refused and taken and both and local in both.bases:
@@ -250,9 +252,9 @@ class _Sync:
         done = self._result(number, both, target, review)
         return done._replace(went=0) if refused else done
 
-    def _yields(self, number: int) -> bool:
-        """Return whether to let others push, who are many by the inbox or lost rounds; not for more than a minute."""
-        crowd = max(len(self._inbox or ()), 2 * CROWD * (number - 1))
+    def _yields(self) -> bool:
+        """Return whether to let others push, who are many by the inbox or lost races; not for more than a minute."""
+        crowd = max(len(self._inbox or ()), 2 * CROWD * self._races)
         if self._inbox is None or crowd < CROWD or self._since_left() >= LATELY:
             return False
         return self._options.chance.random() * (min(crowd, MOST_CROWDED) + 1) > 1
@@ -262,12 +264,12 @@ class _Sync:
         now, since = self._store.context.clock().timestamp(), read_text(self._left).partition(" ")[2].strip()
         return now - float(since) if since.isdecimal() else 0.0
 
-    def _is_over(self, number: int, began: float) -> bool:
-        """Return whether to race no more: three rounds or ten seconds are over, or others had to leave theirs."""
+    def _is_over(self, began: float) -> bool:
+        """Return whether to race no more: three races or ten seconds are over, or others had to leave theirs."""
         if self._inbox is None:  # the remote takes no such refs
             return False
         now = self._options.chance.clock()
-        return bool(self._inbox) or number >= LOST or 2 * now - began - self._since >= LOST_SECONDS
+        return bool(self._inbox) or self._races >= LOST or 2 * now - began - self._since >= LOST_SECONDS
 
     def _taken(self, local: str, theirs: str) -> dict[str, str]:
         """Return the commits of the remote's inbox that are fit to be merged, by their refs."""

@@ -13,7 +13,7 @@ from gitmem.store.init import Place
 from gitmem.store.transcripts import put, read
 from gitmem.sync.clone import clone_store
 from gitmem.sync.guard import Accept
-from gitmem.sync.rounds import Options
+from gitmem.sync.rounds import Chance, Options
 from tests.conftest import RunsGit
 from tests.store.machines import Machine, converge
 from tests.store.purges import SECRET, clean, files_with, objects_with, purge, reachable_with
@@ -137,6 +137,18 @@ def test_a_purge_from_elsewhere_that_would_change_most_is_refused(trio: tuple[Ma
     second.sync(Accept.PURGE)
     converge(first, second)
     assert "Bluebird" not in second.read("knowledge/3.md")
+
+
+def test_a_round_that_follows_a_purge_is_no_lost_race(trio: tuple[Machine, Machine, Machine]):
+    first, second, _ = trio
+    converge(*trio)
+    purge(first.store, SECRET)
+    first.sync()
+    second.save("not sent yet")
+    done = second.sync(chance=Chance(random=lambda: 1.0, sleep=lambda _: None))
+    assert done.rounds > 1
+    assert not [notice for notice in done.notices if "pushed first" in notice]
+    converge(first, second)
 
 
 def test_a_record_says_nothing_of_what_was_purged(trio: tuple[Machine, Machine, Machine]):

@@ -9,7 +9,7 @@ import re
 from gitmem.cli.app import OWN, App, chosen_place, now
 from gitmem.cli.commands.hook import REMOTE
 from gitmem.cli.output import Progress, agreed, few
-from gitmem.errors import NotFoundError, StoreNotFoundError, UnreachableError, UsageError
+from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, UnreachableError, UsageError
 from gitmem.facts.edit import find_fact, move
 from gitmem.git.packing import is_bundle
 from gitmem.git.remote import Connection, check_url
@@ -220,12 +220,19 @@ def run_sync(args: argparse.Namespace, app: App) -> None:
     chosen = [find_remote(store, args.remote)] if args.remote else remotes(store) or [find_remote(store, None)]
     with Progress(app.err) as progress:
         options = Options(tuple(map(Accept, args.accept)), progress.step)
-        done = [sync_remote(store, remote, options, asks=app.can_ask()) for remote in chosen]
-    for one in done:
-        app.notices(one.notices)
+        done, failed = list[Synced](), list[GitmemError]()
+        for remote in chosen:  # one that is away keeps no other waiting
+            try:
+                done.append(sync_remote(store, remote, options, asks=app.can_ask()))
+            except GitmemError as error:
+                failed.append(error)
+    app.notices((*(notice for one in done for notice in one.notices), *(error.sentences for error in failed[1:])))
     value = [one._asdict() for one in done]
     source = None if any(one.review for one in done) else OWN  # names of documents
-    app.answer(args, value[0] if len(value) == 1 else value, "\n".join(map(_words, done)), source)
+    if done:
+        app.answer(args, value[0] if len(chosen) == 1 else value, "\n".join(map(_words, done)), source)
+    if failed:
+        raise failed[0]
     app.maintain_later(store)
 
 

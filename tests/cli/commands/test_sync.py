@@ -35,6 +35,21 @@ def test_being_offline_has_an_exit_code_of_its_own(first, run_in, bare_git):
     assert not any("s3cr3t" in text for text in everything)
 
 
+def test_of_several_remotes_one_that_is_away_keeps_no_other_waiting(first, remote, run_in, bare_git):
+    bare_git(first, "init", "-q", "--bare", "../stick.git")
+    run_in(first, "remote", "add", "stick", "../stick.git")
+    remote.rename(remote.with_name("away.git"))
+    failed = run_in(first, "sync", ok=False)
+    assert failed.out == "Synced with stick: received nothing, sent 3 commits.\n"
+    assert "origin" in failed.err
+    (done,) = run_in(first, "sync", "--json", ok=False).json
+    assert done["remote"] == "stick"
+    (first.parent / "stick.git").rename(first.parent / "lost.git")
+    failed = run_in(first, "sync", ok=False)
+    assert failed.out == ""
+    assert failed.err.count("is no repository that can be read") == 2
+
+
 def test_a_background_sync_says_nothing_and_logs_what_failed(first, second, remote, run_in, bare_git):
     run_in(first, "save", "in the background")
     done = run_in(first, "sync", "--background")
