@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
-_VERSION = "origins 10"
+_VERSION = "origins 11"
 _EMPTY = f"{_VERSION}\n\n\n@\n".encode()
 _CHANGED = "\x02"  # before an id: by whom else its file or entry was changed; no path that is listed has it
 _AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
@@ -327,7 +327,8 @@ def _brought(
     claimed = _claimed(store, teaching, end) if teaching else {}
     composed = _composed(store, composing, end) if composing and (has_others or foreign) else {}
     for oid, named, origin in found:
-        every = dict.fromkeys((*changed.get(oid, ()), *named, *claimed.get(oid, ())))
+        files = changed.get(oid, ())  # a commit that changes what is there did not bring it
+        every = dict.fromkeys((*files, *(one for one in named if _CHANGED + one not in files), *claimed.get(oid, ())))
         yield from ((identifier, origin, ()) for identifier in every)
         yield from ((_MADE + path, origin, composed[oid][1]) for path in composed.get(oid, ((), ()))[0])
 

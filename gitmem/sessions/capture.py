@@ -29,6 +29,7 @@ from gitmem.document.ids import MEMORY, daily_path, session_tag, slug, tail_of
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.facts.book import FactBook
+from gitmem.facts.fact import PATH
 from gitmem.facts.learn import keep_turn
 from gitmem.git.trust import GITMEM
 from gitmem.sessions.entries import Placed, Remembered, joined_exchange, remember
@@ -191,14 +192,16 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if turn.closed and not changes:
         return []  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
-    changes |= keep_turn(book, clean, _answer_before(transaction, store, turn), boot)
+    facts = keep_turn(book, clean, _answer_before(transaction, store, turn), boot)
+    changes |= facts
     if remembered.state is not None:
         state = book.as_of_now(remembered.state, turn.exchange_id)
         remembered = remembered._replace(state=state._replace(tags=(*state.tags, _whose(store, book, turn))))
     changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
     entries = dict.fromkeys([*([remembered.told.id] if remembered.told else []), *ids])
     message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
-    transaction.commit(message, changes, when=turn.ended)
+    named = [(Trailer.FACT.value, match["id"]) for match in map(PATH.fullmatch, facts) if match]
+    transaction.commit(message._replace(trailers=(*message.trailers, *named)), changes, when=turn.ended)
     return [archive] if archive else []
 
 

@@ -546,6 +546,7 @@ def test_what_a_person_states_is_a_fact_in_the_commit_of_the_turn(desk, host, me
     changed = memory.git("show", "--name-only", "--format=%s", memory.git("log", "-1", "--format=%H", "--", rule.path))
     assert changed.splitlines()[0].startswith("Exchange")
     assert "memory.md" in changed
+    assert memory.git("log", "-1", "--format=%(trailers:key=Gitmem-Fact,valueonly)", "--", rule.path).strip() == rule.id
     [line] = [entry for entry in memory.entries() if entry.id == rule.id]
     assert line.label == "Rule"
     assert rule.origin["exchange"] in {entry.id for entry in memory.entries(TODAY)}
