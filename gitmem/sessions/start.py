@@ -173,7 +173,8 @@ def start_parts(
     told = facts.texts.union(_statement(text) for text, _ in open_issues)
     people = People(store)
     known = {turn.exchange_id for turn in unsaved}
-    done = _done(body, _judged(store, late, facts.marks, told, people), facts.marks, told, known)
+    judged = _judged(store, late, facts.marks, told, people)
+    done = _done(body, judged, lambda body: _last(body, facts.marks, told, known, people))
     # As the skill in `hooks/` expects them (spec R6).
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
     parts = [
@@ -187,7 +188,7 @@ def start_parts(
         Part("What is open", _named(open_issues, people), share=10),
         Part("Summaries to be written", _without_ids([*requests, *filter(None, (offer,))])),
         Part("Sync with other machines", _without_ids(failures(store.private))),
-        Part("What was done last", _named(done, people), share=_SHARE_OF_LAST, keep_last=True),
+        Part("What was done last", done, share=_SHARE_OF_LAST, keep_last=True),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
@@ -219,10 +220,8 @@ def _judged(store: Store, late: Late, marks: Marks, told: frozenset[str], people
     return judged
 
 
-def _done(
-    body: str, judged: Mapping[str, str], marks: Marks, told: frozenset[str], known: Collection[str]
-) -> list[tuple[str, str]]:
-    """Return the lines of judged sessions and the last entries of the others (`_last`) by time.
+def _done(body: str, judged: Mapping[str, str], last: Callable[[str], list[tuple[str, str]]]) -> list[tuple[str, str]]:
+    """Return the lines of judged sessions and the last entries of the others (`last`) by time.
 
     A line without a time stays behind its entry.
     """
@@ -232,7 +231,7 @@ def _done(
         return "" if named and named[1] in judged else piece[0]
 
     timed, at = [(line[:_TIME], line, "") for line in judged.values()], ""
-    for text, identifier in _last(_PIECE.sub(unjudged, body) if judged else body, marks, told, known):
+    for text, identifier in last(_PIECE.sub(unjudged, body) if judged else body):
         at = text[:_TIME] if text.startswith("- [") else at
         timed.append((at, text, identifier))
     return [(text, identifier) for _, text, identifier in sorted(timed, key=itemgetter(0))]
@@ -325,8 +324,10 @@ def _statement(entry: str) -> str:
     return normalized(_HEAD.sub("", entry, count=1))
 
 
-def _last(body: str, marks: Marks, told: frozenset[str], known: Collection[str]) -> list[tuple[str, str]]:
-    """Return the last entries of `memory.md` with their ids: the last whole, a line of each before it.
+def _last(
+    body: str, marks: Marks, told: frozenset[str], known: Collection[str], people: People
+) -> list[tuple[str, str]]:
+    """Return the last entries of `memory.md` with their ids and authors: the last whole, a line of each before it.
 
     They are without decisions and issues, statements that were `told`, and `known` exchanges, with marks on ended
     facts. Only the last is told if it did not succeed: what came of the others is not sure. Of a session that changed
@@ -352,8 +353,9 @@ def _last(body: str, marks: Marks, told: frozenset[str], known: Collection[str])
             line = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE].rpartition(' ')[0]} …"
             if not _QUESTION.fullmatch(line):
                 # A prompt may be told what the line leaves out.
-                lines[text.partition("\n")[0]] = line, identifier if line == text else ""
-    return [*lines.values(), *([last] if last[0] else [])]
+                named = _by(line, people.whose(identifier, MEMORY))
+                lines[text.partition("\n")[0]] = named, identifier if line == text else ""
+    return [*lines.values(), *_named([last] if last[0] else [], people)]
 
 
 def _unsaved(store: Store, turns: Sequence[Turn]) -> list[tuple[str, str]]:
