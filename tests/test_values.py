@@ -25,6 +25,9 @@ class Named(Point):
 def test_fields_come_by_position_by_name_and_by_default():
     assert Point(1) == Point(x=1) == Point(1, 2, "") == Point(1, name="")
     assert (Point(1, 5).y, Point(1, 5).total, Point(3, name="n").name) == (5, 6, "n")
+    assert Named(1, colour="blue")._asdict() == {"x": 1, "y": 2, "name": "", "colour": "blue"}
+    assert repr(Point(1)) == "Point(x=1, y=2, name='')"
+    assert pickle.loads(pickle.dumps(Point(1))) == copy.deepcopy(Point(1)) == Point(1)
 
 
 @pytest.mark.parametrize("args, named", [((), {}), ((1, 2, "", 4), {}), ((1,), {"x": 2}), ((1,), {"z": 2})])
@@ -57,12 +60,3 @@ def test_replace_and_asdict():
     assert Point(1)._asdict() == {"x": 1, "y": 2, "name": ""}
     with pytest.raises(TypeError, match="Point"):
         Point(1)._replace(z=1)
-
-
-def test_a_value_may_extend_another():
-    assert Named(1, colour="blue")._asdict() == {"x": 1, "y": 2, "name": "", "colour": "blue"}
-
-
-def test_values_are_shown_pickled_and_copied():
-    assert repr(Point(1)) == "Point(x=1, y=2, name='')"
-    assert pickle.loads(pickle.dumps(Point(1))) == copy.deepcopy(Point(1)) == Point(1)

@@ -182,7 +182,8 @@ def _text(units: Units, index: int) -> str:
     """Return the text of a unit, without its frame and the labels of its lines."""
     unit = units.unit(index)
     head = first_line().match(units.text, unit.start, unit.end)
-    return without_labels(re.sub(_ID, "", units.text[head.end("tags") if head else unit.start : unit.end]))
+    text = units.text[head.end("tags") if head else unit.start : unit.end].removeprefix(":")
+    return without_labels(re.sub(_ID, "", text))
 
 
 def _keys(text: str) -> Iterator[tuple[str, str]]:

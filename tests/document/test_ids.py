@@ -111,6 +111,7 @@ GIT_FOLDERS = [
             "com.md",
         ),
         *("common/com10.md", "nul1", "git~2", ".github/x", "…/....md", "a" * MAX_PART_BYTES),
+        *("git", ".git-old", "git~10", "x.git", ". git", ".gi t"),  # none of them git's folder
         *("가" * (MAX_PART_BYTES // 3), "/".join(["a" * 99] * 4) + "x"),
     ],
 )
@@ -157,11 +158,6 @@ def test_git_too_takes_the_name_for_its_folder(name, tmp_path):
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
     assert run.returncode != 0
     assert b"Invalid path" in run.stderr
-
-
-@pytest.mark.parametrize("name", ["git", ".gitignore", ".git-old", "git~10", "x.git", ". git", ".gi t"])
-def test_what_is_not_gits_folder(name):
-    assert not is_git_folder(name)
 
 
 @given(ANY_TEXT)

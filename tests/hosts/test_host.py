@@ -418,19 +418,15 @@ def test_a_full_disk_is_nobodys_trouble(host, project, spool):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_without_gitmem_nothing_is_said(host, project, spool):
-    for event in ("Stop", "PreCompact", "SessionEnd"):
-        host.run(project, event)
-    assert host.run(project, "SessionStart") == b""
+def test_without_gitmem_or_the_script_nothing_is_said(host, project, spool):
+    for event in ("Stop", "PreCompact", "SessionEnd", "SessionStart"):
+        assert host.run(project, event) == b""
     shutil.rmtree(spool)
     assert host.run(project, "Stop") == b""
-
-
-@pytest.mark.parametrize("event", ["SessionStart", "PostToolUse"])
-def test_hooks_can_be_switched_off(host, project, spool, event):
     host.install_gitmem()
-    assert host.run(project, event, GITMEM_HOOKS="off") == b""
-    assert (delivered(spool), host.called()) == ([], [])
+    host.script.unlink()
+    assert host.run(project, "SessionStart") == host.run(project, "Stop") == b""
+    assert host.called() == []
 
 
 @pytest.mark.parametrize(
@@ -466,6 +462,16 @@ def test_a_prompt_and_an_error_are_delivered_and_answered_unless_that_is_off(hos
     assert len(host.called()) == 1
 
 
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "PostToolUseFailure", "Stop", "PostToolUse"])
+def test_hooks_can_be_switched_off_or_made_to_answer_and_keep_nothing(host, project, spool, event):
+    host.install_gitmem()
+    assert host.run(project, event, GITMEM_HOOKS="off") == b""
+    assert (delivered(spool), host.called()) == ([], [])
+    host.run(project, event, GITMEM_READONLY="1")
+    assert delivered(spool) == []
+    assert len(host.called()) == (event in {"SessionStart", "UserPromptSubmit", "PostToolUseFailure"})
+
+
 def _waited(host: Host, number: int, seconds: float = 5.0) -> list[str]:
     import time
 
@@ -473,14 +479,6 @@ def _waited(host: Host, number: int, seconds: float = 5.0) -> list[str]:
     while len(host.called()) < number and time.monotonic() < end:
         time.sleep(0.01)
     return host.called()
-
-
-def test_a_machine_without_the_script_does_nothing_and_says_nothing(host, project, spool):
-    host.install_gitmem()
-    host.script.unlink()
-    assert host.run(project, "SessionStart") == b""
-    assert host.run(project, "Stop") == b""
-    assert (delivered(spool), host.called()) == ([], [])
 
 
 def test_other_hosts_are_named_in_the_file_and_to_gitmem(host, project, spool):
@@ -636,11 +634,3 @@ def test_the_line_is_short_and_recognized_as_are_those_of_older_versions():
     assert not is_ours("gitmem hook claude")
     assert not is_ours("h=/x/hook.sh; rm -rf /")
     assert not is_ours(None)
-
-
-@pytest.mark.parametrize("event", ["UserPromptSubmit", "PostToolUseFailure", "Stop", "PostToolUse"])
-def test_a_read_only_environment_has_events_answered_and_none_kept(host, project, spool, event):
-    host.install_gitmem()
-    host.run(project, event, GITMEM_READONLY="1")
-    assert delivered(spool) == []
-    assert len(host.called()) == (event in {"UserPromptSubmit", "PostToolUseFailure"})

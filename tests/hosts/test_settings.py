@@ -126,24 +126,9 @@ def test_comments_a_person_wrote_meanwhile_stay():
 @pytest.mark.parametrize(
     "text",
     [
-        "{",
-        '{"a": 1',
-        '{"a" 1}',
-        '{"a": 01}',
-        '{"a": nul}',
-        "{'a': 1}",
-        '{"a": "\n"}',
-        '{"a": 1}}',
-        '{"a": 1 "b": 2}',
-        "{,}",
-        "// nothing",
-        "/* open",
-        "[]",
-        '"text"',
-        '{"hooks": []}',
-        '{"hooks": {"Stop": {}}}',
-        "[" * 200 + "]" * 200,
-        "{\x00}",
+        *("{", '{"a": 1', '{"a" 1}', '{"a": 01}', '{"a": nul}', "{'a': 1}", '{"a": "\n"}', '{"a": 1}}', "{,}", "[]"),
+        *('{"a": 1 "b": 2}', "// nothing", "/* open", '"text"', '{"hooks": []}', '{"hooks": {"Stop": {}}}'),
+        *("[" * 200 + "]" * 200, "{\x00}"),
     ],
 )
 def test_what_is_no_settings_file_is_refused(text):
@@ -151,11 +136,6 @@ def test_what_is_no_settings_file_is_refused(text):
         with_hooks(text, HOOKS)
     with pytest.raises(SettingsError):
         without_hooks(text, {})
-
-
-def test_the_error_says_where():
-    with pytest.raises(SettingsError, match=r"is not JSON: it cannot be read in line 2, column 8"):
-        with_hooks('{"a": 1,\n  "b": oh}', HOOKS)
 
 
 BLANKS = st.text(" \t\n", max_size=4)
@@ -334,11 +314,8 @@ def test_what_a_person_changed_stays():
 @pytest.mark.parametrize(
     "command, ours",
     [
-        ("gitmem", True),
-        ("/opt/bin/gitmem", True),
-        ("C:\\\\bin\\\\gitmem.exe", True),
-        ("not-gitmem", False),
-        ("npx", False),
+        *((name, True) for name in ("gitmem", "/opt/bin/gitmem", "C:\\\\bin\\\\gitmem.exe")),
+        *((name, False) for name in ("not-gitmem", "npx")),
     ],
 )
 def test_a_server_of_this_name_that_is_anothers_is_left_alone(command, ours):
@@ -373,14 +350,7 @@ def without_block(text: str, name: str) -> str:
 
 WORDS = "## Memory\n\nSave what was decided.\nLook before you answer.\n"
 TEXTS = [
-    "",
-    "\n",
-    "# Mine",
-    "# Mine\n",
-    "# Mine\n\n",
-    "# Mine\r\n",
-    "# Mine\r\nand\r\n\r\nmore",
-    "한글\udcff\n",
+    *("", "\n", "# Mine", "# Mine\n", "# Mine\n\n", "# Mine\r\n", "# Mine\r\nand\r\n\r\nmore", "한글\udcff\n"),
     "\ufeff# Mine\n\n\n",
 ]
 

@@ -12,57 +12,24 @@ from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, render_entry
 from gitmem.document.ids import check_path
 from gitmem.facts.fact import parse_fact
-from gitmem.importers import (
-    FileItem,
-    LogItem,
-    SourceFile,
-    SourceKind,
-    TranscriptItem,
-    instant,
-)
+from gitmem.importers import FileItem, LogItem, SourceFile, SourceKind, TranscriptItem, instant
 from gitmem.importers.layouts import plan_layout
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 LAYOUTS = [SourceKind.ROTATION, SourceKind.KEEPER, SourceKind.JIKIME, SourceKind.BASIC]
 NAMES = st.sampled_from(
     [
-        "memory.md",
-        "MEMORY.md",
-        "logbook.md",
-        "memory_20260113_112700.md",
-        "memory_20260113_112700.summary.json",
-        "memory_20260113_part1_235959.md",
-        "memory.old.md",
-        "memory-index.json",
-        "facts.json",
-        "index.json",
-        "project.md",
-        "sessions/2026-01-13_1011.md",
-        "sessions/2026-01-13_1011.raw.md",
-        "sessions/2026-01-13_1011.l1.jsonl",
-        "sessions/week-53.md",
-        "sessions/week-00.md",
-        "sessions/archive/2026-13.md",
-        "sessions/archive/2026-02.md",
-        "2026-01-28.md",
-        "2026-02-31.md",
-        "track_buffer.jsonl",
-        "한글.md",
-        "a b/..md",
+        *("memory.md", "MEMORY.md", "logbook.md", "memory_20260113_112700.md", "memory_20260113_112700.summary.json"),
+        *("memory_20260113_part1_235959.md", "memory.old.md", "memory-index.json", "facts.json", "index.json"),
+        *("project.md", "sessions/2026-01-13_1011.md", "sessions/2026-01-13_1011.raw.md", "sessions/week-53.md"),
+        *("sessions/2026-01-13_1011.l1.jsonl", "sessions/week-00.md", "sessions/archive/2026-13.md", "a b/..md"),
+        *("sessions/archive/2026-02.md", "2026-01-28.md", "2026-02-31.md", "track_buffer.jsonl", "한글.md"),
     ]
 )
+KEYS = ["decisions", "issues", "rules", "content", "id", "date", "themes", "overallSummary", "keywords"]
 TREES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(
-                ["decisions", "issues", "rules", "content", "id", "date", "themes", "overallSummary", "keywords"]
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
     max_leaves=12,
 )
 CONTENTS = st.one_of(

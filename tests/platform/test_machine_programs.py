@@ -23,6 +23,7 @@ from gitmem.llm import ProviderError
 from gitmem.llm.agents import AgentModel
 from gitmem.platform.machine import Context
 from gitmem.store.store import Store
+from tests.copies import USER
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts stand in for programs")
 ROOT = Path(__file__).resolve().parents[2]
@@ -228,14 +229,7 @@ def test_the_merge_driver(planted, bare_git):
         bare_git(root, "commit", "-q", "-m", branch, "memory.md")
     bare_git(root, "checkout", "-q", "gitmem")
     planted.modules()
-    environ = {
-        **planted.bend(),
-        "GIT_COMMITTER_NAME": "Ada",
-        "GIT_COMMITTER_EMAIL": "a@x",
-        "GIT_AUTHOR_NAME": "Ada",
-        "GIT_AUTHOR_EMAIL": "a@x",
-    }
-    planted.run(git, "merge", "-q", "-m", "both", "other", cwd=root, **environ)
+    planted.run(git, "merge", "-q", "-m", "both", "other", cwd=root, **planted.bend(), **USER)
     merged = (root / "memory.md").read_text(encoding="utf-8")
     assert "from the gitmem" in merged
     assert "from the other" in merged

@@ -92,15 +92,10 @@ def test_who_writes_before_it_reads_is_read_meanwhile(start):
     assert out[1 << 22 :] == b"%d" % len(BIG)
 
 
-def test_without_a_stdin_there_is_an_empty_one(start):
+def test_without_a_stdin_or_with_nothing_to_say_there_is_an_empty_one(start):
     running = start(ECHO, stdin=False)
     assert running.stdin is None
-    assert running.communicate() == (b"", b"")
-
-
-@pytest.mark.parametrize("data", [None, b""])
-def test_with_nothing_to_say_stdin_ends(start, data):
-    assert start(ECHO).communicate(data) == (b"", b"")
+    assert running.communicate() == start(ECHO).communicate(None) == start(ECHO).communicate(b"") == (b"", b"")
 
 
 def test_it_can_be_talked_to_and_told_the_rest_at_the_end(start):
@@ -132,6 +127,9 @@ def test_what_was_buffered_for_one_that_has_ended_is_no_error():
 
 
 def test_afterwards_all_pipes_are_closed_and_it_is_reaped(start):
+    with start("import sys; sys.stdin.read()") as running:
+        assert running.returncode is None
+    assert running.returncode == 0, "as a context it is waited for"
     running = start("print('said')")
     running.communicate()
     assert all(pipe.closed for pipe in (running.stdin, running.stdout, running.stderr))
@@ -277,15 +275,8 @@ def test_where_no_more_files_may_be_open_it_is_an_error_and_leaves_nothing_open(
 
 
 def test_the_environment_is_the_one_that_is_given(start):
-    environ = {
-        "PATH": os.environ["PATH"],
-        "A": "b=c",
-        "EMPTY": "",
-        "U": "\udcff김" if sys.platform != "win32" else "김",
-    }
-    for name in ("SYSTEMROOT",):
-        if name in os.environ:
-            environ[name] = os.environ[name]
+    environ = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
+    environ |= {"A": "b=c", "EMPTY": "", "U": "\udcff김" if sys.platform != "win32" else "김"}
     code = "import os; print(ascii([os.environ.get(n) for n in ('A', 'EMPTY', 'U', 'HOME')]))"
     said = start(code, env=environ).communicate()[0].decode().strip()
     assert said == ascii(["b=c", "", environ["U"], None])
@@ -296,12 +287,6 @@ def test_it_stays_in_the_group_and_session_of_its_parent(start):
     said = start("import os; print(os.getpgid(0), os.getsid(0), os.getcwd())").communicate()[0].split(maxsplit=2)
     assert [int(said[0]), int(said[1])] == [os.getpgid(0), os.getsid(0)]
     assert said[2].strip().decode() == os.getcwd()
-
-
-def test_as_a_context_it_is_waited_for(start):
-    with start("import sys; sys.stdin.read()") as running:
-        assert running.returncode is None
-    assert running.returncode == 0
 
 
 @needs_posix

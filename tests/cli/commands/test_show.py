@@ -1,3 +1,5 @@
+import unicodedata
+
 from tests.cli.commands.project import KOREAN, Desk
 
 OBEYED = "\x7f\x9b31m\u061c\u200e\u200f\u202e\u2066"
@@ -6,19 +8,9 @@ OBEYED = "\x7f\x9b31m\u061c\u200e\u200f\u202e\u2066"
 def test_no_answer_holds_what_a_terminal_would_obey(desk):
     desk.write(f"notes {OBEYED}.md", f"title {OBEYED}\n".encode(), f"subject {OBEYED}")
     desk.save(f"a text {OBEYED} of its own")
-    commands = [
-        ("show",),
-        ("log",),
-        ("blame", "memory.md"),
-        ("search", "own"),
-        ("recall", "own"),
-        ("status",),
-        ("diff",),
-        ("undo", "--dry-run"),
-    ]
-    for command in commands:
+    for command in ("show", "log", "blame memory.md", "search own", "recall own", "status", "diff", "undo --dry-run"):
         for more in ((), ("--json",)):
-            ran = desk.ran(*command, *more, terminal=True)
+            ran = desk.ran(*command.split(), *more, terminal=True)
             assert not set(OBEYED) & set(ran.data.decode() + ran.err) - set("31m"), (command, more)
     desk.write("memory.md", f"title {OBEYED}\n".encode())
     said = desk.run("show", "--json", terminal=True)
@@ -30,8 +22,6 @@ def test_no_answer_holds_what_a_terminal_would_obey(desk):
 
 
 def test_show_takes_any_form_of_a_korean_name(desk):
-    import unicodedata
-
     desk.write(KOREAN, b"x\n")
     assert desk.run("show", unicodedata.normalize("NFD", KOREAN)).out == "x\n"
 
@@ -57,16 +47,9 @@ def test_a_fresh_clone_gives_the_same_answers(desk, tmp_path):
     other.project.mkdir()
     desk.git(other.project, "clone", "-q", str(desk.store), ".gitmem")
 
-    for argv in (
-        ("index", "--json"),
-        ("index",),
-        ("log", "--json", "-n", "0"),
-        ("blame", archive, "--json"),
-        ("at", "HEAD", archive),
-        ("diff", "HEAD~3", "--json"),
-        ("show",),
-    ):
-        assert other.run(*argv).data == desk.run(*argv).data, argv
+    same = ["index --json", "index", "log --json -n 0", f"blame {archive} --json", f"at HEAD {archive}", "show"]
+    for command in (*same, "diff HEAD~3 --json"):
+        assert other.run(*command.split()).data == desk.run(*command.split()).data, command
 
 
 def test_show_on_a_terminal_writes_no_control_characters(desk):
