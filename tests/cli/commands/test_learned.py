@@ -33,23 +33,6 @@ def listed(gitmem, *options: str) -> list[dict]:
     return json.loads(out)
 
 
-def test_a_pinned_fact_is_told_before_all_others_whatever_its_age(gitmem, store):
-    gitmem("facts", "add", "The proxy listens on port 8081.")
-    (old,) = listed(gitmem)
-    for number in range(20):
-        gitmem("save", f"Service number {number} of the depot {'is described at length ' * 5}", "--type", "rule")
-    gitmem("config", "session.budget_tokens", "500")
-    assert "port 8081" not in gitmem("start")[1]
-    assert gitmem("facts", "pin", old["id"])[1].startswith(f"{old['id']} is active, pinned now")
-    assert f"  {old['id']}" in gitmem("facts")[1].split(" [pinned]")[0].split("\n")[-1]
-    told = gitmem("start")[1]
-    assert told.index("port 8081") < told.index("Service number")
-    assert "pinned: true\n" in (store_file := store.read(old["path"]).decode())
-    gitmem("facts", "unpin", old["id"])
-    assert store.read(old["path"]).decode() == store_file.replace("pinned: true\n", "")
-    assert "port 8081" not in gitmem("start")[1]
-
-
 def test_what_is_not_committed_yet_is_not_stale_once_it_is(gitmem, store, tmp_path, bare_git):
     (tmp_path / "a.py").write_text("one\n")
     bare_git(tmp_path, "add", ".")

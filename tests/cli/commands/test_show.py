@@ -26,15 +26,6 @@ def test_show_takes_any_form_of_a_korean_name(desk):
     assert desk.run("show", unicodedata.normalize("NFD", KOREAN)).out == "x\n"
 
 
-def test_an_entry_says_whose_it_is_and_who_changed_it(desk):
-    identifier = desk.save("Use uv, not pnpm\nbecause 한국어", "--type", "learning")["id"]
-    assert f"**Learning**: Use uv, not pnpm ^{identifier}\n  because 한국어\n\n" in desk.run("show", identifier).out
-    file = desk.store / "memory.md"
-    file.write_text(file.read_text(encoding="utf-8").replace("not pnpm", "and pnpm"), encoding="utf-8")
-    desk.git(desk.store, "commit", "-qam", "Words", "--author=Mallory <m@example.com>")
-    assert desk.run("show", identifier).out.endswith("\nby      you, changed by Mallory\n")
-
-
 def test_a_commit_is_shown_as_git_shows_it(desk):
     desk.save("one")
     assert desk.run("show", "HEAD").out == desk.git(desk.store, "show") + "\n"

@@ -23,17 +23,6 @@ def store(tmp_path):
     return tmp_path / ".gitmem"
 
 
-def test_status_knows_the_facts_that_hold(gitmem):
-    saved = [
-        gitmem.json("save", text, "--type", "decision")["id"] for text in ("We pack with pnpm.", "Logos are green.")
-    ]
-    gitmem("facts", "retire", saved[0])
-    assert "knows       0 sessions, 1 fact, " in gitmem("status")[1]
-    fact = next(gitmem.root.glob(f"facts/*/{saved[1]}*"))
-    fact.write_text(fact.read_text().replace("status: active", "status: retired"))
-    assert gitmem.json("status")["knows"]["facts"] == 0
-
-
 def test_status_as_json(gitmem, store):
     commit = json.loads(gitmem("save", "one", "--json")[1])["commit"]
     value = json.loads(gitmem("status", "--json")[1])

@@ -21,18 +21,6 @@ from tests.cli.commands.project import ROOT, Runner
 from tests.conftest import RunsGit
 
 
-@pytest.mark.parametrize(
-    "words", ["remote add URL other", "sync URL", "remote list URL", "review URL --take ours", "URL"]
-)
-@pytest.mark.parametrize("more", [(), ("--json",)])
-def test_an_address_in_the_wrong_place_does_not_show_its_password(run_in, tmp_path, words, more):
-    run_in(tmp_path, "init")
-    given = ["https://ada:hunter2secret@127.0.0.1:1/x.git" if word == "URL" else word for word in words.split()]
-    done = run_in(tmp_path, *given, *more, ok=False)
-    assert done.code != 0
-    assert "hunter2secret" not in done.out + done.err
-
-
 @pytest.fixture
 def opened(home: Path, environ: dict[str, str], tmp_path: Path, bare_git: RunsGit) -> Runner:
     """A project that came with a store, a remote of it, and memories for whoever opens it."""

@@ -6,10 +6,6 @@ from gitmem.errors import ExitCode
 from gitmem.store import findings as due
 
 
-def test_a_clone_was_synced_when_it_was_made(second, run_in):
-    assert "never synced" not in run_in(second, "status").out
-
-
 def test_a_memory_that_others_will_refuse_is_told_before(first, second, run_in, monkeypatch):
     assert run_in(first, "sync").err == ""
     monkeypatch.setattr(due, "MANY_FILES", 4)
@@ -48,24 +44,6 @@ def test_of_several_remotes_one_that_is_away_keeps_no_other_waiting(first, remot
     failed = run_in(first, "sync", ok=False)
     assert failed.out == ""
     assert failed.err.count("is no repository that can be read") == 2
-
-
-def test_a_background_sync_says_nothing_and_logs_what_failed(first, second, remote, run_in, bare_git):
-    run_in(first, "save", "in the background")
-    done = run_in(first, "sync", "--background")
-    assert (done.out, done.err) == ("", "")
-    run_in(second, "sync", "--background")
-    assert "in the background" in run_in(second, "show").out
-    remote.rename(remote.with_name("away.git"))
-    run_in(first, "sync", "--background")
-    assert "no repository that can be read" in run_in(first, "doctor").out
-    bare_git(first / ".gitmem", "remote", "set-url", "origin", "http://127.0.0.1:9/x.git")
-    run_in(second, "status")
-    log = second / ".gitmem" / ".git" / "gitmem" / "log" / "gitmem.log"
-    before = log.read_text() if log.exists() else ""
-    bare_git(second / ".gitmem", "remote", "set-url", "origin", "http://127.0.0.1:9/x.git")
-    run_in(second, "sync", "--background")
-    assert (log.read_text() if log.exists() else "") == before, "being offline is no failure"
 
 
 def test_a_server_that_serves_an_old_state_is_noticed_by_sync_and_status(first, remote, run_in, bare_git):
