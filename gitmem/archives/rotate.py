@@ -60,6 +60,7 @@ def rotate(transaction: Transaction, store: Store) -> Check:
     tokens = tokens_of_size(len(data))
     if not config.enabled or not needs_rotation(len(data), limits):
         return Check(tokens, limits.threshold, None)
+    transaction.need_folder(ARCHIVE)
     text = data.decode("utf-8", "surrogateescape")
     body = Document.parse(data).body
     plan = plan_rotation(

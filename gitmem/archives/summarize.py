@@ -88,8 +88,7 @@ def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
 
     A summary by a model or a person is left as it is. Raises as `Transaction.commit` does.
     """
-    if SUMMARIES in transaction.names("") and not transaction.is_folder(SUMMARIES):
-        raise RefusedError(f"There is a file where the folder {SUMMARIES} should be.", "Remove or rename it.")
+    transaction.need_folder(SUMMARIES)
     path = summary_path(archive)
     there = transaction.read(path)
     if there is None or method_of(there) == OFFLINE:

@@ -14,6 +14,7 @@ import re
 from gitmem.document.document import Document, as_text, as_texts, flow, plain_value
 from gitmem.document.entry import clean_text, without_entries
 from gitmem.document.ids import ARCHIVE, summary_path
+from gitmem.errors import GitmemError
 from gitmem.platform.safe_open import read_text
 from gitmem.text.sentences import split
 from gitmem.values import Value
@@ -308,7 +309,9 @@ def archive_summaries(store: Store, last: int = 0) -> list[ArchiveSummary]:
     summaries = []
     for name in sorted(filter(ARCHIVE_NAME.fullmatch, store.files.names(ARCHIVE)))[-last:]:
         archive = f"{ARCHIVE}/{name}"
-        data = store.glance(summary_path(archive), _HEADER_BYTES)
+        data = None
+        with contextlib.suppress(GitmemError, OSError):  # a link or folder in its place: doctor tells
+            data = store.glance(summary_path(archive), _HEADER_BYTES)
         summaries.append(ArchiveSummary(archive, None if data is None else method_of(data)))
     return summaries
 

@@ -275,7 +275,7 @@ def index_table(found: Sequence[RotatedFile]) -> str:
         rows.append((name, f"{item.rotated_at:{_MINUTES}}", f"{item.tokens:,}", f"{item.lines:,}", days, state))
     gone = sum(not item.present for item in found)
     total = f"{len(found)} rotation{'s' if len(found) > 1 else ''}"
-    note = f"{total}; {gone} in brackets are in history only." if gone else f"{total}."
+    note = f"{total}; {gone} in brackets {'is' if gone == 1 else 'are'} in history only." if gone else f"{total}."
     return plain(f"{table(rows)}\n\n{note}")
 
 

@@ -231,7 +231,11 @@ def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
         return None
     from gitmem.archives.rotate import rotate
 
-    return rotate(transaction, store).archive
+    try:
+        return rotate(transaction, store).archive
+    except RefusedError as error:  # such as a file in place of the folder: saves go on into the full one
+        transaction.notices.append(f"memory.md is full and stays as it is: {error.sentences}")
+        return None
 
 
 _RECENT = timedelta(days=2)  # newer days are never consolidated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from itertools import islice
@@ -238,11 +239,12 @@ def _done(body: str, judged: Mapping[str, str], last: Callable[[str], list[tuple
 
 
 def _session_paths(store: Store) -> Iterator[str]:
-    """Yield the paths of the sessions' files, the newest first."""
-    for year in sorted(filter(str.isdigit, store.files.names("sessions")), reverse=True):
-        for month in sorted(filter(str.isdigit, store.files.names(f"sessions/{year}")), reverse=True):
-            folder = f"sessions/{year}/{month}"
-            yield from (f"{folder}/{name}" for name in sorted(store.files.names(folder), reverse=True))
+    """Yield the paths of the sessions' files, the newest first; none below a link in place of a folder."""
+    with contextlib.suppress(GitmemError, OSError):
+        for year in sorted(filter(str.isdigit, store.files.names("sessions")), reverse=True):
+            for month in sorted(filter(str.isdigit, store.files.names(f"sessions/{year}")), reverse=True):
+                folder = f"sessions/{year}/{month}"
+                yield from (f"{folder}/{name}" for name in sorted(store.files.names(folder), reverse=True))
 
 
 def _of_here(body: str, here: str) -> str:

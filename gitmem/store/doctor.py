@@ -79,7 +79,7 @@ def check_config(store: Store) -> Iterator[Finding]:
 
 
 def check_spool(store: Store) -> Iterator[Finding]:
-    """Report events in the spool that are not committed yet, and events that could not be parsed."""
+    """Report events in the spool that are not committed yet, and what could not be read."""
     hooks = HookSpool(store.private)
     waiting, aside = store.spool.names(), [*store.spool.aside(), *hooks.aside()]
     if waiting:
@@ -93,7 +93,7 @@ def check_spool(store: Store) -> Iterator[Finding]:
         yield Finding("waiting", Level.OK, "Nothing waits to be committed.")
     if aside:
         folder = os.path.join((store.spool if store.spool.aside() else hooks).folder, "aside")
-        message = f"{count(len(aside), 'event')} that could not be parsed, kept in {folder}."
+        message = f"{count(len(aside), 'file')} that could not be read, kept in {folder}."
         remedy = "Save what you need from there, then delete the rest."
         yield Finding("aside", Level.WARNING, message, remedy, tuple(aside[:_SHOWN]))
 

@@ -220,10 +220,11 @@ class Transaction:
                 names.discard(head)
         return names
 
-    def is_folder(self, path: str) -> bool:
-        """Return whether a path is a folder, as of the last planned commit."""
-        created = any(name.startswith(f"{path}/") and content is not None for name, content in self._state.items())
-        return created or self._store.files.is_folder(path)
+    def need_folder(self, name: str) -> None:
+        """Raise RefusedError if there is something else where a folder should be, as of the last planned commit."""
+        created = any(path.startswith(f"{name}/") and content is not None for path, content in self._state.items())
+        if name in self.names("") and not created and not self._store.files.is_folder(name):
+            raise RefusedError(f"There is a file where the folder {name} should be.", "Remove or rename it.")
 
     def commit(self, message: Message, changes: Mapping[str, bytes | None], *, when: datetime | None = None) -> bool:
         """Plan a commit that changes these files; return False, without a commit, if none would change.

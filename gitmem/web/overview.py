@@ -93,7 +93,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
         (gone, "fact", "of branches that are gone and were never merged", "/review"),
         (len(waiting_purges(store)), "purge", "of other machines to answer", "/review"),
         (len(failures(store.private)), "remote", "that could not be reached", "/sync"),
-        (len(spool.aside()) + len(hooks.aside()), "event", "that could not be read", "/sync"),
+        (len(spool.aside()) + len(hooks.aside()), "file", "that could not be read", "/sync"),
     )
     return [
         {"what": f"{count(number, noun)} {rest}", "count": number, "href": href} for number, noun, rest, href in found

@@ -100,6 +100,16 @@ def test_of_many_decisions_none_is_lost_and_a_line_counts_those_without_one(desk
     assert entry_ids(desk.text("memory.md")) == shown
 
 
+def test_a_rotation_that_cannot_be_made_keeps_nothing_from_being_saved(desk):
+    write_memory(desk, 100_000)
+    Path(desk.store.root, "archive").write_text("in the way\n", encoding="utf-8")
+    done = save(desk.store, desk.save("still saved"))
+    assert "still saved" in desk.text("memory.md")
+    assert any(notice.startswith("memory.md is full and stays as it is: ") for notice in done.notices)
+    Path(desk.store.root, "archive").unlink()
+    assert save(desk.store, desk.save("saved after it")).archive
+
+
 def test_rotation_can_be_switched_off(desk):
     configured(desk, SMALL + "  enabled: false\n")
     fill(desk, 30)

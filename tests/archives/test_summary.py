@@ -11,6 +11,7 @@ from gitmem.archives import rotate as rotating
 from gitmem.archives.summarize import as_of_now, improve, put_summary, read_summary, summarize_archive
 from gitmem.archives.summary import (
     MAX_TEXT,
+    ArchiveSummary,
     Issue,
     KeyDecision,
     Summary,
@@ -293,6 +294,14 @@ def test_a_summary_says_of_its_sentences_which_do_not_hold_any_more(small):
     now = as_of_now(summary, small.store)
     assert re.search(re.escape(sentence) + r"\.? \[retired since ", now.overall_summary)
     assert "[retired since" in marked(small.store, small.text(summary_path(archive)))
+
+
+def test_a_link_where_the_summaries_should_be_lists_none(small, tmp_path):
+    archive = rotated(small)
+    summaries = Path(small.store.root, "summaries")
+    summaries.rename(tmp_path / "elsewhere")
+    summaries.symlink_to(tmp_path / "elsewhere")
+    assert archive_summaries(small.store) == [ArchiveSummary(archive, None)]
 
 
 def test_what_is_there_already_is_not_committed_anew_for_its_time(small):

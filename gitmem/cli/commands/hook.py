@@ -357,11 +357,14 @@ def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> 
 def _pending(store: Store) -> tuple[Sequence[str], str]:
     """Return the archives that the agent is asked to summarize if the settings say so, else once an offer."""
     from gitmem.archives.summary import offer, pending_archives
+    from gitmem.errors import GitmemError
 
     provider = store.config.summary.provider
-    if provider == "host":
-        return pending_archives(store, _ARCHIVES), ""
-    return (), offer(store, _ARCHIVES) if provider == "offline" else ""
+    with contextlib.suppress(GitmemError):  # a link in place of the archives keeps nothing else from being told
+        if provider == "host":
+            return pending_archives(store, _ARCHIVES), ""
+        return (), offer(store, _ARCHIVES) if provider == "offline" else ""
+    return (), ""
 
 
 def _drain(app: App) -> None:

@@ -168,7 +168,7 @@ def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
     if status.unfinished:
         yield f"{count(status.unfinished, 'event')} of turns that are not over"
     if status.aside:
-        yield f"{count(status.aside, 'event')} that could not be read"
+        yield f"{count(status.aside, 'file')} that could not be read"
     if more.pending:
         summaries = "1 summary" if more.pending == 1 else f"{more.pending:,} summaries"
         yield f"{summaries} that a model could improve ('gitmem summary pending')"

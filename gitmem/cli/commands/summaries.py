@@ -7,7 +7,7 @@ import json
 import os
 
 from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
-from gitmem.archives.summary import SCHEMA, Summary, archive_summaries, pending_archives
+from gitmem.archives.summary import ARCHIVE_NAME, SCHEMA, Summary, archive_summaries, pending_archives
 from gitmem.cli.app import OWN, SESSIONS, App, read_date
 from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import Progress, table
@@ -28,22 +28,24 @@ from gitmem.text.words import estimate_tokens, tokens_of_size
 def find_archive(store: Store, name: str | None) -> str:
     """Return the path of an archive named by its path, its name or its summary's; without a name the newest.
 
+    One that retention took out of the work tree still has its summary.
+
     Raises:
-        NotFoundError: the work tree has none of that name, or no archive at all.
+        NotFoundError: the work tree has neither, or no archive at all.
 
     """
     paths = [item.archive for item in archive_summaries(store)]
-    if not paths:
+    if name is None and paths:
+        return paths[-1]
+    bare = (name or "").replace("\\", "/").rpartition("/")[2].removesuffix(".md").removesuffix(".summary")
+    path = f"{ARCHIVE}/{bare}.md"
+    if path in paths or (ARCHIVE_NAME.fullmatch(f"{bare}.md") and store.read(summary_path(path))):
+        return path
+    if name is None or not paths:
         raise NotFoundError(
             "There is no archive yet.", "The first rotation makes one: 'gitmem status' shows how full memory.md is."
         )
-    if name is None:
-        return paths[-1]
-    bare = name.replace("\\", "/").rpartition("/")[2].removesuffix(".md").removesuffix(".summary")
-    path = f"{ARCHIVE}/{bare}.md"
-    if path not in paths:
-        raise NotFoundError(f"There is no archive {name[:100]!r}.", "'gitmem summary list' lists them.")
-    return path
+    raise NotFoundError(f"There is no archive {name[:100]!r}.", "'gitmem summary list' lists them.")
 
 
 def run_summary(args: argparse.Namespace, app: App) -> None:

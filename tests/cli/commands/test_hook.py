@@ -445,6 +445,13 @@ def test_a_start_that_two_hooks_are_told_of_is_answered_once(host):
     assert [bool(answer) for answer in answers] == [True, False]
 
 
+@pytest.mark.parametrize("folder", ["archive", "sessions"])
+def test_a_link_in_place_of_a_folder_keeps_nothing_else_from_being_told(host, tmp_path, folder):
+    host.here("save", "Use uv, not pnpm", "--type", "decision")
+    (host.store / folder).symlink_to(tmp_path)
+    assert "Use uv, not pnpm" in host.deliver("SessionStart", source="startup")
+
+
 def test_what_a_session_still_knows_is_not_repeated(host, tmp_path):
     host.here("save", "Use uv, not pnpm", "--type", "decision")
     text = host.deliver("SessionStart", source="startup")
