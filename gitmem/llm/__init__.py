@@ -249,7 +249,8 @@ def parse_reply(text: str, schema: Mapping[str, object]) -> dict[str, object]:
         raise ReplyError("is not JSON" if text.strip() else "is empty") from None
     complaints = list(_complaints(value, schema, ""))
     if complaints or not isinstance(value, dict):
-        raise ReplyError("; ".join(complaints[:_SHOWN]) or "is not a JSON object")
+        more = [f"and {len(complaints) - _SHOWN} more"] if len(complaints) > _SHOWN else []
+        raise ReplyError("; ".join([*complaints[:_SHOWN], *more]) or "is not a JSON object")
     return value
 
 
