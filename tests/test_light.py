@@ -137,6 +137,15 @@ def test_a_save_loads_few_modules(gitmem):
     assert not (CLASSES | PARTIES | unneeded) & set(answer.stderr.split())
 
 
+@pytest.mark.parametrize("words", [["status"], ["path"], ["search", "hatch"], ["recall", "hatch"], ["show"], ["start"]])
+def test_a_look_loads_no_large_library(words, gitmem):
+    answer = gitmem("-c", _RUN, *words)
+    assert answer.stdout
+    assert not (CLASSES | PARTIES | {"argparse", "datetime", "hashlib", "subprocess", "typing"}) & {
+        *answer.stderr.split()
+    }
+
+
 def test_a_status_line_loads_next_to_nothing(tmp_path, gitmem):
     (tmp_path / ".gitmem" / ".git" / "gitmem" / "sign").write_text("gitmem: 1 decision told; recording")
     asked = json.dumps({"workspace": {"project_dir": str(tmp_path)}}, separators=(",", ":"))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import date
 
 from gitmem.archives.plans import holders_of, last_day, month_of, week_of
 from gitmem.document.document import Document, as_texts
@@ -32,6 +31,7 @@ from gitmem.document.entry import (
     sections,
 )
 from gitmem.document.ids import daily_path, monthly_path, scopes_in, weekly_path
+from gitmem.platform.machine import date
 from gitmem.sessions.exchange import Fields, render_fields, split_fields
 from gitmem.sessions.outcome import is_resolved
 from gitmem.values import Value

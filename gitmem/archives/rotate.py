@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import date, timedelta
 from functools import lru_cache, partial
 
 from gitmem.archives.consolidation import DAILY, WEEKLY, ConsolidationStep, consolidate, plan_consolidation
@@ -25,6 +24,7 @@ from gitmem.facts.lines import SECTIONS, TOLD, marks_of, without_ended
 from gitmem.facts.validity import in_force
 from gitmem.history.past_days import drop_days, keep_days
 from gitmem.lessons.concepts import lines_of, link_of, parse_concept, render_changed
+from gitmem.platform.machine import date, timedelta
 from gitmem.store.init import new_memory
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store

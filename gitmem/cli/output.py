@@ -7,20 +7,19 @@ screen.
 from __future__ import annotations
 
 import os
-import threading
 import time
-from datetime import UTC
-from typing import TYPE_CHECKING, Self
 
 from gitmem.document.ids import MEMORY, short_session
 from gitmem.errors import RefusedError
+from gitmem.platform.machine import UTC
 from gitmem.text.terminal import cells, clipped, fields, padded, plain
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
     from datetime import datetime
-    from typing import TextIO
+    from typing import Self, TextIO
 
     from gitmem.cli.app import App
     from gitmem.history.origin import BlamedLine, EntryFound
@@ -67,6 +66,8 @@ class Progress:
         self._talks = False
         self._drawn = False
         self._begun = time.monotonic()
+        import threading  # late: most commands are done at once
+
         self._timer = threading.Timer(_PATIENCE, self._talk)
         self._timer.daemon = True
 

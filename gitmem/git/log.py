@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 
 from gitmem.errors import GitmemError
 from gitmem.git.process import Dialogue, Git, head_at
+from gitmem.platform.machine import UTC, datetime, timedelta, timezone
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -8,11 +8,8 @@ Tested through `tests/store/test_maintenance.py`, `tests/purge/test_rewrite.py`,
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
@@ -233,6 +230,8 @@ def forget_moves(git: Git, refs: Sequence[str] | None = None) -> None:
 
 def remove_unreachable(git: Git, common_dir: str) -> None:
     """Remove all unreachable objects; call `forget_moves` first."""
+    import shutil
+
     for name in _LEFT:
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(common_dir, name))
@@ -269,6 +268,8 @@ def is_bundle(path: str) -> bool:
 
 def is_whole(path: str) -> bool:
     """Return whether a bundle is neither cut off nor damaged: a pack ends with the checksum of all before it."""
+    import hashlib
+
     with open(path, "rb") as file:
         algorithm = "sha1"
         while (line := file.readline(_LONGEST_LINE)).strip():
@@ -305,6 +306,8 @@ def _exactly(git: Git, refs: Sequence[str]) -> Mapping[str, str]:
 
 def _read_back(path: str, refs: Sequence[str], environ: Mapping[str, str], kind: str) -> Mapping[str, str]:
     """Return the refs of a bundle, from an empty repository that fetched and checked all its objects."""
+    import tempfile  # late, as its like here: a status only counts files
+
     with tempfile.TemporaryDirectory(prefix=f"{os.path.basename(path)}-", dir=os.path.dirname(path)) as folder:
         options = ("--quiet", "--bare", "--template=", f"--object-format={kind}")
         git_without_repository(environ).run("init", *options, "--", folder)
@@ -333,6 +336,8 @@ class Quarantine:
 
     def cut_history(self) -> None:
         """Let git note here, and not in its common folder, which commits it fetches without their parents."""
+        import shutil
+
         for name in ("config", os.path.join("info", "attributes")):
             os.makedirs(os.path.dirname(os.path.join(self._folder, name)), exist_ok=True)
             shutil.copyfile(os.path.join(self._settings, name), os.path.join(self._folder, name))
@@ -390,6 +395,8 @@ class Quarantine:
 @contextlib.contextmanager
 def quarantine(git: Git, common_dir: str, known: Iterable[str]) -> Iterator[Quarantine]:
     """Yield an empty quarantine for the repository of `git`, which has the commits `known`."""
+    import tempfile
+
     objects = os.path.join(common_dir, "objects")
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=objects) as folder:
         os.makedirs(os.path.join(folder, "objects", "info"))

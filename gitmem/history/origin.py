@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import datetime
 from difflib import SequenceMatcher
 
 from gitmem.document.entry import Entry, FoundEntry, find_by_digest, find_entries
@@ -19,6 +18,7 @@ from gitmem.git.log import blame as blame_lines
 from gitmem.git.objects import Objects
 from gitmem.git.process import Git
 from gitmem.history.records import HEAD, CommitRecord, parse_date, read_records, record, records, resolve
+from gitmem.platform.machine import datetime
 from gitmem.store.store import Store
 from gitmem.values import Value
 

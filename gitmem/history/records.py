@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from datetime import UTC, datetime, timedelta, timezone
 
 from gitmem.document.entry import FIRST_LINE
 from gitmem.document.ids import ARCHIVE, SUMMARIES, summary_path
@@ -27,6 +26,7 @@ from gitmem.git.log import (
     stats,
 )
 from gitmem.git.objects import PathChange
+from gitmem.platform.machine import UTC, datetime, timedelta, timezone
 from gitmem.store.store import Store
 from gitmem.text.words import tokens_of_size
 from gitmem.values import Value

@@ -19,7 +19,6 @@ reply, but `afterAgentResponse` does.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -52,6 +51,8 @@ _CODEX_EVENTS = (*_EVENTS, "SubagentStop", "PostCompact")
 
 def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
     """Return the tables by which Codex trusts gitmem's hooks in the settings at `path` with this text."""
+    import hashlib  # 2 ms; only an installation asks
+
     from gitmem.hosts.settings import hook_places
 
     tables: dict[str, Mapping[str, object]] = {}

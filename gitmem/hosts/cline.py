@@ -12,10 +12,10 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from functools import partial
 
 from gitmem.hosts import DUE, LATE, Host, InstallPlace, Payload, is_below, text_of
+from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import read_json, read_regular
 from gitmem.sessions.transcript import Record, Role, content_text, objects, records
 

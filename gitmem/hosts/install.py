@@ -8,7 +8,6 @@ there is no such settings file, cannot be read, or has another's at one of the p
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import stat
@@ -52,6 +51,8 @@ class FileEdit(Edit):
 
 
 def _sha256(text: str) -> str:
+    import hashlib  # 2 ms, as OpenSSL comes with it
+
     return hashlib.sha256(_encoded(text)).hexdigest()
 
 

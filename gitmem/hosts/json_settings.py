@@ -11,9 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import NoReturn
 
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')

@@ -13,7 +13,6 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from functools import partial
 
 from gitmem.hosts import (
@@ -27,6 +26,7 @@ from gitmem.hosts import (
     text_of,
     without_help,
 )
+from gitmem.platform.machine import UTC, datetime
 from gitmem.sessions.transcript import Record, Role, content_text, records
 
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "apply_patch"}

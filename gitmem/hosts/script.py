@@ -8,10 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
-import subprocess  # noqa: TID251  # starts the shell that a host would start
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Mapping
 
@@ -156,6 +153,8 @@ def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) ->
     shell = find_program("bash", environ) if sys.platform == "win32" else "/bin/sh"
     if not line or shell is None:
         return None
+    import subprocess  # noqa: TID251  # starts the shell that a host would start; late, since `status` lists the agents
+
     payload = json.dumps({"hook_event_name": "Check", "session_id": _SESSION, "cwd": project}).encode()
     try:
         done = subprocess.run(
@@ -179,6 +178,9 @@ def comes_back(host: Host, environ: Mapping[str, str], home: str) -> bool | None
     """
     if not {*_TURN} <= {name.partition(".")[0] for name in host.events.values()}:
         return None
+    import shutil
+    import tempfile
+
     own = tempfile.mkdtemp(prefix="gitmem-")
     try:
         return _comes_back_in(own, host, environ, home)
@@ -193,6 +195,9 @@ def comes_back(host: Host, environ: Mapping[str, str], home: str) -> bool | None
 
 
 def _comes_back_in(own: str, host: Host, environ: Mapping[str, str], home: str) -> bool:
+    import shutil
+    import subprocess  # noqa: TID251  # as above
+
     lines = {host.events[event].partition(".")[0]: (event, line) for event, line in host.commands().items()}
     project = os.path.join(own, "project")
     os.makedirs(os.path.dirname(script_path(own)))

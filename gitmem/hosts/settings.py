@@ -8,7 +8,6 @@ uninstall leaves its words and takes the marks.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -445,4 +444,6 @@ def _is_ours(found: re.Match[str]) -> bool:
 
 def _digest(words: str) -> str:
     """Return a digest that wrapping the lines anew does not change."""
+    import hashlib
+
     return hashlib.sha256(" ".join(words.split()).encode("utf-8", "surrogateescape")).hexdigest()[:8]

@@ -9,15 +9,13 @@ Tested through `tests/merge/test_documents.py`.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections import deque
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
 
 from gitmem.document.document import YamlTextError, flow, newline_of, plain_value
 from gitmem.document.entry import find_entries, render_entry, sections
 from gitmem.document.ids import is_fact_id, is_timed, make_id, milliseconds_of, tail_of
-from gitmem.document.yaml import load_mapping, remove_value, set_value
+from gitmem.platform.machine import UTC, date, datetime
 from gitmem.text.difference import Token, ended, lines, merge_tokens, union
 from gitmem.values import Value
 
@@ -38,6 +36,8 @@ def merge_headers(base: str | None, older: str | None, newer: str | None, newlin
         return older
     if older == base:
         return newer
+    from gitmem.document.yaml import load_mapping  # PyYAML: late, since few commands merge a header
+
     values = [{} if text is None else load_mapping(text) for text in (base, older, newer)]
     merged = merge_mappings(*values)
     texts = [text for text in (newer, older, _by_line(base, older, newer)) if text is not None]
@@ -115,6 +115,8 @@ def _text(item: object) -> str:
 
 
 def _says(text: str, wanted: Mapping[str, object]) -> bool:
+    from gitmem.document.yaml import load_mapping
+
     try:
         loaded = load_mapping(text)
     except YamlTextError:
@@ -129,6 +131,8 @@ def _by_line(base: str | None, older: str | None, newer: str | None) -> str | No
 
 def _written(text: str, wanted: Mapping[str, object], newline: str) -> str:
     """Return a header with the wanted values; lines of other fields stay."""
+    from gitmem.document.yaml import load_mapping, remove_value, set_value
+
     present = load_mapping(text)
     for key in present:
         if key not in wanted:
@@ -334,6 +338,8 @@ def _plain(text: str | None) -> str | None:
 
 def _copy(identifier: str, text: str) -> tuple[str, str]:
     """Return the other version of an entry as a new entry, its id derived from its text."""
+    import hashlib
+
     digest = hashlib.sha256(f"{identifier}\n{_plain(text)}".encode("utf-8", "surrogateescape")).digest()
     copy = make_id(milliseconds_of(identifier), digest)
     if not is_timed(identifier):

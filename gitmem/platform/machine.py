@@ -19,10 +19,10 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import subprocess  # noqa: TID251  # a type
 
-__all__ = ["UTC", "date", "datetime", "local", "time_limit", "timedelta"]
+__all__ = ["UTC", "date", "datetime", "local", "time_limit", "timedelta", "timezone"]
 
 if TYPE_CHECKING:
-    from datetime import UTC, date, datetime, timedelta
+    from datetime import UTC, date, datetime, timedelta, timezone
 else:
     try:
         from _datetime import date, datetime, timedelta, timezone

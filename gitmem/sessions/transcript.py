@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from enum import StrEnum
 
+from gitmem.platform.machine import UTC, datetime
 from gitmem.sessions.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, call_fields
-from gitmem.sessions.turns import INTERRUPTION, human_text
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -236,6 +235,8 @@ def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], 
 
 
 def _said(part: Record, result_chars: int, clean: Callable[[str], str]) -> dict[str, object]:
+    from gitmem.sessions.turns import human_text  # late: the events of a host need none of it
+
     if part.role is Role.CALL:
         given = {key: _short(value, _MAX_INPUT, clean) for key, value in (part.input or {}).items()}
         return {"tool": part.tool, "id": part.tool_id, "input": given}
@@ -293,6 +294,8 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
 
 def _kind_of(part: Record) -> HookKind | None:
     """Return whether a person prompted or interrupted the agent; None for injected text."""
+    from gitmem.sessions.turns import INTERRUPTION, human_text
+
     if part.text.startswith(INTERRUPTION):
         return HookKind.INTERRUPTED
     return HookKind.PROMPT if not part.injected and human_text(part.text) else None

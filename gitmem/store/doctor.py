@@ -11,7 +11,6 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
 from functools import partial
 
 from gitmem.config import shown, value_of
@@ -30,6 +29,7 @@ from gitmem.git.packing import (
 )
 from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.trust import GITMEM
+from gitmem.platform.machine import timedelta
 from gitmem.store.document_checks import ATTRIBUTES, MODULES, attributes_finding, check_names, check_secrets, look
 from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, bytes_below, crowded, is_due, judged
 from gitmem.store.spool import HookSpool

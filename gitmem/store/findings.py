@@ -14,13 +14,12 @@ import os
 from enum import StrEnum
 
 from gitmem.errors import GitmemError
-from gitmem.platform.machine import local
+from gitmem.platform.machine import datetime, local
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
 
     from gitmem.store.store import Store
 
@@ -132,8 +131,6 @@ def _clean(text: str) -> str:
 
 
 def _parse(line: bytes) -> LoggedFailure | None:
-    from datetime import datetime
-
     try:
         fields = json.loads(line)
         at = datetime.fromisoformat(fields["time"])

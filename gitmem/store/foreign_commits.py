@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 
 from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.entry import Entry
@@ -23,6 +22,7 @@ from gitmem.git.lock import beating
 from gitmem.git.log import Fork, log
 from gitmem.git.objects import PathChange
 from gitmem.merge.documents import has_markers, merge, without_markers
+from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import replace_file
 from gitmem.store.fact_lines import Shelf, followed
 from gitmem.store.merge_commits import MergeCommit, write_on

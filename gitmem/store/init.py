@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import datetime
 from enum import Enum
 
 from gitmem.config import read_config
@@ -30,7 +29,7 @@ from gitmem.git.setup import (
 )
 from gitmem.git.trust import Signatures, ask_git, check_owner, is_linked
 from gitmem.merge.documents import MergeStatus, merge
-from gitmem.platform.machine import Context, read_resource
+from gitmem.platform.machine import Context, datetime, read_resource
 from gitmem.platform.safe_open import read_small, read_text
 from gitmem.store.locate import (
     HOME_HOSTS,

@@ -8,9 +8,9 @@ spool of the project's store, which is never committed; before any is, `divert` 
 from __future__ import annotations
 
 import os
-from datetime import datetime
 
 from gitmem.document.ids import slug
+from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, set_mark, write_json
 from gitmem.store.locate import PRIVATE_SUFFIX, find_project, home_store, is_store
 from gitmem.store.spool import Delivered, HookSpool

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from functools import partial
 
 from gitmem.archives.plans import Limits
@@ -21,7 +20,7 @@ from gitmem.facts.validity import what_holds
 from gitmem.git.log import Commit, EarlyLog, newest_with
 from gitmem.git.packing import tracked_files
 from gitmem.history.review import ToReview
-from gitmem.platform.machine import local
+from gitmem.platform.machine import UTC, datetime, local
 from gitmem.store.doctor import CHECKS, OPENED, Check, check_attributes
 from gitmem.store.document_checks import AT_ONCE, look, read_or_none, tip_of
 from gitmem.store.findings import Finding, Level, bytes_below, examine

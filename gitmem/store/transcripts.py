@@ -10,7 +10,6 @@ import contextlib
 import io
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 
 from gitmem.document.ids import check_path, digest
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
@@ -22,6 +21,7 @@ from gitmem.git.log import Addition, additions, commits, fork
 from gitmem.git.objects import read_tree
 from gitmem.git.packing import remove_unreachable, sizes
 from gitmem.git.setup import make_root
+from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
 from gitmem.sessions.exchange import file_name

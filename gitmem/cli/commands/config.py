@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 
 from gitmem.cli.app import OWN, App
@@ -13,6 +12,10 @@ from gitmem.errors import RefusedError, UsageError
 from gitmem.store.settings import Setting, agree, check_key, read_value, set_for_all, set_for_store, settings
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
 
 
 def run_config(args: argparse.Namespace, app: App) -> None:

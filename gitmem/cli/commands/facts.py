@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import OWN, App
@@ -17,6 +16,10 @@ from gitmem.sessions.save import save_text
 from gitmem.store.known_facts import known_facts, known_marks, place_marks
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
 
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
 

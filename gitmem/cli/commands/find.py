@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 from gitmem.cli.app import OWN, App
 from gitmem.document.ids import short_session
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.lessons.usage_log import GET, RECALL, SEARCH, GivenText, handles, note_asked
+from gitmem.platform.machine import datetime
 from gitmem.search import parse_query
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import Hit, read_passage
@@ -31,6 +30,10 @@ from gitmem.text.sentences import count
 from gitmem.text.terminal import cells, fields, plain
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
 
 LAYERS = {
     "memory": "memory.md",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -20,6 +19,10 @@ from gitmem.history.undo import Undone, undo
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
 
 LOG_LIMIT = 20
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Mapping, Sequence
 
@@ -35,6 +34,10 @@ from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
 
 OFF = "GITMEM_HOOKS"
 _EXCLUDE = "exclude"

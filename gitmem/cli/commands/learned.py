@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Sequence
 
 from gitmem.cli.app import OWN, App
@@ -26,6 +25,10 @@ from gitmem.sessions.working import WorkingMemory
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
 
 _DAY = 10  # characters of a moment that are its date
 

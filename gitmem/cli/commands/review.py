@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from gitmem.cli.app import OWN, App
 from gitmem.errors import GitmemError, NotFoundError, UsageError
@@ -22,10 +20,16 @@ from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 from gitmem.values import Value
 
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+    _Answer = tuple[dict[str, Any], str]  # as JSON, and as text
+
 _SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
 _PLACES = 5  # sections that a line names
 _SESSION = 8  # characters of a session's id
-_Answer = tuple[dict[str, Any], str]  # as JSON, and as text
 _Say = Callable[[tuple[str, ...]], object]
 
 

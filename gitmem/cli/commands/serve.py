@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gitmem.cli.app import OWN, App
 from gitmem.errors import GitmemError, NotFoundError, UsageError
@@ -13,7 +11,10 @@ from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
 from gitmem.platform.machine import install_command
 from gitmem.store.store import Store
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    import argparse
+
     from gitmem.mcp.server import DocumentServer
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import unicodedata
 from collections.abc import Mapping
-from datetime import timedelta
 
 from gitmem.cli import output
 from gitmem.cli.app import App
@@ -37,10 +35,15 @@ from gitmem.lessons.known_errors import counts, known_patterns
 from gitmem.lessons.pattern import LETTER as BUG_LETTER
 from gitmem.lessons.pattern import BugPattern
 from gitmem.lessons.usage_log import Count
+from gitmem.platform.machine import timedelta
 from gitmem.store.known_facts import facts_for, marked, place_marks
 from gitmem.store.store import Store
 from gitmem.text.sentences import age, count
 from gitmem.text.terminal import fields, plain
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
 
 _FACT = re.compile(rf"\^?[{FACT_LETTERS}][{ALPHABET}]+")
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
 
 from gitmem.archives.summary import pending_archives
 from gitmem.cli.app import OWN, VECTORS, App
@@ -15,13 +12,18 @@ from gitmem.cli.output import few, finding_lines
 from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.lessons.usage_log import ASKED, read_notes
 from gitmem.llm import TURN_ON
+from gitmem.platform.machine import timedelta
 from gitmem.store.status import HISTORY, StoreStatus, status_reader
 from gitmem.store.store import Store
 from gitmem.text.sentences import age, bytes_of, count, shorten
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
     from gitmem.judgement.ask import Spending
     from gitmem.search.vectors import Overview
     from gitmem.sync.remotes import RemoteState

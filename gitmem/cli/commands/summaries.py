@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 
@@ -23,6 +22,10 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 from gitmem.text.words import estimate_tokens, tokens_of_size
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
 
 
 def find_archive(store: Store, name: str | None) -> str:
