@@ -57,7 +57,8 @@ class GitmemError(Exception):
     @property
     def sentences(self) -> str:
         """The message and the remedy."""
-        return f"{self.message} {self.remedy}".strip()
+        end = "" if self.message.endswith((".", "!", "?")) else "."  # a server's words have none
+        return f"{self.message}{end} {self.remedy}".strip()
 
 
 class UsageError(GitmemError):

@@ -72,15 +72,20 @@ def commit_changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[
     options = ("--stdin", "--root", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
     output = git.run("diff-tree", *options, stdin=wanted.encode(), timeout=_SECONDS)
     found: dict[str, list[CommitChange]] = {}
-    commit = ""
-    tokens = iter(output.split(b"\0")[:-1])
-    for token in tokens:
+    commit, start, one = "", 0, dict[bytes, bytes]().setdefault
+    oids = {b"0" * length: "" for length in (40, 64)}
+    while start < len(output):  # each path, mode and id once in memory: of a long history they are much the same
+        end = output.index(b"\0", start)
+        token, start = output[start:end], end + 1
         if not token.startswith(b":"):
             commit = token.decode()
             continue
+        end = output.index(b"\0", start)
+        path, start = output[start:end], end + 1
         old_mode, mode, old, new, _ = token[1:].split(b" ")
-        before, after = (oid.decode() if oid.strip(b"0") else "" for oid in (old, new))
-        found.setdefault(commit, []).append(CommitChange(next(tokens), old_mode, mode, before, after))
+        before, after = (oids.get(oid) or oids.setdefault(oid, oid.decode()) for oid in (old, new))
+        change = CommitChange(one(path, path), one(old_mode, old_mode), one(mode, mode), before, after)
+        found.setdefault(commit, []).append(change)
     return {oid: tuple(changes) for oid, changes in found.items()}
 
 

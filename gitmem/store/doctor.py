@@ -33,7 +33,7 @@ from gitmem.platform.machine import timedelta
 from gitmem.store.document_checks import ATTRIBUTES, MODULES, attributes_finding, check_names, check_secrets, look
 from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, bytes_below, crowded, is_due, judged
 from gitmem.store.spool import HookSpool
-from gitmem.store.store import FORMAT_VERSION, Store, format_version
+from gitmem.store.store import FORMAT_VERSION, READ_ONLY, Store, format_version
 from gitmem.text.sentences import age, count
 
 Check = Callable[[Store], Iterator[Finding]]
@@ -57,7 +57,9 @@ def check_branch(store: Store) -> Iterator[Finding]:
 
 
 def check_trusted(store: Store) -> Iterator[Finding]:
-    """Check that the person said yes to the store; the refusal becomes the finding."""
+    """Check that the person said yes to the store; the refusal becomes the finding. Report an environment without."""
+    if store.read_only:
+        yield Finding("readonly", Level.NOTE, f"{READ_ONLY} is set: nothing is recorded, saved or sent.")
     store.acceptance.check()
     yield Finding("trusted", Level.OK, "Made, cloned or accepted on this machine.")
 

@@ -180,14 +180,22 @@ def added_remotes(store: Store) -> list[Remote]:
 def find_remote(store: Store, name: str | None) -> Remote:
     """Return the remote of this name, or the first one if `name` is None.
 
-    Raises NotFoundError if there is no such remote.
+    Raises NotFoundError if there is no such remote, RefusedError if the store takes none.
     """
     known = remotes(store)
     remote = next((remote for remote in known if name in (None, remote.name)), None)
     if remote is None:
+        _refuse_private(store)
         missing = f"no remote {name!r}" if name else "no remote"
         raise NotFoundError(f"This store has {missing}.", "'gitmem remote add URL' adds one.")
     return remote
+
+
+def _refuse_private(store: Store) -> None:
+    if store.is_private:
+        raise RefusedError(
+            "What is private to a project is sent nowhere.", "'gitmem promote ID' moves a fact into the team's memory."
+        )
 
 
 def add_remote(store: Store, name: str, url: str | None) -> Remote:
@@ -201,10 +209,7 @@ def add_remote(store: Store, name: str, url: str | None) -> Remote:
 
     """
     store.check_writes()
-    if store.is_private:
-        raise RefusedError(
-            "What is private to a project is sent nowhere.", "'gitmem promote ID' moves a fact into the team's memory."
-        )
+    _refuse_private(store)
     if not _NAME.fullmatch(name):
         raise RefusedError(f"{name!a} is not a valid name for a remote.", "Use letters, digits, '-' and '_'.")
     if url is not None:

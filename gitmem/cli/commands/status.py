@@ -116,7 +116,7 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
     percent = status.tokens * 100 // max(status.threshold, 1)
     known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
     rows = [
-        ("recording", more.paused or _recording(status, more.agents, unread=unread)),
+        ("recording", more.paused or _recording(status, more.agents, unread=unread, read_only=app.read_only)),
         ("knows", ", ".join((*known, count(knows.patterns, "known error")))),
         ("used", _used_words(more)),
         ("waiting", ", ".join(_waiting(status, more)) or "nothing"),
@@ -154,9 +154,11 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
     return "\n".join(lines)
 
 
-def _recording(status: StoreStatus, agents: Sequence[str], *, unread: bool) -> str:
+def _recording(status: StoreStatus, agents: Sequence[str], *, unread: bool, read_only: bool) -> str:
     if any(finding.check == "trusted" for finding in status.attention):
         return "nothing: this memory came from elsewhere; see below"
+    if read_only:
+        return "nothing, as the environment says; see below"
     when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no session yet"
     if agents:
         return ", ".join(agents) if unread and not status.last_event else f"{', '.join(agents)}; {when}"

@@ -134,3 +134,10 @@ def test_status_shows_no_control_characters(gitmem, store):
     _, out, _ = gitmem("status", terminal=True)
     assert "\x1b[2J" not in out
     assert "\\x1b[2Jx.md" in out
+
+
+def test_an_environment_in_which_nothing_is_recorded_is_named(desk):
+    for command in ("status", "doctor"):
+        assert "GITMEM_READONLY is set: nothing is recorded" in desk.run(command, GITMEM_READONLY="1").out
+        assert "GITMEM_READONLY" not in desk.run(command).out
+    assert "recording   nothing, as the environment says" in desk.run("status", GITMEM_READONLY="1").out
