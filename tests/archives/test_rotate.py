@@ -2,19 +2,14 @@
 
 import os
 import re
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from subprocess import run
 
 import pytest
 
 from gitmem.archives import rotate as consolidating
 from gitmem.archives.plans import last_day
-from gitmem.archives.rotate import check, clear, consolidate_due, due, old_files
-from gitmem.archives.summarize import read_summary
-from gitmem.archives.summary import pending_archives
+from gitmem.archives.rotate import clear, consolidate_due, due, old_files
 from gitmem.document.entry import MemoryType, entry_ids
 from gitmem.facts.compare import MOST_DISPUTED
 from gitmem.facts.edit import retire
@@ -34,7 +29,6 @@ from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.desk import SEOUL, Clock, saved_on
 from tests.own_settings import own_settings
-from tests.started import session_start
 
 SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
 
@@ -58,30 +52,6 @@ def archives(desk) -> list[Path]:
     return sorted(Path(desk.store.root, "archive").glob("*.md"))
 
 
-def write_memory(desk, size: int) -> bytes:
-    path = Path(desk.store.root, "memory.md")
-    head = b"# Memory\n\n## Recent Context\n\n"
-    line = b"a line of text that fills the file up\n"
-    data = (head + line * (size // len(line)))[:size]
-    data += b"x" * (size - len(data))
-    path.write_bytes(data)
-    return data
-
-
-def test_a_rotation_is_one_commit_of_archive_and_carryover(desk, bare_git):
-    data = write_memory(desk, 100_000)
-    result, _ = check(desk.store)
-    root = Path(desk.store.root)
-    assert result.archive == "archive/memory_20261121_140322.md"
-    assert (root / result.archive).read_bytes() == data
-    assert len((root / "memory.md").read_bytes()) <= 2_375 * 4 + 100
-    changed = bare_git(root, "show", "--name-only", "--format=%s", "HEAD~1").split("\n")
-    assert changed[0] == "Rotate memory.md into memory_20261121_140322.md (25,000 tokens)"
-    assert sorted(changed[2:]) == ["archive/memory_20261121_140322.md", "memory.md"]
-    assert bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly)", "HEAD~1") == "rotate"
-    assert bare_git(root, "status", "--porcelain") == ""
-
-
 @pytest.mark.slow
 def test_of_many_decisions_none_is_lost_and_a_line_counts_those_without_one(desk):
     configured(desk, "rotation:\n  threshold_tokens: 1000\n  carryover_tokens: 100\n")
@@ -101,7 +71,8 @@ def test_of_many_decisions_none_is_lost_and_a_line_counts_those_without_one(desk
 
 
 def test_a_rotation_that_cannot_be_made_keeps_nothing_from_being_saved(desk):
-    write_memory(desk, 100_000)
+    line = b"a line of text that fills the file up\n"
+    Path(desk.store.root, "memory.md").write_bytes(b"# Memory\n\n## Recent Context\n\n" + line * 2_700)
     Path(desk.store.root, "archive").write_text("in the way\n", encoding="utf-8")
     done = save(desk.store, desk.save("still saved"))
     assert "still saved" in desk.text("memory.md")
@@ -114,34 +85,6 @@ def test_rotation_can_be_switched_off(desk):
     configured(desk, SMALL + "  enabled: false\n")
     fill(desk, 30)
     assert archives(desk) == []
-
-
-def test_of_two_checks_at_once_one_rotates_and_the_other_says_so(desk, environ):
-    write_memory(desk, 100_000)
-    command = [sys.executable, "-m", "gitmem", "-C", desk.store.root + "/..", "check"]
-    root = Path(__file__).resolve().parents[2]
-    with ThreadPoolExecutor(4) as pool:
-        env = {**environ, "PYTHONPATH": str(root)}
-        done = list(pool.map(lambda _: run(command, capture_output=True, text=True, check=True, env=env), range(4)))
-    rotated = [one for one in done if "[GITMEM_ROTATE] file=archive/memory_" in one.stdout]
-    assert len(rotated) == len(archives(desk)) == 1
-    assert all(
-        "nothing was left to do" in one.stdout or "Nothing to do" in one.stdout for one in done if one not in rotated
-    )
-
-
-def test_from_a_full_memory_to_the_next_session(desk):
-    line = b"- the parser caches its tokens now\n"
-    Path(desk.store.root, "memory.md").write_bytes(b"# Memory\n\n## Recent Context\n\n" + line * 3_000)
-    done = save(desk.store, desk.save("what comes after it lands in the new file"))
-    assert "lands in the new file" in desk.text("memory.md")
-    assert "lands in the new file" not in desk.text(done.archive)
-    told = session_start(desk.store, (), None, pending_archives(desk.store))
-    assert f"[GITMEM_ROTATE] file={done.archive}" in told
-    assert "the parser caches its tokens" in told
-    assert read_summary(desk.store, done.archive).overall_summary.split(".")[0] in session_start(
-        desk.store, (), None, ()
-    )
 
 
 TODAY = Clock().now  # a Saturday
@@ -179,21 +122,6 @@ def test_days_become_weeks_and_weeks_months_one_commit_a_step(autumn, bare_git):
     assert autumn.issue.id in entry_ids(autumn.text("weekly/2026/2026-W43.md"))
     assert "caches tokens" in autumn.text("weekly/2026/2026-W45.md")
     assert consolidate_due(autumn.store).done == ()
-
-
-def test_an_undo_brings_the_days_back_and_they_stay(autumn):
-    before = {path: autumn.text(path) for path in tree(autumn, "daily")}
-    done = consolidate_due(autumn.store)
-    week = next(one for one in done.done if one.step.period == "2026-W43")
-    undone = undo(autumn.store, revision=week.commit)
-    assert autumn.text("daily/2026/10/2026-10-20.md") == before["daily/2026/10/2026-10-20.md"]
-    assert not (root(autumn) / "weekly/2026/2026-W43.md").exists()
-    again = consolidate_due(autumn.store)
-    assert (again.done, again.kept, again.finished) == ((), ("daily/2026/10/2026-10-20.md",), True)
-    undo(autumn.store, revision=undone.commit)
-    assert not (root(autumn) / "daily/2026/10/2026-10-20.md").exists()
-    assert autumn.issue.id in autumn.text("weekly/2026/2026-W43.md")
-    assert consolidate_due(autumn.store).kept == ()
 
 
 def test_an_undo_without_a_name_means_what_the_user_did(autumn):
@@ -245,14 +173,6 @@ def test_a_replay_adds_nothing_to_days_that_were_consolidated(desk, tmp_path):
     tip = desk.store.tip
     assert replay(desk.store, str(transcript)).saved == 0
     assert desk.store.tip == tip
-
-
-def test_what_a_person_edits_meanwhile_is_committed_first_and_carried_on(autumn, bare_git):
-    path = root(autumn) / "daily/2026/11/2026-11-02.md"
-    path.write_text(path.read_text(encoding="utf-8") + "\n내가 쓴 줄\n", encoding="utf-8")
-    consolidate_due(autumn.store)
-    assert "내가 쓴 줄\n" in autumn.text("weekly/2026/2026-W45.md")
-    assert "Edit by hand: daily/2026/11/2026-11-02.md" in bare_git(root(autumn), "log", "--format=%s")
 
 
 def test_one_that_cannot_be_done_keeps_no_other_from_being_done(autumn):

@@ -1,4 +1,3 @@
-import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -84,18 +83,6 @@ def test_the_document_is_front_matter_and_a_text():
     assert document.metadata["key_decisions"] == [
         {"decision": "Use uv, not pnpm: it locks", "reason": "because it is faster 🚀", "date": "2026-01-11"}
     ]
-
-
-def test_the_json_has_the_fields_of_spec_r5():
-    value = FULL.to_json()
-    assert list(value) == ["dateRange", "sectionCount", "themes", "keyDecisions", "issues", "overallSummary"]
-    assert value["dateRange"] == {"first": "2026-01-10", "last": "2026-01-13"}
-    assert value["themes"][0] == {
-        "name": "회전: 'yes'",
-        "summary": "요약은 #1 이다.",
-        "sessions": ["1234abcd", "2026-01-10"],
-    }
-    assert json.loads(json.dumps(value)) == value
 
 
 def test_the_largest_summary_has_a_header_that_can_be_read():
@@ -223,15 +210,6 @@ def test_an_offline_summary_is_pending_and_a_better_one_is_not_replaced(small, b
     transact(small.store, lambda transaction: summarize_archive(transaction, archive, text), purpose="summary")
     assert small.store.tip == tip
     assert read_summary(small.store, archive) == better
-
-
-def test_an_archive_without_a_summary_is_pending(small):
-    archive = rotated(small)
-    Path(small.store.root, summary_path(archive)).unlink()
-    assert pending_archives(small.store) == [archive]
-    assert read_summary(small.store, archive) is None
-    Path(small.store.root, "archive", "my own notes.md").write_text("mine\n", encoding="utf-8")
-    assert pending_archives(small.store) == [archive]
 
 
 def test_a_summary_that_cannot_be_made_keeps_nothing_from_being_saved(small, monkeypatch):

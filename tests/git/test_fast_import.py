@@ -96,14 +96,6 @@ def running(git: Git) -> list[str]:
 # Commits
 
 
-def test_a_commit_builds_on_the_tip_and_keeps_what_it_does_not_change(git):
-    first = put(git, None, {"memory.md": b"one\n", "daily/2026/11/2026-11-21.md": b"day\n"})
-    second = put(git, first, {"memory.md": b"two\n"})
-    assert git.run("rev-parse", f"{second}^").decode().strip() == first
-    assert tree(git, REF) == {"memory.md": (REGULAR, b"two\n"), "daily/2026/11/2026-11-21.md": (REGULAR, b"day\n")}
-    sound(git)
-
-
 @pytest.mark.slow
 def test_more_commits_than_a_pipe_holds_ids_of(git):
     base = put(git, None, {"log.md": b""})

@@ -259,23 +259,6 @@ def rotated(commit) -> list[str]:
     return oids
 
 
-def test_blame_goes_through_a_rotation(git, rotated):
-    assert blame(git, "HEAD", KOREAN) == dict(enumerate(rotated[:4], 1))
-    assert blame(git, "HEAD", "memory.md") == {1: rotated[3], 2: rotated[5]}
-    assert blame(git, rotated[1], "memory.md") == {1: rotated[0], 2: rotated[1]}
-    assert blame(git, "HEAD", KOREAN, (2, 3)) == {2: rotated[1], 3: rotated[2]}
-
-
-def test_blame_of_the_work_tree_knows_what_is_not_committed(git, store, rotated):
-    with (store / "memory.md").open("a") as file:
-        file.write("by hand\n")
-
-    found = blame(git, None, "memory.md")
-
-    assert {found[1], found[2]} == {rotated[3], rotated[5]}
-    assert set(found[3]) == {"0"}
-
-
 @pytest.mark.parametrize("path, lines", [("nowhere.md", None), ("memory.md", (7, 8)), ("--output=written", None)])
 def test_blame_of_what_is_not_there(git, store, rotated, path: str, lines: tuple[int, int] | None):
     with pytest.raises(GitFailedError):

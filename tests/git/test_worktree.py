@@ -73,14 +73,6 @@ def files(folder: Path) -> dict[str, bytes]:
 # Reading
 
 
-def test_reading(store, tree):
-    assert tree.read("memory.md") == b"one\n"
-    assert tree.read("daily/day.md") == b"day\r\n"
-    assert (tree.is_folder("daily"), tree.is_folder("memory.md"), tree.is_folder("none")) == (True, False, False)
-    for missing in ("none.md", "daily", "none/at/all.md", "memory.md/below", "daily/day.md/x/y"):
-        assert tree.read(missing) is None
-
-
 @posix
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_are_read_written_and_removed(store, tree, name):
@@ -379,28 +371,6 @@ def test_looking_for_edits_writes_nothing(store, tree):
 
 def status(bare_git: RunsGit, store: Path) -> str:
     return bare_git(store, "status", "--porcelain")
-
-
-def commit_of_index(bare_git: RunsGit, store: Path) -> str:
-    return bare_git(store, "write-tree")
-
-
-def change(tree: WorkTree, bare_git: RunsGit, store: Path, changes: Mapping[str, bytes | None]) -> None:
-    """Write files and bring the index in step, as `git add` of these paths would."""
-    index = tree.open_index()
-    put(tree, changes)
-    index.finish(list(changes))
-    ours = commit_of_index(bare_git, store)
-    bare_git(store, "read-tree", "HEAD")
-    bare_git(store, "add", "-A")
-    assert ours == commit_of_index(bare_git, store)
-
-
-def test_the_index_follows(store, tree, bare_git):
-    change(tree, bare_git, store, {"memory.md": b"two\n", "new/one.md": b"1", "daily/day.md": None})
-    assert status(bare_git, store) == "D  daily/day.md\nM  memory.md\nA  new/one.md"
-    change(tree, bare_git, store, {"memory.md": b"one\n", "new/one.md": None, "daily/day.md": b"day\r\n"})
-    assert status(bare_git, store) == ""
 
 
 def test_a_path_that_changed_nothing_changes_nothing(store, tree, bare_git):

@@ -8,14 +8,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gitmem.archives.rotate import check
-from gitmem.document.entry import Entry, MemoryType, Save
+from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import NotFoundError
-from gitmem.history.origin import blame, entry_origin, find_entry, versions
+from gitmem.history.origin import blame, find_entry, versions
 from gitmem.history.records import difference, parse_date, records, resolve, rotations
 from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
-from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from tests.conftest import RunsGit
 from tests.copies import StoreCopies
@@ -189,20 +188,6 @@ def small(memory: Memory) -> Memory:
 # resolve
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("junk", "", "--all", "HEAD~99", "HEAD:memory.md", "HEAD@{junk}", "HEAD@{yesterday}", "a\0b"),
-        *("2026-02-30", "\n", "한국"),
-    ],
-)
-def test_what_is_neither_revision_nor_date(memory: Memory, text: str):
-    memory.save("one")
-    with pytest.raises(NotFoundError) as raised:
-        resolve(memory.store, text)
-    assert raised.value.remedy
-
-
 def test_dates_mean_the_end_of_what_they_name(memory: Memory):
     on_18th = [memory.save("one"), memory.save("two")]
     minute = memory.clock.now
@@ -220,30 +205,6 @@ def test_dates_mean_the_end_of_what_they_name(memory: Memory):
     assert resolve(asked, f"{minute:%Y-%m-%d %H:%M}") == on_18th[1]
     assert resolve(asked, f"{minute - timedelta(minutes=1):%Y-%m-%d %H:%M}") == on_18th[0]
     assert resolve(asked, f"{minute.astimezone(UTC):%Y-%m-%dT%H:%MZ}") == on_18th[1]
-
-
-@pytest.mark.parametrize("text", ["2026-11-17", "1970-01-01", "1900-01-01", "4000 days ago"])
-def test_before_the_store_there_was_nothing(memory: Memory, text: str):
-    memory.save("one")
-    with pytest.raises(NotFoundError, match="store was still empty"):
-        resolve(memory.store, text)
-
-
-def test_commits_that_are_not_memorys_are_none(tmp_path: Path, home: Path, environ: dict[str, str], bare_git: RunsGit):
-    project = tmp_path / "project"
-    project.mkdir()
-    bare_git(project, "init", "-q")
-    bare_git(project, "commit", "-q", "--allow-empty", "-m", "code")
-    code = bare_git(project, "rev-parse", "HEAD")
-    clock = Clock()
-    context = Context(environ, str(home), "box", clock)
-    memory = Memory(init_store(str(project), context, Place.BRANCH).store, clock)
-    saved = memory.save("in branch mode")
-
-    assert resolve(memory.store, "HEAD") == saved
-    for text in ("main", code, code[:8]):
-        with pytest.raises(NotFoundError):
-            resolve(memory.store, text)
 
 
 # rotations
@@ -293,21 +254,6 @@ def test_summaries_and_edits_are_seen(memory: Memory):
     found = rotations(memory.store)
 
     assert [(item.commit, item.rotated_at, item.lines, item.summarized) for item in found] == [(added, when, 2, True)]
-
-
-def test_retention_takes_an_archive_out_of_the_tree_not_out_of_history(small: Memory):
-    first = small.rotate()
-    own_settings(small.store.context, SMALL + "  max_archives: 1\n")
-    small.store = Store(small.store.root, small.store.context)
-    small.clock.forward(days=1)
-    second = small.rotate()
-
-    found = rotations(small.store)
-
-    assert [(item.path, item.present) for item in found] == [(first, False), (second, True)]
-    assert found[0].lines > 3
-    assert found[0].days == ("2026-11-18", "2026-11-18")
-    assert small.store.repository.read(found[0].commit, first) is not None
 
 
 def test_a_rotation_that_was_undone_is_none(memory: Memory, bare_git: RunsGit):
@@ -402,28 +348,6 @@ def test_files_no_commit_holds(memory: Memory):
 
     assert [(line.text, line.origin) for line in blame(memory.store, "새 file.md")] == [("one", None), ("two", None)]
     assert blame(memory.store, "empty.md") == []
-
-
-def test_entry_is_found_where_it_stands(small: Memory):
-    commit = small.save("Use uv\nand say why", "1b4e", MemoryType.DECISION)
-    identifier = small.ids[-1]
-    archive = small.rotate()
-
-    found = find_entry(small.store, identifier)
-
-    assert isinstance(found.entry, Entry)
-    assert found.entry.text == "Use uv\nand say why"
-    paths = [place.path for place in found.places]
-    assert paths[0] == MEMORY
-    assert archive in paths
-    assert "daily/2026/11/2026-11-18.md" in paths
-    for place in found.places:
-        lines = (small.store.read(place.path) or b"").decode().split("\n")
-        assert identifier in lines[place.line - 1]
-    assert found.text.startswith("- [")
-    assert found.origin
-    assert (found.origin.commit, found.origin.session) == (commit, "1b4e")
-    assert entry_origin(small.store, identifier) == found.origin
 
 
 def test_entry_that_was_taken_out_comes_from_history(memory: Memory):

@@ -1,7 +1,7 @@
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -23,9 +23,7 @@ from gitmem.history.undo import (
     rotated,
     undo,
 )
-from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
-from gitmem.store.init import Place, init_store
 from tests.boxes import Box
 from tests.copies import accept
 from tests.own_settings import own_settings
@@ -243,18 +241,6 @@ def test_configuration_and_the_first_files_can_be_undone_too(memory):
     assert memory.git("ls-files") == ""
 
 
-def test_the_first_commit_and_merges_cannot(memory):
-    root = memory.git("rev-list", "--max-parents=0", "HEAD")
-    with pytest.raises(GitmemError, match="first commit"):
-        memory.undo(revision=root)
-    memory.git("switch", "-qc", "side")
-    memory.git("commit", "-q", "--allow-empty", "-m", "side")
-    memory.git("switch", "-q", "gitmem")
-    memory.git("merge", "-q", "--no-ff", "--no-edit", "side")
-    with pytest.raises(GitmemError, match="merge"):
-        memory.undo(revision="HEAD")
-
-
 def test_a_commit_of_another_branch_is_not_of_this_memory(memory):
     memory.git("switch", "-q", "-c", "other")
     memory.git("commit", "-q", "--allow-empty", "-m", "other")
@@ -305,28 +291,6 @@ def test_a_link_is_left_to_git(memory):
         memory.undo(revision="HEAD")
 
 
-def test_a_dry_run_changes_nothing(memory):
-    saved = memory.save("one")
-    memory.write("memory.md", memory.read("memory.md") + "\nmine\n")
-    tip, texts = memory.tip(), memory.texts()
-    done = undo(memory.store, revision=saved.commit, dry_run=True)
-    assert (done.commit, done.undone[0].commit) == (None, saved.commit)
-    assert "memory.md" in done.files
-    assert (memory.tip(), memory.texts()) == (tip, texts)
-
-
-def test_in_a_branch_of_the_project(tmp_path, environ, bare_git):
-    bare_git(tmp_path, "init", "-q")
-    bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
-    context = Context(environ, str(tmp_path / "home"), "host", lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))
-    store = init_store(str(tmp_path), context, Place.BRANCH).store
-    saved = save(store, Save(make_id(1, os.urandom(7)), context.clock(), "one"))
-    assert undo(store).undone[0].commit == saved.commit
-    assert bare_git(tmp_path, "status", "--porcelain") == ""
-    with pytest.raises(NotFoundError):
-        undo(store, revision="main")
-
-
 def test_two_processes_at_once(memory, environ):
     kept, saved = memory.save("kept"), memory.save("gone")
     command = [sys.executable, "-m", "gitmem", "-C", str(memory.root.parent), "undo", saved.commit]
@@ -360,7 +324,6 @@ EMPTY_MEMORY = (
 )
 DAY = "daily/2026/11/2026-11-21.md"
 EMPTY_DAY = b"---\nid: day-2026-11-21\nkind: daily\n---\n# 2026-11-21\n\n## Timeline\n"
-ARCHIVE = archive_path("20261121_140000")
 
 
 def entry(number, text="text"):

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
@@ -11,8 +10,6 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.locate import find_project, find_store, home_store
 from gitmem.store.store import Store
-
-posix = pytest.mark.skipif(sys.platform == "win32", reason="links as POSIX has them")
 
 
 @pytest.fixture

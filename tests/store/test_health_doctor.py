@@ -378,20 +378,6 @@ def test_status_counts_what_is_there(patient):
     assert (status.waiting, status.aside, status.attention) == (0, 0, ())
 
 
-def test_status_of_a_store_in_the_middle_of_a_merge_says_so_and_all_it_can(patient):
-    patient.save("one")
-    patient.git("switch", "-qc", "other", "HEAD~1")
-    patient.write("memory.md", "quite different\n")
-    patient.git("commit", "-qam", "other")
-    patient.git("switch", "-q", "gitmem")
-    patient.git("config", "--remove-section", "merge.gitmem")  # with it there would be no conflict
-    with pytest.raises(AssertionError):
-        patient.git("merge", "-q", "other")
-    status = status_of(patient)
-    assert status.last_save is not None
-    assert {finding.check for finding in status.attention} == {"branch", "headers", "conflicts"}
-
-
 def test_status_of_a_store_without_a_commit(patient):
     patient.git("update-ref", "-d", "HEAD")
     status = status_of(patient)

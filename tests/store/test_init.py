@@ -1,6 +1,5 @@
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
 from gitmem.platform.machine import read_resource
-from gitmem.store.init import Place, init_store, new_memory
+from gitmem.store.init import Place, init_store
 from gitmem.store.locate import find_project, find_store, home_store
 from gitmem.store.store import Store
 from tests.as_root import give, root_needed
@@ -183,17 +182,6 @@ def test_a_branch_that_is_no_memory(project, init, bare_git):
     assert init(project).new  # a repository of its own is something else
 
 
-def test_a_work_tree_that_was_deleted_comes_back(project, init, boxes):
-    box = boxes(init(project, Place.BRANCH).store.root)
-    box.put({"memory.md": b"kept\n"})
-    shutil.rmtree(box.root)
-    again = boxes(init(project, Place.BRANCH).store.root)
-    assert again.files()["memory.md"] == b"kept\n"
-    again.append("memory.md", b"saved\n", scan=True)
-    assert again.files()["memory.md"] == b"kept\nsaved\n"
-    again.sound()
-
-
 # At home
 
 
@@ -324,14 +312,6 @@ def test_a_store_that_belongs_to_somebody_else(project, init, context, place):
     with pytest.raises(RefusedError, match="belongs to another user") as caught:
         Store(root, context)
     assert f"safe.directory {root}" in caught.value.remedy
-
-
-def test_the_memory_of_a_new_store(context):
-    document = new_memory(context.clock()).decode()
-    header, _, body = document.partition("\n---\n")
-    assert header.splitlines()[1:3] == ["id: memory", "kind: memory"]
-    sections = [line for line in body.splitlines() if line.startswith("## ")]
-    assert sections == ["## Core Decisions", "## Current State", "## Recent Context", "## Known Issues"]
 
 
 def test_format_md_names_every_part_of_a_store():

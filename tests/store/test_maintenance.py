@@ -2,10 +2,8 @@ import itertools
 import os
 import shutil
 import subprocess
-import sys
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -22,9 +20,7 @@ from gitmem.store.transact import transact
 from tests.boxes import Box
 from tests.own_settings import own_file
 
-ROOT = Path(__file__).resolve().parents[2]
 STEPS = 3
-posix = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL and process groups")
 
 
 def context():

@@ -57,7 +57,6 @@ def test_where_the_folder_cannot_be_made_it_is_answered(tmp_path):
     assert may_answer(str(tmp_path), 100, START)
 
 
-ROOT = Path(__file__).resolve().parents[2]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes, links and pipes as POSIX has them")
 OLD = 10 * STILL_WRITING_SECONDS
 WHOLE = {

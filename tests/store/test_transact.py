@@ -172,8 +172,6 @@ def test_the_private_folder_can_be_deleted_and_its_mark_be_damaged(box, content)
     box.sound()
 
 
-ROOT = Path(__file__).resolve().parents[2]
-
 # Committing
 
 
