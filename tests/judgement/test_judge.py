@@ -31,26 +31,15 @@ UV = {
     "relation": "new",
     "known": "",
 }
-NFS = UV | {
-    "kind": "issue",
-    "statement": "The index breaks on NFS.",
-    "request": 3,
-    "quote": "Known issue: the index breaks on NFS",
-}
+NFS = UV | {"kind": "issue", "statement": "The index breaks on NFS.", "request": 3}
+NFS |= {"quote": "Known issue: the index breaks on NFS"}
+MEND = {"error": "make 1 fails: error: it broke", "cause": "f1.py was wrong", "mend": "Change f1.py", "request": 1}
+MEND |= {"quote": "FAILED `make 1`: Exit code 2 error: it broke"}
+EPISODE = {"task": "CRLF 파서 추가", "tried": "", "solution": "f1.py에 추가", "outcome": "success", "requests": [1]}
 ANSWER = {
     "facts": [UV, NFS],
-    "mends": [
-        {
-            "error": "make 1 fails: error: it broke",
-            "cause": "f1.py was wrong",
-            "mend": "Change f1.py",
-            "request": 1,
-            "quote": "FAILED `make 1`: Exit code 2 error: it broke",
-        }
-    ],
-    "episodes": [
-        {"task": "CRLF 파서 추가", "tried": "", "solution": "f1.py에 추가", "outcome": "success", "requests": [1]}
-    ],
+    "mends": [MEND],
+    "episodes": [EPISODE],
     "concepts": [{"name": "CRLF 파서", "known": "", "requests": [1]}],
     "open": ["The index breaks on NFS."],
     "summary": "CRLF 파서를 추가했습니다. The docs are written.",
@@ -94,10 +83,7 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     assert decision.origin["by"] == "fake-mini"
     text = asking.text(PATH)
     assert "by: fake-mini" in text
-    assert (
-        "## Summary\n\nCRLF 파서를 추가했습니다. The docs are written.\n\n## Open\n\n- The index breaks on NFS.\n"
-        in text
-    )
+    assert f"## Summary\n\n{ANSWER['summary']}\n\n## Open\n\n- The index breaks on NFS.\n" in text
     root = Path(asking.store.root)
     form = "--format=%an%n%(trailers:key=Gitmem-Model,valueonly,separator=)%n%s"
     author, model, subject = bare_git(root, "log", "-1", "--grep=Gitmem-Model", form).splitlines()
@@ -117,11 +103,9 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
 
 def test_of_a_mend_whose_error_is_long_the_description_has_the_mend_whole(asking, recorder, model_server):
     closed(asking, recorder)
-    mend = ANSWER["mends"][0] | {
-        "error": f"link step of the archive: {'nothing of the sort was seen ' * 12}",
-        "mend": "Change f1.py to link late",
-    }
-    model_server.reply = lambda _: ANSWER | {"mends": [mend | {"error": mend["error"][:300]}]}
+    error = f"link step of the archive: {'nothing of the sort was seen ' * 12}"
+    mend = MEND | {"error": error[:300], "mend": "Change f1.py to link late"}
+    model_server.reply = lambda _: ANSWER | {"mends": [mend]}
     do_upkeep(again(asking), lambda: False)
     (kept,) = [fact for fact in judged(asking) if fact.kind is FactKind.SOLUTION]
     assert kept.description.startswith("Link step of the archive: ")

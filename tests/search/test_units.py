@@ -17,12 +17,9 @@ def test_neither_a_heading_nor_an_item_within_code_is_one(fence):
     assert starts(f"{fence}\n# a comment\n{fence}\n# B\ntext\n") == [fence, "# B"]
 
 
-def test_a_fence_that_is_never_closed_hides_nothing():
-    assert starts("# A\n```\n# B\n~~~ and ~~~\n# C\n") == ["# A", "# B", "# C"]
-
-
-def test_a_fence_within_a_line_is_none():
+def test_a_fence_that_is_never_closed_or_stands_within_a_line_hides_nothing():
     assert starts("# A\nuse ``` here\n# B\n  ```\n# C\n") == ["# A", "# B", "# C"]
+    assert starts("# A\n```\n# B\n~~~ and ~~~\n# C\n") == ["# A", "# B", "# C"]
 
 
 def test_a_heading_with_nothing_below_it_is_no_section():

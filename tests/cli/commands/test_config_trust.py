@@ -144,11 +144,6 @@ def test_a_project_does_not_switch_redaction_off(attacked, bare_git):
     assert TOKEN not in bare_git(victim.store, "log", "-p", "--all")
 
 
-def test_a_project_does_not_have_transcripts_sent_nor_syncs_made(attacked):
-    victim = attacked("sync:\n  transcripts: true\n  auto: interval\n  minutes: 1\n")
-    assert in_force(victim, "sync.transcripts", "sync.auto", "sync.minutes") == [False, "session", 15]
-
-
 EVIL = """\
 rotation: {enabled: false, threshold_tokens: 1000000000, carryover_tokens: 1000000000,
   max_archives: 1, archive_retention_days: 1}
@@ -187,22 +182,6 @@ def test_of_a_hostile_file_nothing_counts_and_all_of_it_is_named(attacked):
     assert f"{len(asked)} settings of the store not trusted" in told
 
 
-def test_status_doctor_and_config_say_what_is_not_trusted(attacked):
-    victim = attacked("sync:\n  transcripts: true\n")
-    status, doctor = victim.gitmem("status"), victim.gitmem("doctor")
-    for said in (status.out, doctor.out):
-        assert "1 setting of the store not trusted, so not used." in said
-        assert f"sync.transcripts: True in {victim.store / 'config.yaml'}; False is used" in said
-        assert "gitmem config trust" in said
-    listed = victim.gitmem("config").out
-    (line,) = [line for line in listed.splitlines() if line.startswith("sync.transcripts")]
-    assert line.split()[1:3] == ["false", "default"]
-    assert "config.yaml of the store says True, which does not count: 'gitmem config trust sync.transcripts'" in line
-    one = victim.gitmem("config", "sync.transcripts")
-    assert one.out == "false\n"
-    assert "gitmem config trust sync.transcripts" in one.err
-
-
 def test_a_yes_is_for_exactly_that_value_in_that_store(attacked, tmp_path):
     victim = attacked("sync:\n  auto: interval\n  transcripts: true\n")
     ran = victim.gitmem("config", "trust", "sync.auto", answer="y\n")
@@ -219,64 +198,6 @@ def test_a_yes_is_for_exactly_that_value_in_that_store(attacked, tmp_path):
     elsewhere.gitmem("init")
     elsewhere.configure("sync:\n  auto: interval\n")
     assert in_force(elsewhere, "sync.auto") == ["session"]
-
-
-def test_who_says_no_or_is_not_there_has_agreed_to_nothing(attacked):
-    victim = attacked("sync:\n  auto: interval\n")
-    assert victim.gitmem("config", "trust", answer="\n").out == "Nothing was changed.\n"
-    refused = victim.run("config", "trust")
-    assert refused.code == 8
-    assert "sync.auto: interval" in refused.err
-    assert "--yes" in refused.err
-    assert in_force(victim, "sync.auto") == ["session"]
-
-
-def test_a_yes_can_be_given_by_a_script_and_taken_back(attacked):
-    victim = attacked("redaction:\n  allow: [one, 'two*']\n")
-    given = victim.gitmem("config", "trust", "--yes", "--json").json
-    file = str(victim.store / "config.yaml")
-    assert given["trusted"] == [{"key": "redaction.allow", "value": ["one", "two*"], "file": file}]
-    assert in_force(victim, "redaction.allow") == [["one", "two*"]]
-    assert victim.gitmem("config", "trust").out == "No setting waits for your agreement.\n"
-    assert victim.gitmem("config", "untrust", "redaction.allow").out == "You do not trust redaction.allow any more.\n"
-    assert in_force(victim, "redaction.allow") == [[]]
-    assert victim.run("config", "untrust", "redaction.allow").code == 8
-    assert victim.run("config", "trust", "no.such").code == 2
-    assert victim.run("config", "sync.auto", "off", "--yes").code == 2
-
-
-def test_no_character_of_a_value_is_hidden_from_who_is_asked(attacked):
-    victim = attacked('summary:\n  base_url: "https://good.example\\u202e\\u200b\\e[2K/evil"\n')
-    asked = victim.gitmem("config", "trust", answer="n\n").err
-    assert "\\u202e\\u200b" in asked
-    assert not set(asked) & {"\u202e", "\u200b", "\x1b"}
-
-
-def test_what_a_remote_may_say_counts_within_its_bounds(attacked):
-    victim = attacked("rotation:\n  threshold_tokens: 40000\nsession:\n  budget_tokens: 1000\n")
-    assert in_force(victim, "rotation.threshold_tokens", "session.budget_tokens") == [40_000, 1_000]
-    assert "not trusted" not in victim.gitmem("status").out
-
-
-def test_a_setting_of_one_s_own_counts_before_the_store_s_and_stays_here(attacked):
-    victim = attacked("sync:\n  auto: interval\n")
-    said = victim.gitmem("config", "sync.auto", "off").out
-    assert said == f'sync.auto is "off" in {victim.own}, your own settings for this store.\n'
-    assert in_force(victim, "sync.auto") == ["off"]
-    assert "not trusted" not in victim.gitmem("status").out, "they have decided"
-    assert (victim.store / "config.yaml").read_text() == "sync:\n  auto: interval\n"
-    assert json.loads(victim.gitmem("config", "sync.auto", "--json").out)["origin"] == "here"
-    victim.gitmem("config", "sync.auto", "--unset")
-    assert in_force(victim, "sync.auto") == ["session"]
-
-
-def test_what_is_set_in_the_store_counts_though_one_s_own_said_otherwise(attacked):
-    victim = attacked("# nothing\n")
-    victim.gitmem("config", "rotation.threshold_tokens", "500")
-    assert in_force(victim, "rotation.threshold_tokens") == [500]
-    said = victim.gitmem("config", "rotation.threshold_tokens", "5000").out
-    assert str(victim.store) in said
-    assert in_force(victim, "rotation.threshold_tokens") == [5_000]
 
 
 @pytest.mark.parametrize(

@@ -168,21 +168,6 @@ def test_a_private_folder_that_came_along_speaks_for_nobody(opened, bare_git):
     assert "push to Eve" not in bare_git(opened.cwd / ".gitmem", "log", "-p", "--all")
 
 
-def test_only_a_person_at_a_terminal_says_yes(opened, tmp_path, bare_git):
-    refused = opened("trust")
-    assert refused[0] == ExitCode.REFUSED
-    assert "terminal" in refused[2]
-    code, _, err = opened("trust", answer="n\n")
-    assert (code, str(tmp_path / "evil.git") in err) == (0, True)
-    assert opened("save", "mine")[0] == ExitCode.REFUSED
-    assert opened("trust", answer="y\n")[0] == 0
-    assert opened("save", "mine")[0] == 0
-    assert "Eve" in hook(opened, "SessionStart")
-    assert opened("sync", "--background")[0] == 0
-    assert bare_git(tmp_path / "evil.git", "for-each-ref") != ""
-    assert json.loads(opened("trust", "--json")[1])["remotes"][0]["name"] == "origin"
-
-
 class TestJoin:
     """`gitmem join`: the memory that the project or the environment names."""
 
