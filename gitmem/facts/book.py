@@ -14,10 +14,10 @@ from gitmem.document.entry import MemoryType
 from gitmem.document.ids import scopes_in
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.facts.compare import candidates, rivals_of
-from gitmem.facts.fact import Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
+from gitmem.facts.fact import PURGED, Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
 from gitmem.facts.places import checked_out, cite
-from gitmem.facts.validity import dispute, ended, in_force, revived, supersede
+from gitmem.facts.validity import dispute, ended, in_force, revived, reworded, supersede
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.project import project_code
 from gitmem.store.known_facts import known_facts
@@ -119,7 +119,7 @@ class FactBook:
         there = self.read(known or made)  # or made by an earlier commit of the transaction
         if known is not None and there is None:
             return None  # its file cannot be changed
-        there = there and there._replace(scope=wider(there, made))
+        there = there and _said_again(there, made, self.transaction.now)
         if there is not None and there.binds:
             fact = with_source(there, source)
             return fact, self.changes([fact])
@@ -197,6 +197,12 @@ def fact_of(event: Save, text: str) -> Fact | None:
         keywords=tuple(dict.fromkeys((*(tag.casefold() for tag in tags), *fact_keywords(text)))),
         scope=scopes_in(event.tags),
     )
+
+
+def _said_again(there: Fact, made: Fact, now: datetime) -> Fact:
+    """Return a fact that is said again: with the parts of both, and with the words that a purge took."""
+    there = there._replace(scope=wider(there, made))
+    return reworded(there, made.text, now) if there.text == PURGED else there
 
 
 def wider(one: Fact, other: Fact) -> tuple[str, ...]:

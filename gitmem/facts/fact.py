@@ -69,6 +69,7 @@ class FactStatus(StrEnum):
 
 
 BINDING = (FactStatus.ACTIVE, FactStatus.OPEN)
+PURGED = "(purged)"  # what a purge leaves of a text (`gitmem.purge.MARKER`): a fact that says no more holds no more
 
 
 class Fact(Value):
@@ -245,7 +246,10 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
     fields["created"] = fields["created"] or datetime.fromtimestamp(0, UTC)
     is_issue = fields["kind"] is FactKind.ISSUE
     fields["status"] = fields["status"] or (FactStatus.OPEN if is_issue else FactStatus.ACTIVE)
-    return Fact(text=clean(without_links(document.body)), file=path, source=data, **fields)
+    text = clean(without_links(document.body))
+    if text == PURGED and fields["status"] in BINDING:
+        fields["status"] = FactStatus.RETIRED
+    return Fact(text=text, file=path, source=data, **fields)
 
 
 def without_links(body: str) -> str:

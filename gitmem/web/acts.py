@@ -19,7 +19,6 @@ from gitmem.facts.edit import (
     find_fact,
     move,
     pin,
-    read_fact,
     retire,
     waiting_pairs,
 )
@@ -155,8 +154,6 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActRes
         page = {"facts": shown, "words": words, "back": _local(form.get("back", "")), **plan.purge._asdict()}
         return ActResult("", ask=page)
     purge(store, plan)
-    left = [read_fact(store, find_fact(store, fact.id)) for fact in facts]
-    retire(store, left[0], "", *left[1:])  # else it would be told as "(purged)"
     return ActResult("/facts")
 
 

@@ -34,3 +34,14 @@ def test_standard_input_without_an_end_is_no_text_to_purge(desk):
     said = io.StringIO()
     assert main(["purge", "-"], lambda: App(os.environ, str(desk.project), stdin, io.StringIO(), said)) == 8
     assert "4 to 65,536 bytes" in said.getvalue()
+
+
+def test_a_fact_of_which_a_purge_leaves_nothing_is_told_at_no_start(desk):
+    desk.save("Never push on Friday.", "--type", "rule")
+    desk.save("Use uv, not pnpm.", "--type", "decision")
+    desk.run("purge", "Never push on Friday.", "--yes")
+    assert [fact["description"] for fact in desk.run("facts", "list", "--json").json] == ["Use uv, not pnpm."]
+    for command in (("start",), ("facts", "list")):
+        assert "(purged)" not in desk.run(*command).out
+    desk.save("Never push on Friday.", "--type", "rule")
+    assert "Never push on Friday." in desk.run("start").out
