@@ -185,7 +185,7 @@ def start_parts(
         Part("What holds", facts.lines, share=config.facts_percent),
         Part(TITLE, own, share=SHARE),
         Part(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
-        Part(CORE_DECISIONS, new_decisions, share=30, show=_unless(facts.texts, people)),
+        Part(CORE_DECISIONS, new_decisions, share=30, show=_unless(facts.texts, facts.marks, people)),
         Part("What is open", _named(open_issues, people), share=10),
         Part("Summaries to be written", _without_ids([*requests, *filter(None, (offer,))])),
         Part("Sync with other machines", _without_ids(failures(store.private))),
@@ -305,13 +305,18 @@ def _named(entries: Iterable[tuple[str, str]], people: People) -> list[tuple[str
     return [(_by(text, people.whose(identifier, MEMORY)), identifier) for text, identifier in entries]
 
 
-def _unless(told: frozenset[str], people: People) -> Callable[[str], str]:
-    """Return a function that shows an entry without its id, "" for one whose statement is in `told`."""
+def _unless(told: frozenset[str], marks: Marks, people: People) -> Callable[[str], str]:
+    """Return a function that shows an entry without its id, "" for one whose statement is in `told`.
+
+    A fact in dispute, or of another branch, says so.
+    """
 
     def show(piece: str) -> str:
-        entry = without_ids(piece)
+        entry, identifier = without_ids(piece), _id_of(piece)
         line = _DAY.sub(r"\1] ", _brief(entry).partition("\n")[0], count=1)
-        return "" if _statement(entry) in told else _by(line, people.whose(_id_of(piece), MEMORY))
+        mark = marks.mark(identifier)
+        line += f" [{mark}]" if mark else ""
+        return "" if _statement(entry) in told else _by(line, people.whose(identifier, MEMORY))
 
     return show
 

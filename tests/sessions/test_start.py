@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gitmem.document.entry import Entry, MemoryType, render_entry
 from gitmem.document.ids import make_id
+from gitmem.facts.edit import find_fact, pin
 from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.project import ProjectState
 from gitmem.sessions.save import save
@@ -157,6 +158,17 @@ def test_a_decision_that_is_told_as_a_fact_is_told_once(desk):
     text = told(desk)
     assert text.casefold().count("not pnpm") == 1
     assert "Keep the spool local" in text
+
+
+def test_decisions_behind_the_facts_that_are_chosen_say_that_they_contradict_each_other(desk, monkeypatch):
+    monkeypatch.setattr("gitmem.sessions.told._MAX_CHOSEN", 1)
+    for text in ("Deploy from the main branch", "Never deploy from the main branch", "Keep the spool local"):
+        desk.clock.now += timedelta(hours=1)
+        saved = save(desk.store, desk.save(text, MemoryType.DECISION))
+    pin(desk.store, find_fact(desk.store, saved.id), pinned=True)
+    text = told(desk)
+    assert "## What holds\n- Keep the spool local (2026-11-21)\n\n## Core" in text
+    assert "] Never deploy from the main branch [in dispute with: Deploy from the main branch]" in text
 
 
 def test_of_a_file_of_any_size_its_beginning_and_end_are_read(desk, monkeypatch):

@@ -45,6 +45,7 @@ _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/hook.sh; whether a long turn is saved then, `save.interval` says
 _ARCHIVES = 20  # the newest, among which those without a model's summary are looked for
+_FEWEST = 150  # tokens of a start, of which 80 are its first and last lines
 _STILL_KNOWN = ("resume", "fork")
 _GOES_ON = (*_STILL_KNOWN, "compact")
 
@@ -108,9 +109,11 @@ def run_start(args: argparse.Namespace, app: App) -> None:
     with ProjectQuestions(app.folder(args), app.environ) as questions:
         shown = start_parts(store, (), questions.answer(), ())
     text = start_text(store, shown)
-    value = {"text": text, "tokens": estimate_tokens(text), "budget": store.config.session.budget_tokens}
+    budget = store.config.session.budget_tokens
+    value = {"text": text, "tokens": estimate_tokens(text), "budget": budget}
     value["parts"] = [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown]
-    app.answer(args, value, text or "Nothing is remembered yet: a session would start without a word.", OWN)
+    none = f"session.budget_tokens is {budget}, too few for a text" if budget < _FEWEST else "Nothing is remembered yet"
+    app.answer(args, value, text or f"{none}: a session would start without a word.", OWN)
 
 
 def run_merge_driver(args: argparse.Namespace, app: App) -> int:
