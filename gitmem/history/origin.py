@@ -205,13 +205,22 @@ class SessionSummary(Value):
 
 
 def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[SessionSummary]:
-    """Return all sessions, the newest first, out of all commits, which a caller may know, the newest first."""
-    found: dict[str, list[CommitRecord]] = {}
-    for commit in records(store) if every is None else every:
+    """Return all sessions, the newest first, out of all commits, which a caller may know, the newest first.
+
+    One whose commits were all undone is left out.
+    """
+    every, found = records(store) if every is None else every, dict[str, list[CommitRecord]]()
+    for commit in every:
         if commit.session:
             found.setdefault(commit.session, []).append(commit)
+    is_any_undone = any(commit.op == Op.UNDO for commit in every)
+    undone = undone_commits(store.repository.git, HEAD) if is_any_undone else {}
     files = session_files(store)
-    listed = [_session(identifier, commits[::-1], files) for identifier, commits in found.items()]
+    listed = [
+        _session(identifier, commits[::-1], files)
+        for identifier, commits in found.items()
+        if any(commit.commit not in undone for commit in commits)
+    ]
     return sorted(listed, key=lambda session: session.last, reverse=True)
 
 
