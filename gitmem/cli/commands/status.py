@@ -143,7 +143,7 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
         pairs = count(status.contradictions, "contradiction")
         rows.append(("facts", f"{pairs} to decide: 'gitmem review' shows both sentences"))
     if status.edited:
-        rows.append(("by hand", f"{few(status.edited)}: the next save commits this"))
+        rows.append(("by hand", f"{few(status.edited)}: the next save commits this, or says why not"))
     needed = {"review", "facts", "by hand"} | ({"recording"} if more.paused or not more.agents else set())
     lines = [
         app.styled("heading", f"{name:<12}") + (app.styled("warning", plain(value)) if name in needed else plain(value))
