@@ -122,7 +122,7 @@ _SESSION_FILE = re.compile(
     r"sessions/[0-9]{4}/[0-9]{2}/([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})[0-9]{2}-([^/]{1,8})[^/]*\.md"
 )
 # From the first line of an entry to the details of what was done, which fill up its line.
-_DETAIL = re.compile(r"(?:\n[ \t]+(?:Asked|요청): [^\n]*)?\n[ \t]+(?:Done|한 일): ")
+_DETAIL = re.compile(r"(?P<asked>\n[ \t]+(?:Asked|요청): [^\n]*)?\n[ \t]+(?:Done|한 일): ")
 _OUTCOME = re.compile(r"\n[ \t]+(?:Outcome|결과): \S+$")
 _QUESTION = re.compile(r"- \[[^\]\n]{1,40}\] [^.!。→;:]{1,200}[?\uff1f]")  # a line without an answer
 _PIECE = re.compile(r"[^\n]+(?:\n(?:[ \t]*\n)?[ \t]+[^\s][^\n]*)*")
@@ -356,13 +356,21 @@ def _last(
     lines: dict[str, tuple[str, str]] = {}
     for text, identifier in before:
         if not _OUTCOME.search(text):
-            line = _DETAIL.sub(" ", text, count=1).partition("\n")[0]
+            line = _DETAIL.sub(_joint, text, count=1).partition("\n")[0]
             line = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE].rpartition(' ')[0]} …"
             if not _QUESTION.fullmatch(line):
                 # A prompt may be told what the line leaves out.
                 named = _by(line, people.whose(identifier, MEMORY))
                 lines[text.partition("\n")[0]] = named, identifier if line == text else ""
     return [*lines.values(), *_named([last] if last[0] else [], people)]
+
+
+def _joint(detail: re.Match[str]) -> str:
+    """Return what stands between the head of an entry and its details: an arrow if the head is the request alone."""
+    head = detail.string[: detail.start()]
+    if head.endswith((".", "!", "?", "…", ":")):
+        return " "
+    return ". " if detail["asked"] or " → " in head else " → "
 
 
 def _unsaved(store: Store, turns: Sequence[Turn]) -> list[tuple[str, str]]:

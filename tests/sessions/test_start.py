@@ -240,10 +240,13 @@ SAID = "Fix the parser.\nDone: It reads CRLF.\nKeywords: parser, CRLF\nOutcome: 
 
 def test_of_what_was_done_the_last_entry_is_told_whole_and_of_those_before_it_one_line(desk):
     tasks = [f"Task {number}.\nDone: Detail {number}." for number in range(9)]
+    tasks[3:5] = "Task 3\nDone: Detail 3.", "Task 4 → changed a.py\nDone: Detail 4."
     recent(desk, *tasks[:6], "Task 5.\nDone: The same.", *tasks[6:])
     text = told(desk, turn(desk))
     last = text.partition("## What was done last\n")[2].partition("\n\n")[0]
     assert re.findall(r"Task (\d)", last) == ["0", "1", "2", "3", "4", "5", "6", "7", "8"]
+    assert "] Task 3 → Detail 3.\n" in last
+    assert "] Task 4 → changed a.py. Detail 4.\n" in last
     assert "] Task 7. Detail 7.\n" in last
     assert "] Task 8.\n  Done: Detail 8." in last
     assert last.count("The same") == 1
