@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from gitmem.document.ids import is_timed, milliseconds_of
-from gitmem.facts.compare import contradict, says_the_same, stems_of
+from gitmem.facts.compare import contradict, is_negated, says_the_same, stems_of
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.sessions.entries import relative_files
@@ -46,6 +46,7 @@ _LOOK_AT = 30_000  # characters of an answer, its last
 _MOST_LINES = 400
 _LONGEST_PROMPT = 160  # characters
 _LONGEST_OPTION = 200  # characters of a question, and of an option
+_MOST_OF_A_BARE_BAN = 4  # words
 _FEWEST_OF_CONTEXT = 3  # words of a sentence that says what a statement speaks of
 _MOST_WORDS = 8  # of a pick that names its option
 _FEWEST_OF_SUBJECT = 2  # words of a question that names its subject
@@ -71,10 +72,27 @@ def statements_of(prompt: str) -> list[Statement]:
     """Return the lasting statements in a person's prompt."""
     if len(prompt) > _OWN_WORDS or prompt.startswith("/"):
         return []
-    own = (block for block in blocks(prompt) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
-    own = (block for block in own if not _PASTED.search(block.text))
-    sentences = [sentence for block in own for sentence in sentences_of(block)]
-    return [said for sentence in sentences[:_MOST_SENTENCES] for said in _of_sentence(sentence)]
+    own = [block for block in blocks(prompt) if block.kind in (Kind.PARAGRAPH, Kind.ITEM)]
+    said: list[Statement] = []
+    left = _MOST_SENTENCES
+    for block in own:
+        sentences = list(sentences_of(block))[:left] if not _PASTED.search(block.text) else []
+        left -= len(sentences)
+        before: list[Statement] = []  # of the sentence before, in the same paragraph
+        for sentence in sentences:
+            stated = list(_of_sentence(sentence))
+            if before and len(stated) == 1 and _is_bare_ban(stated[0].text):
+                rule = said.pop()
+                text = f"{as_statement(rule.text)} {as_statement(stated[0].text)}"
+                stated = [rule._replace(text=text, why=rule.why or stated[0].why)]
+            said += stated
+            before = stated
+    return said
+
+
+def _is_bare_ban(text: str) -> bool:
+    """Return whether a text forbids a thing or two and nothing says where: "Amounts are always cents. Never floats."."""
+    return is_negated(text) and len(_without_cues(text).split()) <= _MOST_OF_A_BARE_BAN
 
 
 def _of_sentence(sentence: str) -> Iterator[Statement]:
@@ -150,11 +168,7 @@ def in_context(text: str, answer: str) -> str:
 
     That is "" if the sentence says no more than the statement. If the answer does not name the thing, it needs none.
     """
-    masked = _masked(text)
-    for language in languages():
-        for kind in _KINDS:
-            masked = phrases(kind, language).sub(" ", masked)
-    about = stems_of(masked)
+    about = stems_of(_without_cues(text))
     if len(about) != 1:
         return text
     said = (one for block in blocks(human_text(answer)[-_LOOK_AT:]) for one in sentences_of(block))
@@ -162,6 +176,15 @@ def in_context(text: str, answer: str) -> str:
     if named and len(stems_of(named)) < _FEWEST_OF_CONTEXT:
         return ""
     return f"{as_statement(named)} {as_statement(text)}" if named and len(named) <= _LONGEST_OPTION else text
+
+
+def _without_cues(text: str) -> str:
+    """Return the masked text of a statement without the words that make it one."""
+    masked = _masked(text)
+    for language in languages():
+        for kind in _KINDS:
+            masked = phrases(kind, language).sub(" ", masked)
+    return masked
 
 
 def without_opening(text: str) -> str:

@@ -252,6 +252,23 @@ def test_a_rule_about_one_thing_alone_stands_behind_the_sentence_that_names_it(p
     assert [one.text for one in found] == ([text] if text else [])
 
 
+@pytest.mark.parametrize(
+    "prompt, texts",
+    [
+        ("Weights are always grams. Never use ounces.", ["Weights are always grams. Never use ounces."]),
+        ("무게는 항상 그램이야. 앞으로 온스 쓰지 마.", ["무게는 항상 그램이야. 앞으로 온스 쓰지 마."]),
+        ("Weights are always grams.\n\nNever use ounces.", ["Weights are always grams", "Never use ounces"]),
+        ("Weigh the parcel first. Never use ounces.", ["Never use ounces"]),
+        (
+            "Weights are always grams. Never close the warehouse before the last van is back.",
+            ["Weights are always grams", "Never close the warehouse before the last van is back"],
+        ),
+    ],
+)
+def test_a_ban_of_few_words_stands_behind_the_rule_before_it(prompt, texts):
+    assert [said.text for said in statements_of(prompt)] == texts
+
+
 def test_a_question_that_speaks_of_something_before_it_names_no_subject():
     asks = turn("Add the queue.", "It needs a schema. Its own tables, or a migration of ours?")
     assert find_facts([asks, turn("a migration of ours")], ("/p",)) == []
