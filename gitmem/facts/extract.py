@@ -91,7 +91,7 @@ def statements_of(prompt: str) -> list[Statement]:
 
 
 def _is_bare_ban(text: str) -> bool:
-    """Return whether a text forbids a thing or two and nothing says where: "Amounts are always cents. Never floats."."""
+    """Return whether a text forbids a thing or two and not where: "Amounts are always cents. Never floats."."""
     return is_negated(text) and len(_without_cues(text).split()) <= _MOST_OF_A_BARE_BAN
 
 

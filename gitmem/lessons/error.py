@@ -29,8 +29,9 @@ _MARK = r"`'\"\u2018\u2019\u201c\u201d"
 _QUOTED = re.compile(rf"[{_MARK}]([^{_MARK}\n]{{1,120}})[{_MARK}]")
 _NAMED = re.compile(
     r"\b(?:requirement|package|module|crate|wheel for|relation|table|column|command|undefined:|option) "
-    r"([\w@][\w.@/-]{0,80})"
+    r"([\w@][\w.@/-]{0,80})|^([\w.+-]{1,60}): (?:command )?not found\b"
 )
+_LONG_NUMBER = re.compile(r"(?<![\w.])[0-9]{4,5}(?![\w.]*[0-9])")
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>)]{1,300}")
 _PATH = re.compile(
     r"(?<![\w/\\.@])(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)?(?:[\w.@+-]{1,80}[\\/]){1,30}[\w.@+-]{0,80}|(?<![\w/])/[\w.@+-]{1,80}"
@@ -39,7 +40,7 @@ _HASH = re.compile(
     r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b0x[0-9a-fA-F]+\b"
 )
 _VERSION = re.compile(r"(?<![\w/])[v^~=<>]{0,3}[0-9]+(?:\.[0-9]+){1,3}(?:[-+.]?[a-z]{1,5}[0-9]*)?\b")
-_NUMBER = re.compile(r"(?<![A-Za-z_/])[+-]?[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])")
+_NUMBER = re.compile(r"(?<![A-Za-z_/0-9])[+-]?[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])")
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\w+://")
 _MASKED = re.compile(r"<\w+>")
 _SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, which linters quote at the end
@@ -128,6 +129,17 @@ def only_compares(error: ErrorSignature) -> bool:
     return error.type in _UNNAMED and bool(error.message) and told <= _COMPARING
 
 
+def number_in(output: str, error: ErrorSignature) -> str:
+    """Return the first number of four or five digits in an error's line of an output, as a port; "" for none."""
+    lines = (line for line in output.split("\n") if error.message and error.message in mask(line))
+    return next(iter(long_numbers(next(lines, ""))), "")
+
+
+def long_numbers(text: str) -> list[str]:
+    """Return the numbers of four or five digits in a text, such as ports."""
+    return _LONG_NUMBER.findall(text)
+
+
 def mask(message: str) -> str:
     """Return a message without addresses, directories, hashes and numbers; a path keeps the name of its file."""
     message = _URL.sub(_host_and_name, message)
@@ -141,7 +153,9 @@ def mask(message: str) -> str:
 
 def names_in(message: str) -> tuple[str, ...]:
     """Return the names that a message quotes, else introduces; no absolute path, number or hash."""
-    quoted = [match[1] for match in _QUOTED.finditer(message)] or [match[1] for match in _NAMED.finditer(message)]
+    quoted = [match[1] for match in _QUOTED.finditer(message)] or [
+        match[1] or match[2] for match in _NAMED.finditer(message)
+    ]
     names = (_MASKED.sub("", mask(name)).strip("./@ ") for name in quoted if not _ABSOLUTE.match(name))
     fit = (name for name in names if name.casefold() not in _NO_NAMES | stop_words())
     return tuple(dict.fromkeys(islice(fit, _MAX_NAMES)))

@@ -9,11 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from gitmem.document.message import one_line
 from gitmem.facts.compare import stems_of
-from gitmem.lessons.error import GENERIC, ErrorSignature, is_again, mask, only_compares, read_errors
+from gitmem.lessons.error import (
+    GENERIC,
+    ErrorSignature,
+    is_again,
+    long_numbers,
+    mask,
+    number_in,
+    only_compares,
+    read_errors,
+)
 from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import (
@@ -32,7 +41,7 @@ from gitmem.sessions.outcome import (
     works_now,
 )
 from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, program
-from gitmem.text.sentences import split
+from gitmem.text.sentences import blocks, sentences_of
 from gitmem.text.words import matcher
 from gitmem.values import Value
 
@@ -43,6 +52,8 @@ _NEXT = 3  # turns after one, in which its errors may be mended
 _FEWEST = 2  # words that a sentence shares with an error, unless it has its name
 _READ = 8_000  # characters of a text
 _AT = re.compile(r"(?:--> )?([^\s:]{1,300}):[0-9]{1,7}:[0-9]{1,7}\b")  # file, line, column
+_SPAN = re.compile(r"`([^`\n]{4,80})`")
+_CODE = re.compile(r"\b[A-Z]{1,8}[0-9]{2,5}\b")  # an error's: `P1001`
 _CALLED = re.compile(r"\b[A-Za-z_]\w{3,}(?=\(\))")
 # A name in a sentence; one that may be an ordinary word counts only if it is marked as code.
 _MENTION = r"`{0}`|(?=(?-i:\S*[a-z0-9][A-Z_]|\S+[_./@-]\w))(?<![A-Za-z0-9_]){0}(?![A-Za-z0-9_])"
@@ -110,21 +121,20 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         if mend.startswith(PLACE) and (is_check or is_own or not _is_of(mend, error, last)):
             mend = ""
         if last.fixed_by and (not mend or is_place(mend)):
-            mend = "" if is_check else _in_words(later or turn, error, "mend")
+            mend = "" if is_check else _in_words(later or turn, error, failures[0], "mend")
         tried = dict.fromkeys(
             f"`{one_line(failure.meanwhile, _LONGEST)}`" for failure in failures[:-1] if _was_tried(failure)
         )
-        command = program(bare(failures[0].command).partition("<<")[0])
         yield ErrorOccurrence(
             exchange=turn.exchange_id,
             at=failures[0].at,
             error=error,
-            command=command,
+            command=program_of(failures[0]),
             mend=mend,
             tried=tuple(one for one in tried if one != mend)[-_MAX_TRIED:],
             files=_files(relative_files(turn.files, roots), error),
             seconds=max(round((last.fixed_at - failures[0].at).total_seconds()), 0) if last.fixed_at else 0,
-            cause=_in_words(turn, error, "cause", command),
+            cause=_in_words(turn, error, failures[0], "cause"),
             works=works,
             scope=(turn.scope,) if turn.scope else (),
         )
@@ -265,20 +275,57 @@ def _was_tried(failure: Failure) -> bool:
     return failure.again and bool(changed) and "\n" not in changed and not changed.startswith(PLACE)
 
 
-def _in_words(turn: Turn, error: ErrorSignature, kind: str, command: str = "") -> str:
-    """Return the agent's sentence of this kind about an error, or the command that failed; "" if there is none."""
-    known = (*error.names, *_CALLED.findall(error.message))
-    names = [_MENTION.format(re.escape(name)) for name in known if re.search(r"\w", name)]
-    names += [re.escape(f"`{command}`")] if command else []
-    about = stems_of(error.message)
+def _in_words(turn: Turn, error: ErrorSignature, failure: Failure, kind: str) -> str:
+    """Return what the agent says of an error in a sentence of this kind, with the sentence behind it; or ""."""
     best, score = "", 0
-    for sentence in (one for text in (turn.answer[:_READ], *turn.said) for one in split(human_text(text)[:_READ])):
-        if len(sentence) <= _SENTENCE and reports(sentence) and matcher("outcomes.tsv", kind).search(sentence):
-            shared = len(stems_of(sentence) & about)
-            named = any(re.search(name, sentence, re.IGNORECASE) for name in names)
+    for sentence, behind in _sentences(turn):
+        if _is_of_kind(sentence, kind):
+            shared, named = len(stems_of(sentence) & stems_of(error.message)), _named(sentence, error, failure)
             if (named or shared >= _FEWEST + (kind == "mend")) and shared + 2 * named > score:
-                best, score = sentence, shared + 2 * named
-    return one_line(best, _SENTENCE)
+                both = f"{sentence} {behind}" if _is_of_kind(behind, "mend") else sentence
+                best, score = both if len(both) <= _SENTENCE else sentence, shared + 2 * named
+    return best
+
+
+def _sentences(turn: Turn) -> Iterator[tuple[str, str]]:
+    """Yield the sentences of an answer, and of what was said before it, that report something, each with the next."""
+    for text in (turn.answer, *turn.said):
+        for block in blocks(human_text(text)[:_READ]):
+            said = [one_line(one, _READ) for one in sentences_of(block)]
+            told = [one if len(one) <= _SENTENCE and reports(one) else "" for one in said]
+            yield from ((one, behind) for one, behind in pairwise((*told, "")) if one)
+
+
+def _named(sentence: str, error: ErrorSignature, failure: Failure) -> int:
+    """Return how often a sentence names an error: its names, its port, the program that failed, code of its output.
+
+    A name that may be an ordinary word counts if it is marked as code, or stands between Hangul.
+    """
+    known = (*error.names, *_CALLED.findall(error.message), *_CODE.findall(error.message))
+    names = [_MENTION.format(re.escape(name)) for name in known if re.search(r"\w", name)]
+    names += [rf"(?<![A-Za-z0-9_]){re.escape(name)}(?=[가-힣])" for name in known]
+    names += [rf"`{re.escape(one)}`|^{re.escape(one)}(?![\w./-])" for one in _programs(failure)]
+    named = sum(bool(re.search(name, sentence, re.IGNORECASE)) for name in names)
+    return (
+        named
+        + (number_in(failure.error, error) in long_numbers(sentence))
+        + any(span in failure.error for span in _SPAN.findall(sentence))
+    )
+
+
+def _programs(failure: Failure) -> set[str]:
+    """Return the program that failed, alone and with its subcommand."""
+    both = program_of(failure)
+    return {both, both.partition(" ")[0]} - {""}
+
+
+def _is_of_kind(sentence: str, kind: str) -> bool:
+    return matcher("outcomes.tsv", kind).search(sentence) is not None
+
+
+def program_of(failure: Failure) -> str:
+    """Return the program that failed with its subcommand, without what wraps it."""
+    return program(bare(failure.command).partition("<<")[0])
 
 
 def _files(changed: Sequence[str], error: ErrorSignature) -> tuple[str, ...]:

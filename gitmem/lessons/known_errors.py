@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from gitmem.document.ids import BUGS, do_meet
 from gitmem.errors import GitmemError
 from gitmem.history.authors import Origin, People, claim_id, counts_id
-from gitmem.lessons.error import MATCH, ErrorSignature, likeness, read_errors, signature
-from gitmem.lessons.pattern import FOLDER, BugPattern, Solution, claims, only, parse_pattern
+from gitmem.lessons.error import MATCH, ErrorSignature, likeness, long_numbers, number_in, read_errors, signature
+from gitmem.lessons.pattern import FOLDER, BugPattern, Cause, Solution, claims, only, parse_pattern
 from gitmem.lessons.usage_log import (
     COUNTS,
     ERROR,
@@ -81,7 +81,8 @@ def count_files(store: Store) -> Iterator[bytes]:
 class Matched(Value):
     """A known pattern, the error that matches it, their likeness (over `MATCH`), and the best solution, if any.
 
-    The pattern is what one author's commits hold of it; `author` is "" for the person.
+    The pattern is what one author's commits hold of it; `author` is "" for the person. `cause` is what the agent said
+    of the error.
     """
 
     pattern: BugPattern
@@ -89,21 +90,39 @@ class Matched(Value):
     score: float
     solution: Solution | None
     author: str = ""
+    cause: Cause | None = None
+
+    @property
+    def told(self) -> Solution | Cause | None:
+        """What is told of the error: what mended it, else what the agent said of it."""
+        return self.solution or self.cause
 
 
 def match(store: Store, output: str, command: str = "") -> list[Matched]:
     """Return the bug patterns that match the errors in a command's output: error by error, the likeliest first.
 
-    An edit is no solution of an error that no rule names: it is in the code since, so the cause is another one.
+    An edit is no solution of an error that no rule names: it is in the code since, so the cause is another one. What
+    the agent said of one port says nothing of another.
     """
     errors = read_errors(output)
     headers = pattern_headers(store) if errors else []
     found: dict[tuple[str, str], Matched] = {}
     for error in errors:
+        number = number_in(output, error)
         for one in match_error(store, error, headers, command):
-            unsure = one.solution is not None and one.solution.text.startswith(PLACE) and not error.type
-            found.setdefault((one.pattern.id, one.author), one._replace(solution=None) if unsure else one)
+            solution = one.solution if one.solution and _fits(one.solution.text, number) else None
+            if solution and solution.text.startswith(PLACE) and not error.type:
+                solution = None
+            cause = next((each for each in one.pattern.causes if _fits(each.text, number)), None)
+            fitting = one._replace(solution=solution, cause=cause)
+            found.setdefault((one.pattern.id, one.author), fitting)
     return list(found.values())
+
+
+def _fits(text: str, number: str) -> bool:
+    """Return whether a sentence speaks of no other port than that of an error; a command or an edit fits any."""
+    is_act = text.startswith(PLACE) or (text.startswith("`") and text.endswith("`"))
+    return is_act or not number or not (numbers := long_numbers(text)) or number in numbers
 
 
 def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "") -> list[Matched]:
@@ -196,30 +215,36 @@ def mends_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tu
     What was told before and did not help is left out.
     """
     useful = counts(store)
-    best: dict[tuple[bool, object], tuple[Matched, Solution]] = {}
+    best: dict[tuple[bool, object], tuple[Matched, Solution | Cause]] = {}
     for one in matched:
-        if one.solution and usefulness_of(useful, (one.pattern.id, *one.pattern.episodes)) >= USELESS:
-            best.setdefault((bool(one.author), one.error), (one, one.solution))
-    for one, solution in sorted(best.values(), key=lambda pair: bool(pair[0].author)):
+        if one.told and usefulness_of(useful, (one.pattern.id, *one.pattern.episodes)) >= USELESS:
+            best.setdefault((bool(one.author), one.error), (one, one.told))
+    for one, told in sorted(best.values(), key=lambda pair: bool(pair[0].author)):
         own = best.get((False, one.error))
-        if one.author and own and own[1].text == solution.text:
+        if one.author and own and own[1].text == told.text:
             continue
-        yield marked(store, mend_line(one, solution)), (one.pattern.id, *one.pattern.episodes[-1:])
+        yield marked(store, mend_line(one, told)), (one.pattern.id, *one.pattern.episodes[-1:])
 
 
-def mend_line(found: Matched, solution: Solution) -> str:
-    """Return a pattern as text: the error, how often it came, what fixed it and when, and the pattern's id."""
-    pattern, fix = found.pattern, solution.text[:_MAX_MEND]
+def mend_line(found: Matched, told: Solution | Cause) -> str:
+    """Return a pattern as text: the error, how often it came, what fixed it and when, and the pattern's id.
+
+    Without a sure fix it is what the agent said of the error.
+    """
+    pattern, fix = found.pattern, told.text[:_MAX_MEND]
     if found.author:
         return f"{pattern.title}\n{from_other(fix, found.author, pattern.id)} ^{pattern.id}"
     date, times = f"{pattern.updated:%Y-%m-%d}", seen_times(len(pattern.seen))
-    seen, when = f"{times}. " if len(pattern.seen) > 1 else "", f"Last time ({date}) this"
-    if solution.worked[-1:] != pattern.seen[-1:]:
-        seen, when = f"{times}, last on {date}. ", "Before, it"
-    tried = len(solution.worked) + len(solution.failed)
-    more = f" It helped {len(solution.worked)} of {tried} times." if tried > 1 else ""
+    seen, when = f"{times}. " if len(pattern.seen) > 1 else "", f"Last time ({date}) "
+    if (told.said if isinstance(told, Cause) else told.worked)[-1:] != pattern.seen[-1:]:
+        seen, when = f"{times}, last on {date}. ", "Before, "
+    if isinstance(told, Cause):
+        return f'{pattern.title}\n{seen}{when}the agent said of it: "{fix}" ^{pattern.id}'
+    tried = len(told.worked) + len(told.failed)
+    more = f" It helped {len(told.worked)} of {tried} times." if tried > 1 else ""
     more += " Its files changed a lot since." if pattern.stale else ""
-    return f'{pattern.title}\n{seen}{when} was fixed by: "{fix}"{more} ^{pattern.id}'
+    what = "it" if when == "Before, " else "this"
+    return f'{pattern.title}\n{seen}{when}{what} was fixed by: "{fix}"{more} ^{pattern.id}'
 
 
 # A pipe or a substitution into an interpreter, more rights, what downloads. As a string: rarely needed.
