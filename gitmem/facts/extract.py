@@ -296,7 +296,7 @@ def _question(answer: str) -> str:
     return next(
         (
             text
-            for text in (*reversed(_asked(answer)), lead)
+            for text in (*reversed(_asked(without_options(answer))), lead)
             if len(text) <= _LONGEST_OPTION and has_subject(text) and stands_alone(text)
         ),
         "",

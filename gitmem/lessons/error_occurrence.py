@@ -27,11 +27,11 @@ from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import (
     bare,
-    edits_files,
     effect_in,
     effects_before,
     environment,
     has_compound,
+    helps_once,
     only_reads,
     repeated_elsewhere,
     reports,
@@ -41,7 +41,7 @@ from gitmem.sessions.outcome import (
     works_now,
 )
 from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, program
-from gitmem.text.sentences import blocks, sentences_of
+from gitmem.text.sentences import blocks, is_korean, sentences_of
 from gitmem.text.words import matcher
 from gitmem.values import Value
 
@@ -52,6 +52,7 @@ _NEXT = 3  # turns after one, in which its errors may be mended
 _FEWEST = 2  # words that a sentence shares with an error, unless it has its name
 _READ = 8_000  # characters of a text
 _AT = re.compile(r"(?:--> )?([^\s:]{1,300}):[0-9]{1,7}:[0-9]{1,7}\b")  # file, line, column
+_NO_WORD = re.compile(r"(?<![\w./=-])[\w@]{2,40}(?:[-/.][\w]{2,40}){1,6}(?![\w=])")  # a path, or a name with a hyphen
 _SPAN = re.compile(r"`([^`\n]{4,80})`")
 _CODE = re.compile(r"\b[A-Z]{1,8}[0-9]{2,5}\b")  # an error's: `P1001`
 _CALLED = re.compile(r"\b[A-Za-z_]\w{3,}(?=\(\))")
@@ -253,7 +254,7 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
     if not edits:
         command = effect_in(changes[0]) or bare(changes[0]) or changes[0]
         command = " && ".join(filter(None, (command, elsewhere)))
-        return "" if edits_files(command) or has_compound(command) else f"`{one_line(command, _LONGEST)}`"
+        return "" if helps_once(command) or has_compound(command) else f"`{one_line(command, _LONGEST)}`"
     told = "; ".join([edits[0], *(one.removeprefix(_file(one)).lstrip(": ") for one in edits[1:])])
     for root in roots:
         told = told.replace(f"`{root.rstrip('/')}/", "`")
@@ -276,14 +277,26 @@ def _was_tried(failure: Failure) -> bool:
 
 
 def _in_words(turn: Turn, error: ErrorSignature, failure: Failure, kind: str) -> str:
-    """Return what the agent says of an error in a sentence of this kind, with the sentence behind it; or ""."""
+    """Return the sentence of this kind in which the agent says most of an error, "" if none speaks of it.
+
+    A cause may be named by the program that failed, the error's port, or code of the output; a mend then follows it.
+    """
+    is_cause = kind == "cause"
+    about, names = stems_of(error.message), _names(error, failure, is_wide=is_cause)
+    output, number = (failure.error, number_in(failure.error, error)) if is_cause else ("", "")
     best, score = "", 0
     for sentence, behind in _sentences(turn):
-        if _is_of_kind(sentence, kind):
-            shared, named = len(stems_of(sentence) & stems_of(error.message)), _named(sentence, error, failure)
-            if (named or shared >= _FEWEST + (kind == "mend")) and shared + 2 * named > score:
-                both = f"{sentence} {behind}" if _is_of_kind(behind, "mend") else sentence
-                best, score = both if len(both) <= _SENTENCE else sentence, shared + 2 * named
+        if not _is_of_kind(sentence, kind):
+            continue
+        named = sum(bool(re.search(name, sentence, re.IGNORECASE)) for name in names)
+        named += 2 * (number in long_numbers(sentence)) + any(span in output for span in _SPAN.findall(sentence))
+        shared = len(stems_of(sentence) & about)
+        fewest = _FEWEST if is_cause else _FEWEST + 1
+        if is_cause and is_korean(sentence) and not is_korean(error.message):
+            fewest = 1  # what such a sentence shares is a name
+        if (named or shared >= fewest) and shared + 2 * named > score:
+            both = f"{sentence} {behind}" if is_cause and _is_of_kind(behind, "mend") else sentence
+            best, score = both if len(both) <= _SENTENCE else sentence, shared + 2 * named
     return best
 
 
@@ -296,27 +309,22 @@ def _sentences(turn: Turn) -> Iterator[tuple[str, str]]:
             yield from ((one, behind) for one, behind in pairwise((*told, "")) if one)
 
 
-def _named(sentence: str, error: ErrorSignature, failure: Failure) -> int:
-    """Return how often a sentence names an error: its names, its port, the program that failed, code of its output.
+def _names(error: ErrorSignature, failure: Failure, *, is_wide: bool) -> list[str]:
+    """Return patterns of the names of an error; if `is_wide`, of its code and the program that failed, too.
 
-    A name that may be an ordinary word counts if it is marked as code, or stands between Hangul.
+    A name that may be an ordinary word counts if it is marked as code or, in the wide sense, stands before Hangul.
+    Words of the command count if they are none, such as `drizzle-kit`.
     """
-    known = (*error.names, *_CALLED.findall(error.message), *_CODE.findall(error.message))
-    names = [_MENTION.format(re.escape(name)) for name in known if re.search(r"\w", name)]
-    names += [rf"(?<![A-Za-z0-9_]){re.escape(name)}(?=[가-힣])" for name in known]
-    names += [rf"`{re.escape(one)}`|^{re.escape(one)}(?![\w./-])" for one in _programs(failure)]
-    named = sum(bool(re.search(name, sentence, re.IGNORECASE)) for name in names)
-    return (
-        named
-        + (number_in(failure.error, error) in long_numbers(sentence))
-        + any(span in failure.error for span in _SPAN.findall(sentence))
-    )
-
-
-def _programs(failure: Failure) -> set[str]:
-    """Return the program that failed, alone and with its subcommand."""
-    both = program_of(failure)
-    return {both, both.partition(" ")[0]} - {""}
+    known = [name for name in (*error.names, *_CALLED.findall(error.message)) if re.search(r"\w", name)]
+    names = [_MENTION.format(re.escape(name)) for name in known]
+    if is_wide:
+        both = program_of(failure)
+        programs = map(re.escape, {both, both.partition(" ")[0]} - {""})
+        names += [rf"(?<![A-Za-z0-9_]){re.escape(name)}(?=[가-힣])" for name in known]
+        names += [rf"`{one}`|^{one}(?![\w./-])" for one in programs]
+        names += _CODE.findall(error.message)
+        names += [rf"(?<![\w/.-]){re.escape(word)}(?![\w/-])" for word in _NO_WORD.findall(failure.command[:_LONGEST])]
+    return names
 
 
 def _is_of_kind(sentence: str, kind: str) -> bool:

@@ -164,9 +164,14 @@ def has_compound(command: str) -> bool:
     return any(re.match(_OPENS, part) for part in _parts(command))
 
 
-def edits_files(command: str) -> bool:
-    """Return whether a part of a command line edits files in place: the same command again changes nothing more."""
-    return any(" ".join(_unwrapped(part)[0][:2]) in _words_of("effects.tsv")["edit"] for part in _parts(command))
+def helps_once(command: str) -> bool:
+    """Return whether a part of a command line edits files in place, or ends a process by its number.
+
+    The same command again changes nothing more.
+    """
+    edits = _words_of("effects.tsv")["edit"]
+    parts = [_unwrapped(part)[0] for part in _parts(command)]
+    return any(" ".join(words[:2]) in edits or (words[:1] == ("kill",) and words[-1].isdecimal()) for words in parts)
 
 
 def _parts(command: str) -> list[str]:

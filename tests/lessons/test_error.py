@@ -55,6 +55,7 @@ def test_lines_of_one_program_are_told_apart_by_what_they_say() -> None:
         ("took 12.4s, used 1,024 KB", "took <n>, used <n> KB"),
         ("GET https://example.org/a/b.tgz?x=1", "GET <url> b.tgz"),
         ("requires >=3.11.2", "requires <n>"),
+        ("P1001: no server at db:5432", "P1001: no server at db:<n>"),
         ("한국어 오류 42개", "한국어 오류 <n>개"),
     ],
 )
@@ -65,6 +66,7 @@ def test_what_changes_from_run_to_run_is_masked(message: str, masked: str) -> No
 def test_names_are_quoted_or_introduced() -> None:
     assert names_in("No module named 'yaml'") == ("yaml",)
     assert names_in("no required module provides package github.com/a/go-b/v9; add it") == ("go-b/v9",)
+    assert names_in("gh: command not found") == ("gh",)
     assert names_in("dubious ownership in repository at '/srv/web'") == ()
 
 

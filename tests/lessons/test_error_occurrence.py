@@ -237,3 +237,51 @@ def test_a_sentence_is_about_an_error_if_it_has_its_name_as_a_word(error, senten
 def test_a_cause_is_the_agents_sentence_about_the_error(answer, cause):
     turn = Turn("s", "h", "t", AT, AT, "Run it", answer, (), (failure("pytest -q"),), closed=True)
     assert [one.cause for one in find_occurrences([turn])] == [cause]
+
+
+BUSY = "Exit code 1\nError: Port 4000 is already in use\n    at serve (/app/node_modules/web-kit/serve.js:9)"
+
+
+@pytest.mark.parametrize(
+    "command, answer, cause",
+    [
+        # its port, and the mend that follows
+        (
+            "web up",
+            "Port 4000 was taken. I moved ours to 4100. All done.",
+            "Port 4000 was taken. I moved ours to 4100.",
+        ),
+        (
+            "web up",
+            "4000은 다른 서버가 쓰고 있어서 4100으로 바꿨습니다.",
+            "4000은 다른 서버가 쓰고 있어서 4100으로 바꿨습니다.",
+        ),
+        # the program, code of the output, a word of the command that is no ordinary one
+        ("web up", "`web` needs a free port. Done.", "`web` needs a free port."),
+        (
+            "web up",
+            "`web-kit` wasn't set up for two servers; one isn't started.",
+            "`web-kit` wasn't set up for two servers; one isn't started.",
+        ),
+        (
+            "npx web-kit up",
+            "web-kit doesn't read the setting of `.env`.",
+            "web-kit doesn't read the setting of `.env`.",
+        ),
+        # a word that a Korean sentence shares with an English error is a name
+        ("web up", "Port가 없어서 멈췄습니다.", "Port가 없어서 멈췄습니다."),
+        # another port, another program, no cause
+        ("web up", "Port 5000 was taken.", ""),
+        ("web up", "The web is down today.", ""),
+        ("web up", "The page runs on 4000.", ""),
+    ],
+)
+def test_a_cause_names_what_failed(command, answer, cause):
+    turn = Turn("s", "h", "t", AT, AT, "Run it", answer, (), (failure(command, BUSY),), closed=True)
+    assert [one.cause for one in find_occurrences([turn])] == [cause]
+
+
+def test_a_process_that_ended_by_its_number_is_no_mend():
+    failures = (failure("web up", BUSY, "web up", "kill 4711"),)
+    turn = Turn("s", "h", "t", AT, AT, "Run it", "It runs.", (), failures, closed=True)
+    assert [one.mend for one in find_occurrences([turn])] == [""]

@@ -21,12 +21,12 @@ FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed 
 AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"
 
 
-def failed(desk, session: str, error: str, mend: str = "") -> str:
+def failed(desk, session: str, error: str, mend: str = "", answer: str = "Done.") -> str:
     """Have a session end in which this failed and perhaps was mended; returns the id of the exchange."""
     desk.clock.now += timedelta(days=1)
     at = desk.clock.now
     failure = Failure(at, "Bash", "", "pytest -q", error, "pytest -q" if mend else "", mend)
-    turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", "Done.", (), (failure,), closed=True)
+    turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", answer, (), (failure,), closed=True)
     learn_bugs(desk.store, session, "claude-code", [turn])
     desk.store = Store(desk.store.root, desk.store.context)
     return turn.exchange_id
@@ -54,6 +54,19 @@ def test_other_errors_and_those_that_nothing_mended_are_told_nothing(desk):
     failed(desk, "s-2", FIRST, "uv sync")
     assert tell_error(desk.store, "s-9", "ModuleNotFoundError: No module named 'redis'") == ""
     assert tell_error(desk.store, "s-9", "all is well") == ""
+
+
+def test_an_error_without_a_sure_mend_is_told_with_what_the_agent_said_of_its_port(desk):
+    busy = "Exit code 1\nError: Port 4000 is already in use"
+    failed(desk, "s-1", busy, answer="Port 4000 was taken by the mail server.")
+    told = tell_error(desk.store, "s-9", busy)
+    assert 'Last time (2026-11-22) the agent said of it: "Port 4000 was taken by the mail server." ^b' in told
+    assert tell_error(desk.store, "s-8", busy.replace("4000", "5000")) == ""
+    failed(desk, "s-2", busy)
+    told = tell_error(desk.store, "s-7", busy)
+    assert 'Seen 2 times, last on 2026-11-23. Before, the agent said of it: "Port 4000' in told
+    failed(desk, "s-3", busy, "web stop mail")
+    assert 'was fixed by: "`web stop mail`"' in tell_error(desk.store, "s-6", busy)
 
 
 def test_several_errors_of_one_output_are_told_each_with_its_mend(desk):
