@@ -41,6 +41,19 @@ def run_git(cwd: Path, *args: str, stdin: bytes | None = None, env: Mapping[str,
     return run.stdout.decode("utf-8", "surrogateescape").strip()
 
 
+def new_repository(folder: Path, files: Mapping[str, bytes] | None = None, *options: str) -> Path:
+    """Make a repository that a person has, with one commit of files; with None it has no commit."""
+    folder.mkdir(parents=True, exist_ok=True)
+    run_git(folder, "init", "-q", *options)
+    for name, content in (files or {}).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    if files is not None:
+        run_git(folder, "add", "-A")
+        run_git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    return folder
+
+
 def _loose_tip(git: Path) -> str:
     """Return the commit that a repository is at, "" where git is to be asked; thousands of tests want it."""
     try:

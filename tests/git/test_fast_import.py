@@ -17,7 +17,7 @@ from gitmem.git.fast_import import (
 )
 from gitmem.git.process import Git
 from tests.as_root import fill, root_needed, small_disk
-from tests.conftest import RunsGit
+from tests.copies import new_repository
 
 REF = "refs/heads/gitmem"
 WHEN = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=1)))
@@ -33,15 +33,13 @@ CONTENTS = {
 }
 
 
-def make_repository(folder: Path, bare_git: RunsGit, *options: str) -> Git:
-    folder.mkdir(parents=True)
-    bare_git(folder, "init", "-q", "-b", "gitmem", *options)
-    return Git(folder / ".git", folder, dict(os.environ))
+def make_repository(folder: Path) -> Git:
+    return Git(new_repository(folder, None, "-b", "gitmem") / ".git", folder, dict(os.environ))
 
 
 @pytest.fixture
-def git(tmp_path: Path, bare_git: RunsGit) -> Git:
-    return make_repository(tmp_path / "store", bare_git)
+def git(tmp_path: Path) -> Git:
+    return make_repository(tmp_path / "store")
 
 
 def new(changes: Mapping[str, bytes | None], message: str = "saved\n", modes: Mapping[str, str] | None = None):
@@ -105,16 +103,6 @@ def test_more_commits_than_a_pipe_holds_ids_of(git):
         oids = writer.finish()
     assert len(set(oids)) == 2500
     assert tip_of(git) == oids[-1]
-
-
-def test_packs_are_listed_in_a_repository_that_is_not_ours(git, tmp_path):
-    first = put(git, None, {"a": b"a"}, listed_in=str(tmp_path / "packs"))
-    put(git, first, {"a": b"b"}, listed_in=str(tmp_path / "packs"))
-    folder = os.path.join(git.git_dir or "", "objects", "pack")
-    packs = {os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".pack")}
-    lines = (tmp_path / "packs").read_text().splitlines()
-    assert (len(lines), {line.partition(".pack:")[0] + ".pack" for line in lines}) == (2, packs)
-    sound(git)
 
 
 def test_the_reflog_tells_who_moved_the_branch(git):
@@ -371,8 +359,8 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("room", [0, 1, 9, 49, 50, 60, 75, 98])
 @pytest.mark.few(5)
-def test_a_full_disk(disk, bare_git, own, room):
-    git = make_repository(disk / "store", bare_git)
+def test_a_full_disk(disk, own, room):
+    git = make_repository(disk / "store")
     base = put(git, None, {"a": b"0"})
     filler = fill(disk, room)
     content = os.urandom(200_000)

@@ -17,7 +17,7 @@ from gitmem.git import LEFT_BEHIND_SECONDS
 from gitmem.git import lock as file
 from gitmem.git.lock import LOCK_REF, STALE_SECONDS, Clock, FileLock, Holder, Lock, LockKind, RefLock, open_lock
 from gitmem.git.process import Git
-from tests.conftest import RunsGit
+from tests.copies import new_repository
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKER = """
@@ -125,11 +125,9 @@ class Other:
 
 
 @pytest.fixture
-def project(tmp_path: Path, bare_git: RunsGit) -> Path:
-    folder = tmp_path / "project"
-    (folder / ".git" / "gitmem").mkdir(parents=True)
-    bare_git(folder, "init", "-q")
-    return folder
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project" / ".git" / "gitmem").mkdir(parents=True)
+    return new_repository(tmp_path / "project")
 
 
 @pytest.fixture(params=[LockKind.FILE, LockKind.REF], ids=["file", "ref"])
@@ -164,19 +162,6 @@ def other(project: Path, kind: LockKind) -> Iterator[Other]:
 
 
 # What both locks promise
-
-
-def test_one_holder_at_a_time_and_again_after_it(make):
-    first, second = make(), make()
-    for _ in range(3):
-        with first.acquire(10):
-            assert first.held()
-            assert not second.held()
-            with pytest.raises(BusyError):
-                second.acquire(0)
-        assert not first.held()
-        with second.acquire(10):
-            assert second.held()
 
 
 def test_processes_exclude_each_other(project, kind):

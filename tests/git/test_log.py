@@ -12,16 +12,14 @@ from gitmem.git import empty_tree
 from gitmem.git import process as process_module
 from gitmem.git.log import additions, blame, commits, diff, fork, log, newest_until, show
 from gitmem.git.process import Git
+from tests.copies import new_repository
 
 KOREAN = "archive/메모 memory 하나.md"
 
 
 @pytest.fixture
-def store(tmp_path, bare_git) -> Path:
-    folder = tmp_path / "store"
-    folder.mkdir()
-    bare_git(folder, "init", "-q")
-    return folder
+def store(tmp_path) -> Path:
+    return new_repository(tmp_path / "store")
 
 
 @pytest.fixture
@@ -57,31 +55,11 @@ def when(seconds: int) -> datetime:
     return datetime.fromtimestamp(1_700_000_000 + seconds, UTC)
 
 
-def test_commit_is_read_whole(git, commit):
-    first = commit("Begin")
-    second = commit(
-        "Save note: 한국어\n\nGitmem-Op: save\nGitmem-Entry: a\nGitmem-Entry: b\n",
-        {"memory.md": "x\n"},
-        at=60,
-        committed=90,
-    )
-
-    found = log(git, "HEAD")
-
-    assert [c.oid for c in found] == [second, first]
-    newest = found[0]
-    assert newest.parents == (first,)
-    assert (newest.author, newest.email) == ("Ada", "ada@example.org")
-    assert newest.subject == "Save note: 한국어"
-    assert newest.authored == when(60)
-    assert newest.authored.utcoffset() == timedelta(hours=9)
-    assert newest.committed == when(90)
-    assert newest.trailers == (("Gitmem-Op", "save"), ("Gitmem-Entry", "a"), ("Gitmem-Entry", "b"))
-    assert newest.values("gitmem-entry") == ("a", "b")
-    assert newest.value("Gitmem-Op") == "save"
-    assert newest.value("Gitmem-Session") is None
-    assert found[1].parents == ()
-    assert found[1].trailers == ()
+def test_times_and_trailers_of_a_commit(git, commit):
+    commit("Save\n\nGitmem-Op: save\nGitmem-Entry: a\nGitmem-Entry: b\n", at=60, committed=90)
+    (found,) = log(git, "HEAD")
+    assert (found.authored, found.committed, found.authored.utcoffset()) == (when(60), when(90), timedelta(hours=9))
+    assert (found.values("gitmem-entry"), found.value("Gitmem-Session")) == (("a", "b"), None)
 
 
 @pytest.mark.parametrize(
@@ -277,17 +255,6 @@ def test_blame_takes_no_line_for_a_header(git, commit):
     assert blame(git, "HEAD", "memory.md") == dict(enumerate(oids, 1))
 
 
-def test_blame_in_a_linked_work_tree(store, rotated, tmp_path, bare_git, environ):
-    linked = tmp_path / "a linked 작업 tree"
-    bare_git(store, "worktree", "add", "-q", "-b", "gitmem", str(linked), rotated[4])
-    git_dir = bare_git(linked, "rev-parse", "--absolute-git-dir")
-    git = Git(git_dir, linked, environ)
-    (linked / "memory.md").write_text(LONG.format(3) + "by hand\n")
-
-    assert blame(git, "HEAD", KOREAN)[1] == rotated[0]
-    assert set(blame(git, None, "memory.md")[2]) == {"0"}
-
-
 def test_every_process_of_blame_is_ours_and_none_is_left(git, rotated, monkeypatch):
     blame(git, "HEAD", KOREAN)  # GitPython itself asks for git's version when it is imported
     started = []
@@ -334,23 +301,6 @@ def test_gitpython_that_cannot_start_is_an_error_with_a_remedy(git, monkeypatch)
 
 
 # How two commits stand to each other
-
-
-def test_a_fork_says_what_each_side_has_alone_and_what_both_share(git, store, commit, bare_git):
-    base = commit("base", {"a": "1"})
-    ours = commit("ours\n\nMachine: one", {"b": "1"})
-    bare_git(store, "checkout", "-q", "-b", "other", base)
-    side = commit("side", {"c": "1"})
-    bare_git(store, "merge", "-q", "--no-ff", "--no-edit", base)
-    theirs = commit("theirs\n\nMachine: two", {"d": "1"})
-    both = fork(git, ours, theirs)
-    assert both.bases == (base,)
-    assert [set(alone) for alone in both.alone] == [{ours}, {side, theirs}]
-    assert (both.count(0), both.count(1)) == (1, 2)
-    assert {tip.oid: tip.value("Machine") for tip in both.commits} == {ours: "one", theirs: "two"}
-    assert [both.is_in_second(oid) for oid in (base, side, theirs, ours)] == [True, True, True, False]
-    assert (fork(git, base, theirs).bases, fork(git, theirs, base).bases) == ((base,), (base,))
-    assert fork(git, base, base).bases == (base,)
 
 
 def test_a_fork_of_crossed_histories_has_all_bases_and_no_others(git, store, commit, bare_git):

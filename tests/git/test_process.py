@@ -11,6 +11,7 @@ from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git import process
 from gitmem.git.process import Git, clean_environment, find_git, git_version, git_without_repository
 from tests.conftest import RunsGit
+from tests.copies import new_repository
 
 EMPTY_BLOB = b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n"
 FAST_IMPORT = b"""\
@@ -28,14 +29,8 @@ needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="a shell script
 
 
 @pytest.fixture
-def project(tmp_path: Path, bare_git: RunsGit) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    bare_git(folder, "init", "-q")
-    (folder / "memory.md").write_bytes(b"one\r\ntwo\r\n")
-    bare_git(folder, "add", "memory.md")
-    bare_git(folder, "commit", "-q", "-m", "first")
-    return folder
+def project(tmp_path: Path) -> Path:
+    return new_repository(tmp_path / "project", {"memory.md": b"one\r\ntwo\r\n"})
 
 
 @pytest.fixture

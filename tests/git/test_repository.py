@@ -7,9 +7,10 @@ import pytest
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
 from gitmem.git import Repository, TreeEntry, blob_id, find_layout, is_object_id
 from gitmem.git import objects as trees
-from gitmem.git.objects import Objects, PathChange, most_files, read_objects
+from gitmem.git.objects import Objects, most_files, read_objects
 from gitmem.git.process import Git
 from tests.conftest import RunsGit
+from tests.copies import new_repository
 from tests.property.hostile import Objects as Written
 from tests.property.hostile import Said
 
@@ -17,11 +18,8 @@ REF = "refs/heads/gitmem"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, bare_git: RunsGit) -> Path:
-    folder = tmp_path / "store"
-    folder.mkdir()
-    bare_git(folder, "init", "-q", "-b", "gitmem")
-    return folder
+def folder(tmp_path: Path) -> Path:
+    return new_repository(tmp_path / "store", None, "-b", "gitmem")
 
 
 @pytest.fixture
@@ -218,31 +216,9 @@ def test_listing_files(folder, repository, save):
     assert repository.blob(listed["a/one"].oid) == b"1"
 
 
-def test_changes_between_commits(folder, repository, save):
-    (folder / "link").symlink_to("a")
-    first = save({"same": b"s", "changed": b"1", "gone": b"g", **dict.fromkeys(ODD, b"1")})
-    (folder / "same").chmod(0o755)
-    second = save({"changed": b"2", "gone": None, "new": b"n", "link": None, **dict.fromkeys(ODD, b"2")})
-    changes = {change.path: change for change in repository.changes(first, second)}
-    assert set(changes) == {"same", "changed", "gone", "new", "link", *ODD}
-    old, new = (repository.git.run("rev-parse", f"{commit}:changed").decode().strip() for commit in (first, second))
-    assert changes["changed"] == PathChange("changed", old, new, "100644", "100644")
-    assert (changes["new"].old, changes["gone"].new) == (None, None)
-    assert changes["gone"].mode == "100644"
-    assert changes["link"].mode == "120000"
-    assert changes["same"].mode == "100755"
-    assert changes["same"].old == changes["same"].new
-    assert [change.path for change in repository.changes(first, second, "new", "*.md")] == ["*.md", "new"]
-    assert repository.changes(second, second) == []
-
-
 @pytest.fixture
-def top(tmp_path: Path, bare_git: RunsGit) -> Path:
-    top = tmp_path / "store"
-    top.mkdir()
-    bare_git(top, "init", "-q", "-b", "gitmem")
-    bare_git(top, "commit", "-q", "--allow-empty", "-m", "first")
-    return top
+def top(tmp_path: Path) -> Path:
+    return new_repository(tmp_path / "store", {}, "-b", "gitmem")
 
 
 @pytest.mark.parametrize("name", ["linked", "with a blank ", "gelinkt\u00e9", "line\nbreak"])
@@ -289,8 +265,8 @@ def test_the_id_of_a_blob_is_gits(tmp_path, bare_git, kind, digits, content):
 
 
 @pytest.fixture
-def git(tmp_path, bare_git, environ) -> Git:
-    bare_git(tmp_path, "init", "-q", "store")
+def git(tmp_path, environ) -> Git:
+    new_repository(tmp_path / "store")
     return Git(tmp_path / "store" / ".git", tmp_path / "store", environ)
 
 

@@ -17,6 +17,7 @@ from gitmem.git.setup import (
     unexcluded,
 )
 from tests.conftest import RunsGit
+from tests.copies import new_repository
 
 # docs/format.md, "Commits": the same first commit on every machine, for ever.
 ROOT = "2095db24769db9317474e619655ebe957eb19dc8"
@@ -27,14 +28,8 @@ def listing(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, bare_git: RunsGit) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    bare_git(folder, "init", "-q")
-    (folder / "main.py").write_bytes(b"print()\n")
-    bare_git(folder, "add", "-A")
-    bare_git(folder, "commit", "-qm", "code")
-    return folder
+def project(tmp_path: Path) -> Path:
+    return new_repository(tmp_path / "project", {"main.py": b"print()\n"})
 
 
 def seeded(git: Git, bare_git: RunsGit, cwd: Path, files: dict[str, bytes]) -> str:

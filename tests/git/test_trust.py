@@ -11,7 +11,7 @@ from gitmem.errors import RefusedError
 from gitmem.git import find_layout, trust
 from gitmem.git import trust as module
 from gitmem.git.trust import GITMEM, Identity, IdentityLookup, check_layout, check_owner
-from tests.conftest import RunsGit
+from tests.copies import new_repository
 
 root_needed = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"
@@ -25,12 +25,8 @@ def _nothing_agreed(monkeypatch):
 
 
 @pytest.fixture
-def project(tmp_path, bare_git, home) -> Path:
-    folder = tmp_path / "it's a 프로젝트"
-    folder.mkdir()
-    bare_git(folder, "init", "-q")
-    bare_git(folder, "commit", "-q", "--allow-empty", "-m", "first")
-    return folder
+def project(tmp_path, home) -> Path:
+    return new_repository(tmp_path / "it's a 프로젝트", {})
 
 
 def give(*paths: Path, to: int = STRANGER) -> None:
@@ -171,11 +167,8 @@ def test_the_repository_around_is_not_asked_about(project, environ, bare_git):
 
 
 @pytest.fixture
-def store(tmp_path: Path, bare_git: RunsGit) -> Path:
-    folder = tmp_path / "store"
-    folder.mkdir()
-    bare_git(folder, "init", "-q")
-    return folder
+def store(tmp_path: Path) -> Path:
+    return new_repository(tmp_path / "store")
 
 
 def ask(store: Path, **more: str) -> Identity:

@@ -16,6 +16,7 @@ from gitmem.git.process import Git
 from gitmem.git.worktree import Staged, WorkTree
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from tests.conftest import RunsGit
+from tests.copies import new_repository
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="names, modes and links as POSIX has them")
 ODD_NAMES = [
@@ -26,17 +27,9 @@ ODD_NAMES = [
 
 
 @pytest.fixture
-def store(tmp_path: Path, bare_git: RunsGit) -> Path:
-    folder = tmp_path / "store"
-    folder.mkdir()
-    bare_git(folder, "init", "-q", "-b", "gitmem")
-    (folder / ".gitignore").write_text("/.tmp/\n*.ignored\n")
-    (folder / "memory.md").write_bytes(b"one\n")
-    (folder / "daily").mkdir()
-    (folder / "daily" / "day.md").write_bytes(b"day\r\n")
-    bare_git(folder, "add", "-A")
-    bare_git(folder, "commit", "-qm", "first")
-    return folder
+def store(tmp_path: Path) -> Path:
+    files = {".gitignore": b"/.tmp/\n*.ignored\n", "memory.md": b"one\n", "daily/day.md": b"day\r\n"}
+    return new_repository(tmp_path / "store", files, "-b", "gitmem")
 
 
 @pytest.fixture

@@ -14,28 +14,23 @@ RULE = "Never push to main without a review."
 TURNED = "Always push to main without a review."
 
 
-class Colleague(Person):
-    def waiting(self) -> list[str]:
-        return [one["change"] for one in self.run("review", "--json").json if "change" in one]
-
-    def told(self) -> str:
-        return self.run("start").out
+@pytest.fixture
+def made(request) -> tuple[Person, Person, str]:
+    return make_people(("Ada", "Mallory"), RULE, "rule", request)
 
 
 @pytest.fixture
-def people(tmp_path, run_in, bare_git, folder_copies, request) -> tuple[Colleague, Colleague]:  # noqa: F811
+def people(made) -> tuple[Person, Person]:
     """Give two people whose clones both have a rule of the first."""
-    more = {"copies": folder_copies, "request": request}
-    return make_people(("Ada", "Mallory"), (RULE, "rule"), tmp_path, run_in, bare_git, kind=Colleague, **more)
+    return made[:2]
 
 
 @pytest.fixture
-def rule(people) -> str:
-    [path] = (people[0].folder / ".gitmem" / "facts" / "rule").iterdir()
-    return path.name[:11]
+def rule(made) -> str:
+    return made[2]
 
 
-def sync(*people: Colleague) -> Ran:
+def sync(*people: Person) -> Ran:
     for person in people:
         said = person.run("sync")
     return said
@@ -91,9 +86,7 @@ def test_an_answer_holds_on_every_machine(people, rule, take, tmp_path):
     sync(ada, other, mallory)
     assert other.waiting() == []
     for person in (ada, other, mallory):
-        assert [one["description"] for one in person.run("facts", "list", "--json").json] == [
-            RULE if take == "ours" else TURNED
-        ]
+        assert person.facts() == [RULE if take == "ours" else TURNED]
     mallory.run("facts", "edit", rule, "Push whatever you like.")
     sync(mallory, ada)
     assert len(ada.waiting()) == 1
@@ -110,7 +103,7 @@ def test_what_was_retired_or_removed_is_brought_back(people, rule):
     for identifier in (rule, other):
         ada.run("review", identifier, "--take", "ours")
     assert ada.waiting() == []
-    assert sorted(one["description"] for one in ada.run("facts", "list", "--json").json) == [RULE, "Use uv, not pip."]
+    assert sorted(ada.facts()) == [RULE, "Use uv, not pip."]
     assert RULE in (ada.folder / ".gitmem" / "memory.md").read_text()
 
 
@@ -125,7 +118,7 @@ def test_a_removal_that_is_accepted_is_asked_about_on_no_other_machine(people, r
     sync(ada, other, mallory)
     for person in (ada, other, mallory):
         assert person.waiting() == []
-        assert person.run("facts", "list", "--json").json == []
+        assert person.facts() == []
 
 
 def test_a_line_that_another_author_edited_with_plain_git_waits(people, rule):
@@ -239,7 +232,7 @@ def test_a_second_file_with_the_id_of_a_rule_waits(people, rule, take, kind):
     assert kept in ada.told()
 
 
-def edit_file(person: Colleague, rule: str, text: str) -> None:
+def edit_file(person: Person, rule: str, text: str) -> None:
     """Change what the rule's file says, whatever that is now."""
     [path] = (person.folder / ".gitmem" / "facts" / "rule").glob(f"{rule}*")
     head, mark, _ = path.read_text(encoding="utf-8").rpartition("---\n")

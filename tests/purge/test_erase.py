@@ -19,6 +19,7 @@ from gitmem.store.transcripts import put, read
 from tests.boxes import Box
 from tests.conftest import RunsGit
 from tests.store.machines import Machine
+from tests.store.purges import objects_with
 
 SAID = "Our depot in Turku closes at noon on Fridays"
 KEPT = "Use tabs in the generator of the reports"
@@ -50,8 +51,7 @@ def team(made_once: Callable[..., tuple[Machine, ...]]) -> tuple[Machine, ...]:
 
 
 def _held(one: Machine, *texts: str) -> list[str]:
-    objects = [*every_object(one.store.repository.git)]
-    return [text for text in texts if any(text.encode() in data for _, data in objects)]
+    return [text for text in texts if objects_with(one.root, text)]
 
 
 def _follow(one: Machine) -> None:

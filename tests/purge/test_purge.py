@@ -11,26 +11,20 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.packing import every_object
 from gitmem.history.undo import undo
 from gitmem.platform.machine import Context
-from gitmem.purge.purge import plan_purge, purge
+from gitmem.purge.purge import plan_purge
+from gitmem.purge.purge import purge as carry_out
 from gitmem.store.init import Place, init_store
 from gitmem.store.transcripts import put, read
 from tests.boxes import Box
 from tests.conftest import RunsGit
+from tests.store.purges import files_with, objects_with, purge
 
 SECRET = "hunter2-Staging"
 OTHER = b"Nothing of interest.\n"
 
 
-def _purge(box: Box, pattern: str | None = SECRET):
-    plan = plan_purge(box.store, pattern)
-    assert plan.needed
-    return purge(box.store, plan)
-
-
 def _nowhere(box: Box, text: str = SECRET) -> None:
-    assert [oid for oid, data in every_object(box.store.repository.git) if text.encode() in data] == []
-    files = [path for path in box.root.rglob("*") if path.is_file() and "objects" not in path.parts]
-    assert [path for path in files if text.encode() in path.read_bytes()] == []
+    assert objects_with(box.root, text) == files_with(box.root, text) == []
 
 
 def test_every_place_of_a_store_is_reached(box: Box):
@@ -49,7 +43,7 @@ def test_every_place_of_a_store_is_reached(box: Box):
     (aside / "x.json").write_text(f"part of {SECRET}")
     box.git("commit", "-q", "--allow-empty", "-m", f"dropped {SECRET}")
     box.git("reset", "-q", "--hard", "HEAD~1")
-    done = _purge(box)
+    done = purge(box.store, SECRET)
     _nowhere(box)
     _nowhere(box, "hunter2-staging")
     assert done.objects > 0
@@ -66,7 +60,7 @@ def test_every_place_of_a_store_is_reached(box: Box):
 def test_what_only_git_still_holds_is_purged_too(box: Box):
     box.put({"knowledge/b.md": f"It is {SECRET}.\n".encode()})
     box.git("reset", "-q", "--hard", "HEAD~1")
-    _purge(box)
+    purge(box.store, SECRET)
     _nowhere(box)
 
 
@@ -78,7 +72,7 @@ def test_all_that_a_pattern_matches_in_a_line(box: Box):
         plan_purge(box.store, re.compile("n-[0-9]+"))
     plan = plan_purge(box.store, re.compile(r"(?:customer|고객)-\d+|no\nmatch"))
     assert plan.purge.texts == 5
-    purge(box.store, plan)
+    carry_out(box.store, plan)
     for text in ("customer-0815", "customer-4711", "customer-1234", "customer-5555", "고객-42"):
         _nowhere(box, text)
     assert "for (purged) and" in box.git("log", "-p", "--format=%s", "--", "knowledge/b.md")
@@ -92,7 +86,7 @@ def test_all_secrets_are_found_as_redaction_would_today(box: Box):
     box.write("knowledge/k.md", f"key {key}\nand `<private>` is a tag\n".encode())
     box.git("add", ".")
     box.git("commit", "-q", "-m", "By hand, past redaction")
-    done = _purge(box, None)
+    done = purge(box.store, None)
     assert done.texts == 1
     _nowhere(box, key)
     assert "and `<private>` is a tag" in (box.root / "knowledge/k.md").read_text()
@@ -107,7 +101,7 @@ def test_texts_of_files_in_utf_16_are_purged(box: Box, encoding: str, pattern: s
     box.write("knowledge/windows.md", text.encode(encoding))
     box.git("add", ".")
     box.git("commit", "-q", "-m", "By hand, past redaction")
-    _purge(box, pattern)
+    purge(box.store, pattern)
     wanted = key if pattern is None else SECRET
     for stored in ("utf-16-le", "utf-16-be"):
         found = [oid for oid, data in every_object(box.store.repository.git) if wanted.encode(stored) in data]
@@ -123,7 +117,7 @@ def test_what_a_store_needs_is_not_purged(box: Box, text: str):
 
 def test_a_purge_is_not_undone(box: Box):
     box.put({"knowledge/b.md": SECRET.encode()})
-    _purge(box)
+    purge(box.store, SECRET)
     with pytest.raises(GitmemError, match="is a purge"):
         undo(box.store, revision="HEAD")
 
@@ -133,7 +127,7 @@ def test_a_save_meanwhile_and_an_edit_by_hand_are_kept(box: Box):
     plan = plan_purge(box.store, SECRET)
     box.write("knowledge/b.md", f"{SECRET}\nby hand\n".encode())
     box.put({"knowledge/c.md": f"later {SECRET}\n".encode()})
-    purge(box.store, plan)
+    carry_out(box.store, plan)
     _nowhere(box)
     assert box.files()["knowledge/b.md"] == b"(purged)\nby hand\n"
     assert box.files()["knowledge/c.md"] == b"later (purged)\n"
@@ -152,7 +146,7 @@ def test_in_a_projects_repository_only_gitmems_refs_move(tmp_path: Path, context
     bare_git(project, "branch", "copy", "gitmem")
     before = bare_git(project, "for-each-ref", "refs/heads/main", "refs/heads/copy")
     objects = set(bare_git(project, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
-    done = _purge(box)
+    done = purge(box.store, SECRET)
     assert bare_git(project, "for-each-ref", "refs/heads/main", "refs/heads/copy") == before
     assert objects <= set(bare_git(project, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").split())
     patch = subprocess.run(["git", "log", "-p", "gitmem"], cwd=project, capture_output=True, check=True).stdout

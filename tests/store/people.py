@@ -6,27 +6,25 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Self, TypeVar
 
 import pytest
 
 from tests.cli.commands.project import ROOT, Ran
 from tests.conftest import RunsGit
-from tests.copies import FolderCopies
 
 
 class Person:
     """Somebody with a clone."""
 
-    def __init__(self, name: str, folder: Path, run_in: Callable[..., Ran], git: RunsGit) -> None:
-        self.name, self.folder, self._run_in, self._git = name, folder, run_in, git
+    def __init__(self, name: str, folder: Path, said: str, run_in: Callable[..., Ran], git: RunsGit) -> None:
+        self.name, self.folder, self._said, self._run_in, self._git = name, folder, said, run_in, git
         self.git("config", "user.name", name)
         self.git("config", "user.email", f"{name.lower()}@example.org")
 
-    def on(self, folder: Path) -> Self:
+    def on(self, folder: Path) -> Person:
         """Return the same person with a clone on another machine."""
         self._run_in(folder.parent, "clone", str(folder.parent / "remote.git"), folder.name)
-        return type(self)(self.name, folder, self._run_in, self._git)
+        return Person(self.name, folder, self._said, self._run_in, self._git)
 
     def run(self, *argv: str) -> Ran:
         return self._run_in(self.folder, *argv)
@@ -58,36 +56,49 @@ class Person:
         if commit:
             self.commit("-m", "mine")
 
-    def facts(self, *options: str) -> list[str]:
-        return [one["description"] for one in self.run("facts", "list", *options, "--json").json]
+    def reword(self, words: str, *, commit: bool = True) -> None:
+        """Edit the line of what both have."""
+        self.edit(lambda text: text.replace(self._said, words), commit=commit)
 
+    def delete(self, words: str) -> None:
+        self.edit(lambda text: "".join(line for line in text.splitlines(keepends=True) if words not in line))
 
-P = TypeVar("P", bound=Person)
+    def facts(self) -> list[str]:
+        return [one["description"] for one in self.run("facts", "list", "--json").json]
+
+    def told(self, identifier: str = "") -> str:
+        """Return the text of a fact, or what a session is told."""
+        return str(
+            self.run("facts", "show", identifier, "--json").json["text"] if identifier else self.run("start").out
+        )
+
+    def review(self) -> list[str]:
+        return [one["path"] for one in self.run("status", "--json").json["review"]]
+
+    def waiting(self) -> list[str]:
+        return [one["change"] for one in self.run("review", "--json").json if "change" in one]
 
 
 def make_people(
-    names: tuple[str, str],
-    said: tuple[str, str],
-    folder: Path,
-    run_in: Callable[..., Ran],
-    git: RunsGit,
-    *,
-    kind: type[P],
-    copies: FolderCopies,
-    request: pytest.FixtureRequest,
-) -> tuple[P, P]:
-    """Return two people whose clones both have what the first one said, of a type."""
+    names: tuple[str, str], said: str, kind: str, request: pytest.FixtureRequest
+) -> tuple[Person, Person, str]:
+    """Return two people whose clones both have what the first one said, and its id."""
+    fixtures = ("tmp_path", "run_in", "bare_git", "folder_copies")
+    folder, run_in, git, copies = map(request.getfixturevalue, fixtures)
 
-    def persons() -> tuple[P, P]:
-        return kind(names[0], folder / "laptop", run_in, git), kind(names[1], folder / "desktop", run_in, git)
+    def persons() -> tuple[Person, Person]:
+        places = zip(names, ("laptop", "desktop"), strict=True)
+        one, other = (Person(name, folder / place, said, run_in, git) for name, place in places)
+        return one, other
 
     def make() -> None:
         request.getfixturevalue("first")
         request.getfixturevalue("second")
         one, other = persons()
-        one.save(*said)
+        one.save(said, kind)
         one.run("sync")
         other.run("sync")
 
-    copies(f"two people and {said}", folder, ("remote.git", "laptop", "desktop"), make)
-    return persons()
+    copies(f"{names} and {said}", folder, ("remote.git", "laptop", "desktop"), make)
+    [path] = (folder / "laptop" / ".gitmem" / "facts" / kind).iterdir()
+    return *persons(), path.name[:11]

@@ -12,11 +12,11 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.locate import Acceptance, NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote, added_remotes, remotes
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_in_background, sync_remote
 from tests.conftest import RunsGit
+from tests.copies import new_repository
 
 
 @pytest.fixture(params=[Place.PROJECT, Place.BRANCH])
@@ -38,12 +38,6 @@ def elsewhere(project: Path, context: Context, home: Path) -> Store:
     """Return the project's store as another machine has it: an archive that was unpacked at the same place."""
     (home / "other").mkdir()
     return opened(project, context._replace(home=str(home / "other")))
-
-
-def test_what_was_made_here_needs_no_yes(project: Path, context: Context):
-    store = opened(project, context)
-    store.acceptance.check()
-    assert [one.name for one in added_remotes(store)] == ["origin"]
 
 
 def test_what_came_from_elsewhere_is_not_written_to_and_sends_nothing(
@@ -85,24 +79,11 @@ def test_a_remote_that_somebody_else_put_there_is_not_synced_with_by_itself(
     assert bare_git(tmp_path / "theirs.git", "for-each-ref") == ""
 
 
-def test_a_clone_is_accepted_with_its_remote(project: Path, context: Context, tmp_path: Path):
-    store = opened(project, context)
-    sync_remote(store, remotes(store)[0], Options(), asks=False)
-    (tmp_path / "second").mkdir()
-    url = str(tmp_path / "remote.git")
-    made = clone_store(str(tmp_path / "second"), context, Place.PROJECT, url, asks=False, options=Options())
-    made.acceptance.check()
-    assert [one.url for one in added_remotes(made)] == [url]
-
-
 def test_a_clone_of_a_project_brings_no_store(project: Path, context: Context, tmp_path: Path, bare_git: RunsGit):
     """Not even as a submodule of that name."""
     inner, outer = tmp_path / "inner", tmp_path / "outer"
     for folder in (inner, outer):
-        bare_git(tmp_path, "init", "-q", str(folder))
-        (folder / "FORMAT.md").write_text("---\nversion: 2\n---\n")
-        bare_git(folder, "add", "FORMAT.md")
-        bare_git(folder, "commit", "-qm", "one")
+        new_repository(folder, {"FORMAT.md": b"---\nversion: 2\n---\n"})
     local = ("-c", "protocol.file.allow=always")
     bare_git(outer, *local, "submodule", "--quiet", "add", str(inner), ".gitmem")
     bare_git(outer, "commit", "-qam", "two")

@@ -10,17 +10,12 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.locate import find_project, find_store, home_store
 from gitmem.store.store import Store
+from tests.copies import new_repository
 
 
 @pytest.fixture
-def project(tmp_path, bare_git):
-    folder = tmp_path / "프로젝트 one"
-    folder.mkdir()
-    bare_git(folder, "init", "-q")
-    (folder / "main.py").write_text("print(1)\n")
-    bare_git(folder, "add", ".")
-    bare_git(folder, "commit", "-qm", "code")
-    return folder
+def project(tmp_path):
+    return new_repository(tmp_path / "프로젝트 one", {"main.py": b"print(1)\n"})
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from gitmem.sync.remotes import add_remote
 from gitmem.sync.rounds import Options
 from tests.boxes import Box
 from tests.conftest import RunsGit
+from tests.copies import new_repository
 from tests.store.machines import sync_store
 
 # Each once made git convert, or run something, when gitmem read or wrote.
@@ -146,7 +147,7 @@ def _push_attributes(run_git: RunsGit, folder: Path, remote: Path, content: byte
 def test_attributes_of_a_memory_branch_choose_no_driver_of_the_project(  # noqa: PLR0917
     boxes, context, bare_git, tmp_path, ran, content
 ):
-    project = _project(bare_git, tmp_path)
+    project = new_repository(tmp_path / "theirs", {})
     _configure_drivers(bare_git, project, ran)
     made = init_store(str(project), context, Place.BRANCH).store
     box = boxes(made.root)
@@ -162,18 +163,10 @@ def test_attributes_of_a_memory_branch_choose_no_driver_of_the_project(  # noqa:
 
 
 def test_nothing_of_the_project_is_touched_for_it(context, bare_git, tmp_path):
-    project = _project(bare_git, tmp_path)
+    project = new_repository(tmp_path / "theirs", {})
     init_store(str(project), context, Place.BRANCH)
     assert not (project / ".git" / "info" / "attributes").exists()
     assert bare_git(project, "status", "--porcelain") == ""
-
-
-def _project(run_git: RunsGit, folder: Path) -> Path:
-    project = folder / "theirs"
-    project.mkdir()
-    run_git(project, "init", "-q", "-b", "main")
-    run_git(project, "commit", "-q", "--allow-empty", "-m", "Begin")
-    return project
 
 
 @attributes
@@ -214,7 +207,7 @@ def test_a_list_of_submodules_is_named_and_not_looked_at(box):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and modes as POSIX has them")
 def test_links_and_modules_of_a_branch_are_checked_out_as_nothing_that_acts(boxes, context, bare_git, tmp_path):
-    project = _project(bare_git, tmp_path)
+    project = new_repository(tmp_path / "theirs", {})
     box = boxes(init_store(str(project), context, Place.BRANCH).store.root)
     blob = box.git("hash-object", "-w", "--stdin", stdin=b"../../theirs")
     box.git("update-index", "--add", "--cacheinfo", f"120000,{blob},link.md")

@@ -12,37 +12,24 @@ from tests.store.people import Person, make_people
 SAID = "The cache is in memory."
 
 
-class Author(Person):
-    """Somebody who edits the line of the decision."""
-
-    def reword(self, words: str, *, commit: bool = True) -> None:
-        self.edit(lambda text: text.replace(SAID, words), commit=commit)
-
-    def delete(self, words: str = SAID) -> None:
-        self.edit(lambda text: "".join(line for line in text.splitlines(keepends=True) if words not in line))
-
-    def told(self, identifier: str) -> str:
-        return str(self.run("facts", "show", identifier, "--json").json["text"])
-
-    def review(self) -> list[str]:
-        return [one["path"] for one in self.run("status", "--json").json["review"]]
+@pytest.fixture
+def made(request) -> tuple[Person, Person, str]:
+    return make_people(("Ada", "Ada"), SAID, "decision", request)
 
 
 @pytest.fixture
-def people(tmp_path, run_in, bare_git, folder_copies, request) -> tuple[Author, Author]:  # noqa: F811
+def people(made) -> tuple[Person, Person]:
     """Give one person's two clones, which both have a decision."""
-    more = {"copies": folder_copies, "request": request}
-    return make_people(("Ada", "Ada"), (SAID, "decision"), tmp_path, run_in, bare_git, kind=Author, **more)
+    return made[:2]
 
 
 @pytest.fixture
-def decided(people) -> str:
-    """Return the id of a decision that both have."""
-    [path] = (people[0].folder / ".gitmem" / "facts" / "decision").iterdir()
-    return path.name[:11]
+def decided(made) -> str:
+    """Return the id of the decision."""
+    return made[2]
 
 
-def meet(*people: Author) -> None:
+def meet(*people: Person) -> None:
     for person in (*people, *people):
         person.run("sync")
     assert len({person.git("rev-parse", "HEAD") for person in people}) == 1
@@ -60,7 +47,7 @@ def test_a_line_that_was_edited_and_committed_with_git_is_its_fact_s(people, dec
 
 def test_a_line_that_was_deleted_and_committed_with_git_ends_its_fact(people, decided):
     one, _ = people
-    one.delete()
+    one.delete(SAID)
     assert one.facts() == []
     assert one.run("facts", "show", decided, "--json").json["status"] == "retired"
     one.git("revert", "--no-edit", "HEAD~1")

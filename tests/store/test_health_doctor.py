@@ -26,6 +26,7 @@ from gitmem.store.status import StoreStatus, status_reader
 from gitmem.store.store import MAX_PACKS
 from gitmem.store.transact import transact
 from tests.boxes import Box
+from tests.copies import new_repository
 from tests.own_settings import own_settings
 
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -82,10 +83,7 @@ def patient(tmp_path, context, bare_git, new_store):
 @pytest.fixture
 def on_a_branch(tmp_path, context, bare_git):
     """A store on a branch of a project with a file of code."""
-    bare_git(tmp_path, "init", "-q")
-    (tmp_path / "code.c").write_text("int main;")
-    bare_git(tmp_path, "add", ".")
-    bare_git(tmp_path, "commit", "-qm", "code")
+    new_repository(tmp_path, {"code.c": b"int main;"})
     return Patient(Path(init_store(str(tmp_path), context, Place.BRANCH).store.root), context, bare_git)
 
 

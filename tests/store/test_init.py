@@ -12,6 +12,7 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.locate import find_project, find_store, home_store
 from gitmem.store.store import Store
 from tests.as_root import give, root_needed
+from tests.copies import new_repository
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml", "memory.md"}
@@ -22,13 +23,8 @@ _OF_A_PROJECT = [place for place in Place if place is not Place.PRIVATE]  # that
 
 
 @pytest.fixture
-def project(tmp_path, bare_git):
-    folder = tmp_path / "project"
-    bare_git(tmp_path, "init", "-q", "project")
-    (folder / "src").mkdir()
-    (folder / "src" / "main.py").write_bytes(b"print()\n")
-    bare_git(folder, "add", "-A")
-    bare_git(folder, "commit", "-qm", "code")
+def project(tmp_path):
+    folder = new_repository(tmp_path / "project", {"src/main.py": b"print()\n"})
     (folder / "src" / "main.py").write_bytes(b"print(1)\n")
     (folder / "new.py").touch()
     return folder
@@ -145,26 +141,6 @@ def test_the_home_folder_is_no_project(home, init, bare_git):
 
 
 # On a branch of the project's repository
-
-
-def test_a_store_on_a_branch(project, init, boxes, bare_git):
-    config, main = config_of(project), bare_git(project, "rev-parse", "main")
-    made = init(project / "src", Place.BRANCH)
-    assert made.new
-    assert made.store.root == str(project / ".gitmem")
-    assert not made.store.own_repository
-    box = boxes(made.store.root)
-    assert set(box.files()) == FILES
-    box.append("memory.md", b"saved\n", scan=True)
-    box.sound()
-    assert bare_git(project, "status", "--porcelain") == "M src/main.py\n?? new.py"
-    refs = bare_git(project, "for-each-ref", "--format=%(refname)").splitlines()
-    assert [ref for ref in refs if not ref.startswith("refs/gitmem/")] == ["refs/heads/gitmem", "refs/heads/main"]
-    assert bare_git(project, "rev-parse", "main") == main
-    assert config_of(project) == config
-    assert bare_git(project, "rev-list", "main", "--not", "gitmem") == main
-    private = {path.name for path in (project / ".git" / "gitmem").iterdir()}
-    assert "checkout" in private
 
 
 def test_a_project_without_git_has_no_branches(tmp_path, init):

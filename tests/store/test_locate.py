@@ -7,6 +7,7 @@ import pytest
 
 from gitmem.errors import RefusedError
 from gitmem.store.locate import Project, find_project, find_store, home_store, is_store, user_store
+from tests.copies import new_repository
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and names as POSIX has them")
 
@@ -31,13 +32,9 @@ def make_store(bare_git):
 
 
 @pytest.fixture
-def project(base, bare_git):
-    bare_git(base, "init", "-q", "project")
-    folder = base / "project"
-    (folder / "src" / "deep").mkdir(parents=True)
-    (folder / "src" / "main.py").touch()
-    bare_git(folder, "add", "-A")
-    bare_git(folder, "commit", "-qm", "code")
+def project(base):
+    folder = new_repository(base / "project", {"src/main.py": b""})
+    (folder / "src" / "deep").mkdir()
     return folder
 
 
@@ -128,9 +125,7 @@ def test_a_git_folder_elsewhere(base, here, make_store, bare_git):
 @pytest.fixture
 def outer(base, project, bare_git):
     """A repository with a submodule `vendor/project`, that has one of its own."""
-    inner = base / "inner"
-    bare_git(base, "init", "-q", "inner")
-    bare_git(inner, "commit", "-q", "--allow-empty", "-m", "x")
+    inner = new_repository(base / "inner", {})
     allow = ("-c", "protocol.file.allow=always")
     bare_git(project, *allow, "submodule", "add", "-q", str(inner), "lib/inner")
     bare_git(project, "commit", "-qm", "submodule")

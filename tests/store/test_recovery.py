@@ -17,6 +17,7 @@ from gitmem.sync.remotes import add_remote
 from gitmem.sync.rounds import Options, SyncStep
 from tests.boxes import CRASHES
 from tests.conftest import RunsGit
+from tests.copies import new_repository
 from tests.store.machines import sync_store
 
 
@@ -58,9 +59,7 @@ def test_what_a_killed_sync_left_goes_after_a_day(box):
 
 @pytest.fixture
 def project(tmp_path: Path, bare_git: RunsGit) -> Path:
-    folder = tmp_path / "theirs"
-    folder.mkdir()
-    bare_git(folder, "init", "-q", "-b", "main")
+    folder = new_repository(tmp_path / "theirs")
     for name in ("one", "two"):
         (folder / name).write_text(name)
         bare_git(folder, "add", name)

@@ -18,7 +18,6 @@ from gitmem.store import transact as transacting
 from gitmem.store.transact import transact
 from tests.as_root import as_nobody, give, root_needed
 from tests.boxes import Box, forget_private, listing
-from tests.own_settings import own_settings
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 
@@ -270,15 +269,6 @@ def test_a_branch_that_is_moved_for_ever_is_given_up(box, monkeypatch):
 
 
 # Locks
-
-
-def test_a_lock_that_is_held_is_waited_for_and_named(box):
-    own_settings(box.context, "lock:\n  wait_seconds: 0\n")
-    box.reopen()
-    with box.store.lock("a long rotation").acquire(5), pytest.raises(BusyError, match="a long rotation"):
-        box.put({"a": b"a"})
-    box.put({"a": b"a"})
-    box.sound()
 
 
 def test_a_lock_that_was_lost_meanwhile_commits_nothing(box, monkeypatch):

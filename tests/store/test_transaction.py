@@ -250,24 +250,6 @@ def test_a_refused_commit_leaves_the_rest_of_a_plan_alone(box, run):
 # Commits
 
 
-def test_a_commit_that_changes_nothing_is_none(box, run):
-    box.put({"a.md": b"a"})
-
-    def plan(transaction: Transaction) -> list[bool]:
-        return [
-            transaction.commit(message(), {}),
-            transaction.commit(message(), {"a.md": b"a"}),
-            transaction.commit(message(), {"none.md": None}),
-            transaction.commit(message(), {"a.md": b"b"}),
-            transaction.commit(message(), {"a.md": b"b"}),
-            transaction.commit(message(), {"a.md": b"a"}),
-        ]
-
-    assert run(plan) == [False, False, False, True, False, True]
-    assert box.tree()["a.md"] == b"a"
-    box.sound()
-
-
 def test_what_is_undone_in_the_same_transaction_is_not_written(box, run):
     box.put({"a.md": b"a"})
     inode = (box.root / "a.md").stat().st_ino

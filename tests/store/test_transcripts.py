@@ -22,6 +22,7 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transcripts import REF, forget_transcripts, person_of, put, read, sessions
 from tests.boxes import Box
+from tests.copies import new_repository
 from tests.own_settings import own_settings
 
 
@@ -120,11 +121,10 @@ def make(folder, environ, place=Place.PROJECT):
 
 
 @pytest.fixture(params=[Place.PROJECT, Place.BRANCH])
-def store(request, tmp_path, environ, bare_git, new_store):
+def store(request, tmp_path, environ, new_store):
     if request.param is Place.PROJECT:
         return new_store(tmp_path, surroundings(tmp_path, environ), BEGAN)
-    bare_git(tmp_path, "init", "-q")
-    bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
+    new_repository(tmp_path, {})
     return make(tmp_path, environ, Place.BRANCH)
 
 

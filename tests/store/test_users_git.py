@@ -48,23 +48,6 @@ def test_a_save_builds_on_what_the_user_did_with_git(box, acts, memory, below):
     box.sound()
 
 
-def test_a_pull(box, tmp_path, boxes, bare_git):
-    box.put({"memory.md": b"one\n"})
-    bare_git(tmp_path, "clone", "-q", "-b", "gitmem", str(box.root), "other")
-    other = boxes(tmp_path / "other")
-    other.append("memory.md", b"theirs\n", scan=True)
-    other.sound()
-    box.git("pull", "-q", "--ff-only", str(other.root), "gitmem")
-    box.append("memory.md", b"ours\n", scan=True)
-    assert box.files()["memory.md"] == b"one\ntheirs\nours\n"
-    box.sound()
-    other.put({"theirs.md": b"t\n"})
-    box.git("pull", "-q", "--no-rebase", "--no-edit", str(other.root), "gitmem")
-    box.append("memory.md", b"more\n", scan=True)
-    assert box.files()["theirs.md"] == b"t\n"
-    box.sound()
-
-
 def test_an_index_entry_that_went_astray_is_brought_back_by_a_scan(box):
     """Else the user's next plain commit would take memory back."""
     box.put({"memory.md": b"one\n", "x.md": b"x\n"})

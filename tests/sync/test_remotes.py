@@ -14,6 +14,7 @@ from gitmem.store.init import Place, init_store
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import SMALL
 from gitmem.sync.rounds import Options
+from tests.copies import new_repository
 from tests.property.hostile import LINK, PLAIN, Objects, Said
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "security.md"
@@ -49,9 +50,7 @@ FORMAT = b"---\nversion: 2\n---\n"
 def project(tmp_path, bare_git):
     """A project with a remote."""
     bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
-    bare_git(tmp_path, "init", "-q", "project")
-    folder = tmp_path / "project"
-    bare_git(folder, "commit", "-q", "--allow-empty", "-m", "code")
+    folder = new_repository(tmp_path / "project", {})
     bare_git(folder, "remote", "add", "origin", str(tmp_path / "remote.git"))
     return folder
 
