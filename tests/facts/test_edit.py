@@ -1,6 +1,5 @@
 """Two clones that learn the same end with one fact after a sync; what they decide otherwise has one end on both."""
 
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,10 +7,9 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.facts.edit import confirm, edit, find_fact, retire, supersede_fact
+from gitmem.facts.edit import find_fact
 from gitmem.facts.fact import Fact
 from gitmem.facts.learn import learn
-from gitmem.facts.validity import in_force
 from gitmem.git.remote import Connection
 from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
@@ -93,52 +91,3 @@ def test_the_same_facts_of_two_sessions_are_one_after_a_sync(clones):
         assert [
             clone.store.read(fact.path).count(b"linter before") for fact in facts if "linter" in fact.description
         ] == [2]
-
-
-def test_two_clones_that_decide_otherwise_have_one_end(clones):
-    one, other = clones
-    one.save("Use pnpm, not npm.")
-    one.save("Use uv, not pnpm.")
-    meet(one, other)
-    first, second = sorted(known_facts(one.store), key=lambda fact: fact.id)
-    supersede_fact(one.store, first, second)
-    other.now += timedelta(hours=1)
-    supersede_fact(other.store, *(find_fact(other.store, fact.id) for fact in (second, first)))
-    meet(one, other)
-    ends = [[fact.id for fact in in_force(known_facts(clone.store))] for clone in clones]
-    assert len(ends[0]) == 1
-    assert ends[0] == ends[1]
-    for clone in clones:
-        memory = (clone.store.read("memory.md") or b"").decode()
-        assert [fact.id for fact in (first, second) if fact.id in memory] == ends[0]
-    confirm(one.store, find_fact(one.store, second.id))
-    meet(one, other)
-    assert [[fact.id for fact in in_force(known_facts(clone.store))] for clone in clones] == [[second.id]] * 2
-
-
-def test_what_one_machine_ended_and_the_other_reworded_is_told_on_neither(clones):
-    one, other = clones
-    fact = one.save("Use Redis for sessions.")
-    meet(one, other)
-    retire(one.store, fact, "")
-    other.now += timedelta(hours=1)
-    edit(other.store, find_fact(other.store, fact.id), "Use Valkey for sessions.")
-    meet(one, other)
-    for clone in clones:
-        assert in_force(known_facts(clone.store)) == []
-        assert fact.id.encode() not in (clone.store.read("memory.md") or b"")
-    assert one.store.read("memory.md") == other.store.read("memory.md")
-
-
-def test_memory_follows_facts_that_a_plain_git_command_changed(clones, bare_git):
-    one, _ = clones
-    redis, uv = one.save("Use Redis for sessions."), one.save("Use uv.")
-    for word, gone in (("retired", True), ("active", False)):
-        path = Path(one.root, redis.path)
-        text = re.sub("(?m)^status: .*$", f"status: {word}", path.read_text(encoding="utf-8"))
-        path.write_text(text, encoding="utf-8")
-        bare_git(Path(one.root), "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", "mine")
-        one.save(f"Use what is {word}.")
-        memory = (one.store.read("memory.md") or b"").decode()
-        assert (redis.id in memory) is not gone
-        assert uv.id in memory

@@ -93,35 +93,10 @@ def test_a_gitmem_that_hooks_will_not_find_is_said(gitmem, environ, tmp_path, mo
     assert "'gitmem' is not on your PATH" in gitmem("install", "claude")[2]
 
 
-def test_doctor_says_whether_sessions_are_remembered(gitmem, settings, environ, home, monkeypatch):
-    def finding():
-        checks = json.loads(gitmem("doctor", "--json")[1])["checks"]
-        (host,) = [check for check in checks if check["check"] == "host"]
-        return host["level"], host["message"], host["remedy"]
-
-    assert finding()[0::2] == ("note", "'gitmem install' lists the agents that are here.")
+def test_doctor_says_that_hooks_will_not_find_gitmem(gitmem, monkeypatch):
     gitmem("install", "claude")
-    assert finding() == ("ok", f"Claude Code's sessions are remembered, by hooks in {settings}.", "")
-    gitmem("install", "claude", "--user")
-    level, message, remedy = finding()
-    assert (level, "several settings" in message) == ("note", True)
-    assert "'gitmem uninstall claude --user'" in remedy
-    gitmem("uninstall", "claude", "--user")
-    script = home / ".local" / "share" / "gitmem" / "hook.sh"
-    script.write_text(script.read_text() + "# old\n")
-    assert finding()[0::2] == ("warning", "'gitmem install claude --project' renews them.")
-    gitmem("install", "claude")
-    assert finding()[0] == "ok"
-    written = settings.read_text()
-    line = json.loads(written)["hooks"]["Stop"][0]["hooks"][0]["command"]
-    settings.write_text(written.replace(json.dumps(line), '"gitmem=Stop; { set -C; } 2>/dev/null; exit 0"'))
-    assert finding()[0::2] == ("warning", "'gitmem install claude --project' renews them.")
-    gitmem("install", "claude")
-    assert settings.read_text() == written, "hooks of the old form are replaced in place"
     monkeypatch.setattr("gitmem.cli.commands.agents.own_program", lambda _: "")
-    assert "not on your PATH" in finding()[1]
-    settings.write_text("{")
-    assert finding()[0] == "note"
+    assert "not on your PATH" in " ".join(gitmem("doctor")[1].split())
 
 
 @pytest.mark.parametrize("words", [(), ("--local",), ("--user",)])
