@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.git import MOVED, SYNC, blob_id, lock_in_the_way
@@ -233,8 +233,10 @@ class Writer(Dialogue):
             if moves:  # it starts while the objects are synced
                 self._mover = self._git.spawn(*SYNC, *_UPDATE_REF)
 
-    def finish(self) -> tuple[str, ...]:
+    def finish(self, meanwhile: Callable[[], object] = lambda: None) -> tuple[str, ...]:
         """Sync all objects, then move the branch; return the commits' ids, oldest first.
+
+        While git moves the branch, it calls `meanwhile`, which raises nothing: the commits may be there by then.
 
         Raises:
             TipMovedError: the branch has moved, is locked, or the objects were removed.
@@ -245,7 +247,7 @@ class Writer(Dialogue):
         self.seal()
         ids = self.write()
         if ids:
-            self._move(ids[-1])
+            self._move(ids[-1], meanwhile)
             self._dismiss()
         return ids
 
@@ -269,11 +271,16 @@ class Writer(Dialogue):
         self._written = True
         return tuple(self._ids)
 
-    def _move(self, last: str) -> None:
+    def _move(self, last: str, meanwhile: Callable[[], object]) -> None:
         """Move the branch."""
         mover = self._mover = self._mover or self._git.spawn(*SYNC, *_UPDATE_REF)
         base = self._base or "0" * len(last)
-        _, stderr = mover.communicate(f"update {self._ref} {last} {base}\n".encode())
+        assert mover.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended, and its status says why
+            mover.stdin.write(f"update {self._ref} {last} {base}\n".encode())
+            mover.stdin.close()
+        meanwhile()
+        _, stderr = mover.communicate()
         if mover.returncode == 0:
             return
         said = os.fsdecode(stderr)

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
+from gitmem.errors import GitFailedError, GitmemError, RefusedError, UnfinishedError
 from gitmem.git import blob_id, clear_left_behind, empty_tree, lock_in_the_way, raw_changes
 from gitmem.git.process import Dialogue, Git
 from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_open, read_regular
@@ -89,7 +89,12 @@ class IndexUpdate:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._process: Child | None = git.unfiltered.spawn(*_UPDATE)  # it fails where the lock is held
+        self._process: Child | None = None
+
+    def start(self) -> None:
+        """Start git, if that is possible: `finish` starts it again, and tells why it cannot."""
+        with contextlib.suppress(GitmemError):
+            self._process = self._git.unfiltered.spawn(*_UPDATE)  # it fails where the lock is held
 
     def __enter__(self) -> IndexUpdate:
         return self

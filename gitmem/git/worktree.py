@@ -222,7 +222,7 @@ class WorkTree:
         return Look(self._git, tip)
 
     def open_index(self) -> IndexUpdate:
-        """Start an update of the index; see `IndexUpdate`."""
+        """Return an update of the index; see `IndexUpdate`."""
         from gitmem.git.index import IndexUpdate  # as below: only writing needs it
 
         return IndexUpdate(self._git)

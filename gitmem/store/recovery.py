@@ -226,7 +226,8 @@ def _bring_up(store: Store, changes: Sequence[PathChange], stale: Sequence[PathC
     The index lacks the `stale` ones or less, and is brought up as well: where a file differs from the tip, which is an
     edit, only mode and id are set.
     """
-    with store.files.open_index() as index:  # git starts while the files are written
+    with store.files.open_index() as index:
+        index.start()  # while the files are written
         behind, written = _bring_up_files(store, changes, notices)
         unchanged: list[str] = []
         edited: dict[str, tuple[str, str] | None] = {}

@@ -188,7 +188,7 @@ def _land(
             for path, content, executable in transaction.files():
                 staged.append(store.files.stage(path, content, executable=executable))
             lock.check()
-            commits = writer.finish()
+            commits = writer.finish(index.start)  # git starts while the branch is synced
         except BaseException:
             store.files.discard(staged)
             raise

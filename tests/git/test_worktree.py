@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
-from gitmem.git.index import read_entries, set_entries
+from gitmem.git.index import IndexUpdate, read_entries, set_entries
 from gitmem.git.process import Git
 from gitmem.git.worktree import Staged, WorkTree
 from gitmem.platform.safe_open import MAX_FILE_BYTES
@@ -366,20 +366,35 @@ def status(bare_git: RunsGit, store: Path) -> str:
     return bare_git(store, "status", "--porcelain")
 
 
+def started(tree: WorkTree) -> IndexUpdate:
+    index = tree.open_index()
+    index.start()
+    return index
+
+
 def test_a_path_that_changed_nothing_changes_nothing(store, tree, bare_git):
     tree.open_index().finish(["memory.md", "never/was.md"])
     assert status(bare_git, store) == ""
     tree.open_index().finish([])
-    with tree.open_index():
-        pass
+    with tree.open_index() as index:
+        index.start()
     assert status(bare_git, store) == ""
     assert not (store / ".git" / "index.lock").exists()
+
+
+def test_an_update_whose_git_cannot_start_starts_it_at_its_end(store, tree, bare_git):
+    store.rename(store.parent / "away")
+    index = started(tree)
+    (store.parent / "away").rename(store)
+    put(tree, {"memory.md": b"two\n"})
+    index.finish(["memory.md"])
+    assert status(bare_git, store) == "M  memory.md"
 
 
 def test_other_people_s_entries_stay(store, tree, git, bare_git):
     (store / "staged.md").write_bytes(b"staged")
     bare_git(store, "add", "staged.md")
-    index = tree.open_index()
+    index = started(tree)
     put(tree, {"memory.md": b"two\n"})
     index.finish(["memory.md"])
     assert status(bare_git, store) == "M  memory.md\nA  staged.md"
@@ -397,11 +412,11 @@ def test_a_lock_that_was_left_behind(store, tree, bare_git, when, age):
 
     if when == "before":
         leave()
-    index = tree.open_index()
+    index = started(tree)
     if when == "between":
         index.finish(())
         leave()
-        index = tree.open_index()
+        index = started(tree)
     put(tree, {"memory.md": b"two\n", "new.md": b"n"})
     index.finish(["memory.md", "new.md"])
     assert lock.exists()  # whose it is, we cannot know
@@ -425,7 +440,7 @@ def test_an_empty_lock_that_was_left_behind_goes(store, tree, bare_git, age, sta
 def test_a_lock_that_is_released_soon_is_waited_for(store, tree, bare_git):
     lock = store / ".git" / "index.lock"
     lock.write_bytes(b"")
-    index = tree.open_index()
+    index = started(tree)
     put(tree, {"memory.md": b"two\n"})
     timer = threading.Timer(0.2, lock.unlink)
     timer.start()
@@ -447,7 +462,7 @@ def test_a_split_index(store, tree, bare_git, locked):
     if locked:
         lock.write_bytes(b"an index")
         os.utime(lock, (1, 1))
-    index = tree.open_index()
+    index = started(tree)
     put(tree, {"1.md": b"one", "2.md": None, "new.md": b"n"})
     index.finish(["1.md", "2.md", "new.md"])
     if locked:
@@ -463,7 +478,7 @@ def test_a_damaged_index_is_made_anew(store, tree, bare_git, damage):
     harm()
     assert tree.edited() == []
     harm()
-    index = tree.open_index()
+    index = started(tree)
     put(tree, {"memory.md": b"two\n"})
     index.finish(["memory.md"])
     assert status(bare_git, store) == "M  memory.md"
@@ -505,7 +520,7 @@ def test_entries_are_set_whatever_the_disk_holds(store, git, bare_git, locked):
 def test_no_configuration_changes_what_the_index_gets(store, tree, bare_git, home):
     (home / ".gitconfig").write_text("[core]\n\tautocrlf = true\n\tsafecrlf = true\n\texcludesFile = ~/ignore\n")
     (home / "ignore").write_text("*\n")
-    index = tree.open_index()
+    index = started(tree)
     put(tree, {"memory.md": b"a\r\nb\n", "new.md": b"c\r\n"})
     index.finish(["memory.md", "new.md"])
     for name, content in {"memory.md": b"a\r\nb\n", "new.md": b"c\r\n"}.items():
