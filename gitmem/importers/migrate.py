@@ -34,7 +34,7 @@ from gitmem.document.entry import (
 from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, make_id, summary_path, tail_of
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitmemError
-from gitmem.facts.fact import is_fact_path
+from gitmem.facts.fact import PATH, is_fact_path
 from gitmem.history.origin import commits_with
 from gitmem.importers import (
     STAMP,
@@ -203,6 +203,7 @@ class _Bringing(Value):
             (Trailer.OP.value, Op.MIGRATE.value),
             (Trailer.MIGRATED.value, item.key),
             (Trailer.SOURCE.value, item.source),
+            *((Trailer.FACT.value, match["id"]) for match in map(PATH.fullmatch, changes) if match),
             (Trailer.ARCHIVE.value, archive),
             (Trailer.SESSION.value, self.session),
         )

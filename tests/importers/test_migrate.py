@@ -12,6 +12,7 @@ from gitmem.archives.summarize import read_summary
 from gitmem.archives.summary import pending_archives
 from gitmem.document.entry import MemoryType
 from gitmem.facts.fact import parse_fact
+from gitmem.history.authors import How, People
 from gitmem.history.records import rotations
 from gitmem.history.undo import undo
 from gitmem.importers import SourceKind
@@ -255,6 +256,9 @@ def test_both_shapes_of_facts(desk, legacy):
     words = "uv를 쓴다|Errors own their exit code|느린 빌드|긴 경로|Run ruff first|Clear the cache"
     assert set(facts) == set(words.split("|"))
     decision, resolved = facts["uv를 쓴다"], facts["느린 빌드"]
+    origin = People(desk.store).origin(decision.id)
+    assert origin is not None
+    assert origin.how is How.IMPORT
     assert (decision.origin["id"], decision.sources) == ("d001", ("2026-01-11_1011",))
     assert decision.text == "uv를 쓴다\n\n**Why:** 빠르다"
     assert (resolved.status.value, facts["긴 경로"].status.value) == ("resolved", "open")
