@@ -267,6 +267,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them: "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def bytes_of(number: float) -> str:
     """Return a number of bytes in words, as in `12 bytes` and `3.4 MB`."""
     for unit in ("bytes", "kB", "MB"):

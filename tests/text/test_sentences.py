@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.text.sentences import ELLIPSIS, Kind, age, blocks, count, is_korean, mask_code, shorten, split
+from gitmem.text.sentences import ELLIPSIS, Kind, age, blocks, count, is_korean, listed, mask_code, shorten, split
 
 PIECES = [
     *("a", "다", " ", "\n", "\r\n", ".", "...", "!", "?", "。", "`", "```", "~~~", "**", "__", "#", "> ", "- "),
@@ -156,6 +156,7 @@ def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, piece):
 
 
 def test_numbers_and_ages_in_words():
+    assert [listed("abc"[:number]) for number in range(4)] == ["", "a", "a and b", "a, b and c"]
     assert [count(number, "file") for number in (0, 1, 2, 1234)] == ["0 files", "1 file", "2 files", "1,234 files"]
     assert [age(seconds) for seconds in (0, 1, 59, 60, 7199, 86_400, 86_400 * 400)] == [
         *("0 seconds", "1 second", "59 seconds", "1 minute", "1 hour", "1 day", "400 days"),

@@ -44,7 +44,7 @@ from gitmem.store.locate import HOME_HOSTS, find_project, recorded_stores, user_
 from gitmem.store.settings import made_files
 from gitmem.sync.clone import check_opened
 from gitmem.sync.remotes import check_hosts_untracked
-from gitmem.text.sentences import count
+from gitmem.text.sentences import count, listed
 from gitmem.text.terminal import plain
 
 
@@ -247,7 +247,8 @@ def _carried_out(args: argparse.Namespace, change: SettingsChange, manifest: Man
 
 def _nothing(args: argparse.Namespace, app: App, hosts: list[Host], chosen: Scope | None) -> str:
     """Return the message for settings without anything of gitmem's."""
-    text = f"Nothing to do: {' and '.join(host.title for host in hosts)} has nothing of gitmem's in these settings."
+    has = "have" if len(hosts) > 1 else "has"
+    text = f"Nothing to do: {listed([host.title for host in hosts])} {has} nothing of gitmem's in these settings."
     for host in hosts:
         user = hooked_file(host, place_of(args, app, Scope.USER))
         if chosen is None and user:

@@ -32,6 +32,7 @@ from gitmem.store.locate import find_store, private_folder, user_store
 from gitmem.store.settings import set_for_all
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
+from gitmem.text.sentences import listed
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
@@ -95,7 +96,7 @@ def run_install(args: argparse.Namespace, app: App) -> int:
     working = [args.dry_run or _works(app, plan) for plan in plans]
     text = "\n".join(_told(args, app, plan, parts) for plan in plans)
     new = [plan.host.title for plan in plans if any(one.changes for part, one in plan.changes if part in {HOOKS, MCP})]
-    text += f"\nNext: start {' and '.join(new)} anew here. 'gitmem status' then tells what is remembered." * bool(new)
+    text += f"\nNext: start {listed(new)} anew here. 'gitmem status' then tells what is remembered." * bool(new)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
     report_changes(args, app, hosts, [*changes, (Scope.USER, script)], text)
     return ExitCode.OK if all(working) else ExitCode.FAILURE
