@@ -57,8 +57,7 @@ class GitmemError(Exception):
     @property
     def sentences(self) -> str:
         """The message and the remedy."""
-        end = "" if self.message.endswith((".", "!", "?")) else "."  # a server's words have none
-        return f"{self.message}{end} {self.remedy}".strip()
+        return f"{self.message} {self.remedy}".strip()
 
 
 class UsageError(GitmemError):

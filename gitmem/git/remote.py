@@ -399,7 +399,8 @@ def _made(failure: _Failure, error: GitFailedError, remote: Remote) -> GitmemErr
     happened, remedy = (
         text.format(name=remote.described, url=remote.shown) for text in (failure.happened, failure.remedy)
     )
-    return failure.error(f"{happened}: {_reason(error)}{told}", remedy)
+    message = f"{happened}: {_reason(error)}{told}"
+    return failure.error(message if message.endswith((".", "!", "?")) else f"{message}.", remedy)
 
 
 def _rejection(error: GitFailedError) -> str:
