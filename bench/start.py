@@ -29,7 +29,7 @@ MILLISECONDS = {
     STATUS: 100.0,
     AGAIN: 100.0,
 }  # idle; beside `git status`
-TARGETS = {"gitmem --version": ("python -c pass", 3.0), "gitmem save": ("script: write, git add, git commit", 1.6)}
+TARGETS = {"gitmem --version": ("python -c pass", 3.0), "gitmem save": ("script: write, git add, git commit", 1.5)}
 
 
 def commands(folder: Path) -> dict[str, tuple[list[str], Path]]:
