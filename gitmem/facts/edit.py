@@ -34,6 +34,7 @@ BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
 _COMPARED = "noticed"  # in the folder of caches: the facts that were compared
 _AT_ONCE = 50  # new facts of one run
 _MOST_SEEN = 5_000
+_UNREADABLE = "'gitmem doctor' names the line that is wrong."
 
 
 class MovedOnError(GitmemError):
@@ -63,7 +64,7 @@ def read_fact(store: Store, known: Fact) -> Fact:
     data = store.read(known.path)
     fact = parse_fact(data, known.path) if data is not None else None
     if fact is None:
-        raise NotFoundError(f"{known.path} cannot be read as a fact.")
+        raise NotFoundError(f"{known.path} cannot be read as a fact.", _UNREADABLE)
     return known._replace(source=fact.source) if known.text else fact  # it has a text where a line was edited by hand
 
 
@@ -181,7 +182,7 @@ def change_facts(
         if any(fact.source and fact.id in linked and fact.source != linked[fact.id].source for fact in facts):
             raise MovedOnError("The fact has been changed meanwhile.", "Look at it again, then repeat what you did.")
         if missing := [fact.path for fact in facts if fact.id not in linked]:
-            raise NotFoundError(f"{missing[0]} cannot be read as a fact.")
+            raise NotFoundError(f"{missing[0]} cannot be read as a fact.", _UNREADABLE)
         changed = [fact for name, fact in plan(linked).items() if fact != linked[name]]
         if changed:
             transaction.commit(fact_message(subject, [fact.id for fact in changed]), book.changes(changed))

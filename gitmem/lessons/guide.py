@@ -328,12 +328,14 @@ def as_text(found: Guidance, *, person: bool = False) -> str:
     lines = []
     for part, title in titles.items():
         own = [line for line in found.lines if line.part is part]
-        lines += [f"{title}:", *(f"- {line.text} ({_sources(line)})" for line in own)] if own else []
+        lines += [f"{title}:", *map(_line, own)] if own else []
     if person:
         sure = next(words for least, words in _SURE.items() if found.confidence >= least)
         return "\n".join([*lines, "", f"{sure} 'gitmem show ^ID' prints a source."])
     return "\n".join([*lines, f"confidence: {found.confidence:.2f}"])
 
 
-def _sources(line: Advice) -> str:
-    return " ".join(source if "/" in source or ":" in source else f"^{source}" for source in line.sources)
+def _line(line: Advice) -> str:
+    sources = " ".join(source if "/" in source or ":" in source else f"^{source}" for source in line.sources)
+    text = line.text.removesuffix(f" ^{line.sources[0]}").replace("\n", "\n  ")
+    return f"- {text} ({sources})"
