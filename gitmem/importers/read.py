@@ -75,12 +75,18 @@ class Source(Value):
 
 
 def find_sources(project: str, home: str) -> list[Source]:
-    """Return the memories of older tools that belong to a project; of a folder for all projects, its own part."""
+    """Return the memories of older tools that belong to a project; of a folder for all projects, its own part.
+
+    A link in the project, on the way to a folder as well, leads to what may be another project's.
+    """
     name, found = os.path.basename(project), []
     for kind, place in _PLACES:
         top = home if place.startswith("~") else project
-        folder = os.path.join(top, *place.removeprefix("~/").replace("NAME", name).split("/"))
+        parts = place.removeprefix("~/").replace("NAME", name).split("/")
+        folder = os.path.join(top, *parts)
         of_all = kind is SourceKind.CLAUDE_MEM
+        if top == project and os.path.realpath(folder) != os.path.join(os.path.realpath(project), *parts):
+            continue
         if os.path.exists(os.path.join(folder, DATABASE * of_all)) and not os.path.islink(folder):
             found.append(Source(kind, folder, name * of_all))
     return found

@@ -3,8 +3,6 @@
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from gitmem.document.entry import MemoryType
 from gitmem.facts.edit import find_fact, retire
 from gitmem.facts.validity import Standing, what_holds
@@ -36,19 +34,6 @@ def commits(desk, bare_git) -> int:
 def standing(desk) -> dict[str, Standing]:
     facts = known_facts(desk.store)
     return {fact.description: what_holds(facts)[fact.id].standing for fact in facts}
-
-
-@pytest.mark.parametrize("kind", LASTING)
-def test_what_lasts_is_a_fact_in_the_commit_that_saves_it(desk, bare_git, kind):
-    before = commits(desk, bare_git)
-    fact = keep(desk, "Use Redis for the session cache.", kind)
-    assert commits(desk, bare_git) == before + 1
-    assert (fact.kind, fact.binds) == (kind.value, True)
-    for path in ("memory.md", "daily/2026/11/2026-11-21.md"):
-        assert f"**{kind.label}**: Use Redis for the session cache. ^{fact.id}\n" in desk.text(path)
-    undo(desk.store)
-    assert known_facts(desk.store) == []
-    assert fact.id not in desk.text("memory.md")
 
 
 def test_a_note_is_none_and_a_document_is_an_entry(desk):

@@ -14,10 +14,9 @@ from gitmem.document.entry import MemoryType
 from gitmem.facts.fact import parse_fact
 from gitmem.history.authors import How, People
 from gitmem.history.records import rotations
-from gitmem.history.undo import undo
 from gitmem.importers import SourceKind
 from gitmem.importers.migrate import migrate
-from gitmem.importers.read import Source, find_sources, kind_of
+from gitmem.importers.read import Source
 from gitmem.sessions.save import save
 from gitmem.store import transcripts
 from tests.desk import SEOUL
@@ -129,39 +128,6 @@ def test_done_again_it_adds_nothing_and_the_source_is_untouched(desk, legacy):
     save(desk.store, desk.save("from now on it grows", MemoryType.DECISION))
     assert bring(desk, legacy).brought == ()
     assert snapshot(legacy) == before
-
-
-def test_a_dry_run_says_the_same_and_does_nothing(desk, legacy):
-    rotated_layout(legacy)
-    tip = desk.store.tip
-    said = bring(desk, legacy, dry_run=True)
-    assert desk.store.tip == tip
-    assert not (root(desk) / "archive").exists()
-    assert transcripts.sessions(desk.store) == []
-    done = bring(desk, legacy)
-    assert (said.brought, said.there, said.left) == (done.brought, done.there, done.left)
-
-
-def test_what_was_undone_comes_again_and_what_was_changed_does_not(desk, legacy):
-    put(
-        legacy,
-        {"memory_20260113_112700.md": "## 2026-01-13\n\n- one\n", "facts.json": {"rules": [{"content": "Test."}]}},
-    )
-    bring(desk, legacy)
-    fact = next((root(desk) / "facts").rglob("*.md"))
-    fact.write_text(fact.read_text(encoding="utf-8") + "\nAlways.\n", encoding="utf-8")
-    undo(desk.store, revision=rotations(desk.store)[0].commit)
-    assert not (root(desk) / "archive").exists()
-    done = bring(desk, legacy)
-    assert [item.to for item in done.brought][:1] == ["archive/memory_20260113_112700.md"]
-    assert fact.read_text(encoding="utf-8").endswith("Always.\n")
-
-
-def test_an_archive_without_a_summary_gets_the_offline_one_and_is_pending(desk, legacy):
-    put(legacy, {"memory_20260113_112700.md": "## 2026-01-13\n\nThe loader reads its settings in layers.\n"})
-    bring(desk, legacy)
-    assert pending_archives(desk.store) == ["archive/memory_20260113_112700.md"]
-    assert "layers" in read_summary(desk.store, "archive/memory_20260113_112700.md").overall_summary
 
 
 def large(days: int = 12, lines: int = 300) -> bytes:
@@ -322,13 +288,6 @@ def test_hostile_sources_are_named_and_all_else_is_brought(desk, legacy, tmp_pat
     assert pending_archives(desk.store)
 
 
-def test_secrets_do_not_come_along(desk, legacy):
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    put(legacy, {"memory_20260113_112700.md": f"- {token}\n", "facts.json": {"rules": [{"content": f"Use {token}"}]}})
-    bring(desk, legacy)
-    assert not any(token in path.read_text(encoding="utf-8") for path in root(desk).rglob("*.md"))
-
-
 def test_another_file_of_one_name_gets_a_name_of_its_own(desk, legacy):
     (root(desk) / "archive").mkdir()
     (root(desk) / "archive/memory_20260113_112700.md").write_text("mine\n", encoding="utf-8")
@@ -337,14 +296,6 @@ def test_another_file_of_one_name_gets_a_name_of_its_own(desk, legacy):
     assert desk.text("archive/memory_20260113_112700.md") == "mine\n"
     assert desk.text("archive/memory_20260113_112700_02.md") == "theirs\n"
     assert read_summary(desk.store, "archive/memory_20260113_112700_02.md").archive.endswith("_02.md")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege there")
-def test_a_folder_that_is_a_link_is_not_found_by_itself(desk, legacy, tmp_path):
-    legacy.parent.mkdir()
-    os.symlink(put(tmp_path / "far", {"memory.md": "x"}), legacy)
-    assert find_sources(str(root(desk).parent), "/nowhere") == []
-    assert kind_of(str(tmp_path)) is None
 
 
 SEED_FACTS = {"decisions": [{"content": "uv를 쓴다", "date": "2026-01-11"}], "issues": [{"content": "느린 빌드"}]}

@@ -41,13 +41,6 @@ def test_words_are_found(shelf, text, queries):
     assert {query: shelf.places(query)[0][1] for query in queries} == queries
 
 
-def test_parts_of_identifiers_are_words_and_the_whole_counts_more(shelf):
-    shelf.put("knowledge/a.md", "# A\n\nuser name and get\n\n# B\n\nthe getUserName call\n\n# C\n\nget_user_name = 1\n")
-
-    assert {start for _, start in shelf.places("getUserName")[:2]} == {5, 9}
-    assert len(shelf.places("user")) == 3
-
-
 def test_a_request_that_nobody_answered_stands_behind_the_fact_that_answers(shelf):
     asked = "which port does the staging database use"
     requests = "".join(
@@ -115,30 +108,6 @@ def test_the_total_counts_hits_beyond_the_limit(shelf, monkeypatch):
     assert totals("zebra", 2) == (2, 3, False)
 
 
-def test_an_episode_is_a_view_of_the_exchange_that_its_header_names(shelf):
-    entry = "- [2026-11-21 10:01:00] **Exchange** #1b4e51f0: Took RabbitMQ for invoices, on two nodes. ^x4f7k2m9q0x\n"
-    shelf.put("daily/2026/11/2026-11-21.md", entry)
-    header = "---\nid: e4f7k2m9q0x\nkind: episode\nexchanges: [x4f7k2m9q0w, x4f7k2m9q0x]\n---\n"
-    shelf.put("episodes/2026/11/e4f7k2m9q0x.md", f"{header}# RabbitMQ\n\n## Context\n\n- Files: invoices.py\n")
-
-    (hit,) = shelf.search("RabbitMQ invoices")
-
-    assert hit.entry == "x4f7k2m9q0x"
-    assert [view.partition(":")[0] for view in hit.views] == ["episodes/2026/11/e4f7k2m9q0x.md"]
-
-
-def test_an_exchange_that_memory_md_shortens_is_told_as_its_log_has_it_at_the_same_rank(shelf):
-    line = "- [2026-11-21 10:01:00] **Exchange** #1b4e51f0: {} ^{}\n"
-    shelf.put("memory.md", line.format("Took RabbitMQ for invoices.", "x4f7k2m9q0x"))
-    whole = line.format("Took RabbitMQ for invoices, on two nodes.", "x4f7k2m9q0x")
-    shelf.put("daily/2026/11/2026-11-21.md", whole + line.format("Took RabbitMQ for receipts.", "x4f7k2m9q0y"))
-
-    first, second = shelf.search("RabbitMQ invoices")
-
-    assert "on two nodes" in first.text
-    assert second.entry == "x4f7k2m9q0y"
-
-
 def test_a_fact_is_one_hit_and_its_header_and_line_in_memory_are_views_of_it(shelf):
     text = "Invoices go through RabbitMQ, as it retries failed ones by itself and needs no code for it."
     shelf.put(
@@ -151,16 +120,6 @@ def test_a_fact_is_one_hit_and_its_header_and_line_in_memory_are_views_of_it(she
 
     shelf.put("memory.md", "- [2026-11-21 10:01:00] **Decision**: Invoices go through RabbitMQ. ^d4f7k2m9q0x\n")
     assert shelf.paths("RabbitMQ") == ["facts/decision/d4f7k2m9q0x-queue.md"]
-
-
-def test_keywords_in_the_header_of_a_summary_are_no_hit_but_help_to_find_what_it_says(shelf):
-    shelf.put(
-        "summaries/memory_20261101_000000.summary.md",
-        "---\nkeywords: [walrus]\nkey_decisions:\n  - decision: Use uv.\n---\n# Summary\n\nThe loader is faster.\n",
-    )
-
-    assert [hit.field for hit in shelf.search("walrus")] == ["key_decisions"]
-    assert [hit.field for hit in shelf.search("uv")] == ["key_decisions"]
 
 
 def test_what_an_agent_said_between_its_tool_calls_counts_less_than_its_answer(shelf):

@@ -6,10 +6,8 @@ import pytest
 
 from gitmem.cli.app import App
 from gitmem.cli.commands.find import hit_value, hits_text
-from gitmem.errors import ExitCode
 from gitmem.mcp.reads import hit_value as mcp_value
 from gitmem.search.engine import answer
-from gitmem.search.filters import FilterError
 from gitmem.search.recall import recall
 from tests.search.test_engine import put
 
@@ -61,12 +59,6 @@ def test_a_query_is_narrowed(filled, query, found):
 
 def test_without_words_the_newest_come_first(filled):
     assert filled.places("since:2026-11-01 path:memory.md") == [("memory.md", 5), ("memory.md", 4), ("memory.md", 3)]
-
-
-def test_a_date_that_is_none_is_said(filled):
-    with pytest.raises(FilterError, match=r"since:soon is not a date") as caught:
-        filled.search("cache since:soon")
-    assert caught.value.exit_code == ExitCode.USAGE
 
 
 def test_a_minus_within_a_word_takes_nothing_away(filled):

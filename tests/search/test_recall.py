@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.message import Message
-from gitmem.errors import NotFoundError, UsageError
+from gitmem.errors import UsageError
 from gitmem.facts.fact import FactKind, FactStatus, make_fact, render_fact
 from gitmem.lessons.prompt import remembered
 from gitmem.mcp.reads import memory_search
 from gitmem.platform.machine import Context
-from gitmem.search.recall import ALL, find_stores, is_handle, read_memory, recall, search_stores
+from gitmem.search.recall import ALL, find_stores, is_handle, recall, search_stores
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.text.words import estimate_tokens
@@ -22,24 +22,6 @@ from tests.boxes import NOON, make_context
 from tests.mcp.conftest import call_on, unfenced
 
 FILLER = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
-
-
-def test_facts_come_first_then_exchanges_without_the_marks_of_a_log(shelf):
-    shelf.put("facts/rule/r4f7k2m9q0x-zinc.md", "---\nid: r4f7k2m9q0x\nkind: rule\n---\nRailings are of zinc.\n")
-    shelf.put(
-        "daily/2026/11/2026-11-20.md",
-        "- [10:00:00] **Exchange** #1b4e51f0: Which zinc do railings take, zinc or zinc alloy? ^x4f7k2m9q0x\n\n"
-        "  **Answer:** Take railings of pure zinc.\n\n  **Error:** `make` no zinc\n",
-    )
-
-    text = recall("zinc railings", shelf.search("zinc railings"), 2_000).text
-
-    assert "Railings are of zinc." in text.partition("Which zinc")[0]
-    assert "Take railings of pure zinc." in text
-    assert "**Error:** `make` no zinc" in text
-    assert "2026-11-20 10:00, Exchange, 1b4e51f0, ^x4f7k2m9q0x]" in text
-    assert text.count("x4f7k2m9q0x") == text.count("r4f7k2m9q0x") == 1
-    assert "**Exchange**" not in text
 
 
 def test_a_memory_over_its_share_is_told_by_its_best_part(shelf):
@@ -56,20 +38,6 @@ def test_a_memory_over_its_share_is_told_by_its_best_part(shelf):
     assert "How do we build the bridge?" in short
     assert short.partition("]\n")[2].partition(" …\n\nMore:")[0].endswith(".")
     assert estimate_tokens(short) <= 250
-
-
-def test_keywords_and_success_are_not_told(shelf):
-    shelf.put(
-        "sessions/2026/11/20261120_100000-1b4e51f0.md",
-        "- [2026-11-20 10:00:00] **Exchange** #1b4e51f0: Took zinc. ^x4f7k2m9q0x\n"
-        "  Done: It lasts.\n  Keywords: zinc, railing\n  Outcome: success\n",
-    )
-
-    text = recall("zinc", shelf.search("zinc"), 2_000).text
-
-    assert "Took zinc.\nDone: It lasts.\n" in text
-    assert "Keywords" not in text
-    assert "Outcome" not in text
 
 
 def test_an_exchange_is_told_once_in_every_door_and_names_its_concept_and_episode(shelf):
@@ -92,21 +60,6 @@ def test_an_exchange_is_told_once_in_every_door_and_names_its_concept_and_episod
         assert text.count(said) == 1
         assert "^x4f7k2m9q01, also ^k4f7k2m9q0x ^e4f7k2m9q0x]" in text
     assert told.ids == tuple(one.entry for one in recalled.whole) == ("x4f7k2m9q01",)
-
-
-def test_a_memory_is_read_by_its_id_at_its_fullest_view(shelf):
-    line = "- [10:00:00] **Exchange** #1b4e51f0: Which zinc? ^x4f7k2m9q0x\n"
-    shelf.put("memory.md", line)
-    shelf.put("daily/2026/11/2026-11-20.md", f"## Timeline\n\n{line}\n  **Answer:** {'Pure zinc. ' * 9}\n")
-    shelf.put("facts/rule/r4f7k2m9q0x-zinc.md", "---\nid: r4f7k2m9q0x\n---\nRailings are of zinc.\n")
-
-    assert (read_memory(shelf.store, "^x4f7k2m9q0x").path, read_memory(shelf.store, "x4f7k2m9q0x").start) == (
-        "daily/2026/11/2026-11-20.md",
-        3,
-    )
-    assert read_memory(shelf.store, "r4f7k2m9q0x").text == "Railings are of zinc."
-    with pytest.raises(NotFoundError, match="no memory"):
-        read_memory(shelf.store, "x000000000z")
 
 
 def test_a_path_is_no_handle():

@@ -122,34 +122,6 @@ def test_transcripts_can_be_left_out(desk, recorder):
 # Files that are none, or damaged
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"\n\n\r\n",
-        b"\xef\xbb\xbf",
-        b"\0" * 5_000,
-        bytes(range(256)) * 50,
-        b"not json\n" * 100,
-        b"[]\n{}\nnull\n12\n",
-        b'{"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}',
-        b"{" * 20_000,
-        b'{"type": "user", "message": {"role": "user", "content": "a question without an end',
-    ],
-)
-def test_what_is_no_transcript(desk, bare_git, tmp_path, content):
-    path = tmp_path / "x.jsonl"
-    path.write_bytes(content)
-    before = tips(desk, bare_git)
-    done = replay(desk.store, str(path))
-    assert done.saved == 0
-    # What is half a line may still be written, and what is of another format may still be a session: that is said.
-    assert [notice.split(" a session")[0] for notice in done.notices] == (
-        [f"{path}: it has no turns of"] if content else []
-    )
-    assert tips(desk, bare_git) == before
-
-
 def test_a_transcript_that_names_no_session_goes_by_its_file(desk, tmp_path):
     path = tmp_path / "한글 name ../x.jsonl".replace("/", "_")
     path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "a question"}}) + "\n")

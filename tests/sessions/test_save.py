@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.document.entry import MemoryType, entry_ids, find_section
-from gitmem.errors import BusyError, RefusedError, UnfinishedError
+from gitmem.document.entry import MemoryType
+from gitmem.errors import BusyError, RefusedError
 from gitmem.sessions.save import drain, plan_saves, save
 from gitmem.store.transact import attempt
 from tests.own_settings import own_settings
@@ -40,15 +40,6 @@ def test_a_save_stands_in_the_daily_log_and_in_memory_under_one_id_and_is_one_co
     assert clean(desk, bare_git)
 
 
-@pytest.mark.parametrize("kind", list(MemoryType))
-def test_each_type_goes_to_its_sections(desk, kind):
-    saved = save(desk.store, desk.save("words", kind))
-    memory, daily = desk.text("memory.md"), desk.text(TODAY)
-    in_memory, in_daily = find_section(memory, kind.section), find_section(daily, kind.label)
-    assert saved.id in entry_ids(memory[in_memory.start : in_memory.end])
-    assert saved.id in entry_ids(daily[in_daily.start : in_daily.end])
-
-
 def test_many_events_are_drained_in_order_each_its_own_commit(desk, bare_git):
     what = [desk.save(f"number {index}") for index in range(7)]
     for one in what:
@@ -72,18 +63,6 @@ def test_secrets_and_private_text_are_nowhere_in_the_store_after_a_drain(desk, b
     everything = bare_git(root, "cat-file", "--batch-all-objects", "--batch", "--unordered")
     assert TOKEN not in everything
     assert "my diary" not in everything
-
-
-def test_what_cannot_be_committed_waits_and_is_saved_later(desk, bare_git):
-    root = Path(desk.store.root)
-    bare_git(root, "switch", "--detach", "-q")
-    what = desk.save("in the middle of something")
-    with pytest.raises(UnfinishedError, match="Not committed yet") as caught:
-        save(desk.store, what)
-    assert "kept on the disk" in caught.value.remedy
-    bare_git(root, "switch", "-q", "gitmem")
-    drain(desk.store)
-    assert desk.text(TODAY).count(what.id) == 1
 
 
 @pytest.mark.parametrize("kind", [MemoryType.NOTE, MemoryType.DECISION])
@@ -229,19 +208,3 @@ def test_events_survive_json_with_lone_surrogates_and_control_characters(desk, b
     assert "한글 🎉" in desk.text("memory.md")
     assert "\x1b" not in desk.text("memory.md")
     assert clean(desk, bare_git)
-
-
-def test_memory_that_was_deleted_by_hand_begins_again(desk, bare_git):
-    Path(desk.store.root, "memory.md").unlink()
-    save(desk.store, desk.save("first of the new"))
-    assert desk.text("memory.md").startswith("---\nid: memory\n")
-    assert "first of the new" in desk.text("memory.md")
-    assert clean(desk, bare_git)
-
-
-def test_a_header_nobody_can_read_is_kept_and_the_save_made(desk):
-    path = Path(desk.store.root, "memory.md")
-    path.write_text("---\nid: [unclosed\n---\n# Memory\n\n## Recent Context\n", encoding="utf-8")
-    save(desk.store, desk.save("still saved"))
-    assert desk.text("memory.md").startswith("---\nid: [unclosed\n---\n# Memory\n")
-    assert "still saved" in desk.text("memory.md")
