@@ -30,6 +30,7 @@ MODULES = {
     "gitmem.archives.summary": CLASSES | {"datetime", "typing"},
     "gitmem.lessons.known_errors": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.lessons.prompt": CLASSES | {"datetime", "gitmem.redact.redact", "gitmem.store.transact"},
+    "gitmem.facts.edit": CLASSES | {"typing", "gitmem.facts.compare"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
     "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.search.near"},

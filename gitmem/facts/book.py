@@ -13,7 +13,6 @@ from functools import cached_property
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import scopes_in
 from gitmem.document.message import Message, Op, Trailer, session_message
-from gitmem.facts.compare import candidates, rivals_of
 from gitmem.facts.fact import PURGED, Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.facts.lines import marks_of, state_as_of_now
 from gitmem.facts.places import checked_out, cite
@@ -125,6 +124,8 @@ class FactBook:
             return fact, self.changes([fact])
         if there is not None and not again:
             return None
+        from gitmem.facts.compare import candidates, rivals_of  # 4 ms, and most who open a book add nothing
+
         if there is None:
             age = self.store.context.clock() - made.created
             made = self.learned_now(made) if age < LIVE else made

@@ -16,7 +16,6 @@ from gitmem.document.ids import MEMORY, find_named
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.facts.book import FactBook, fact_message
-from gitmem.facts.compare import WEIGHED, Rivals, candidates, rivals_of
 from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.facts.places import checked_out, cite
 from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
@@ -260,6 +259,8 @@ def compare_new_facts(store: Store) -> None:
         GitmemError: a change could not be committed.
 
     """
+    from gitmem.facts.compare import Rivals, candidates, rivals_of  # late, as in gitmem.facts.book
+
     path = os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
     seen = read_text(path).splitlines()
     known, facts = {*seen}, _weighed(store)
@@ -280,6 +281,8 @@ def compare_new_facts(store: Store) -> None:
 
 
 def _weighed(store: Store) -> list[Fact]:
+    from gitmem.facts.compare import WEIGHED
+
     return sorted(
         (fact for fact in in_force(known_facts(store)) if fact.kind in WEIGHED),
         key=lambda fact: (fact.created, fact.id),
