@@ -89,7 +89,7 @@ class Git:
     environment, and take precedence.
     """
 
-    __slots__ = ("_environment", "_executable", "_folder", "_unfiltered", "git_dir", "work_tree")
+    __slots__ = ("_environment", "_executable", "_folder", "_unfiltered", "_variables", "git_dir", "work_tree")
 
     git_dir: str | None
     work_tree: str | None
@@ -122,7 +122,8 @@ class Git:
                 self._environment["GIT_IMPLICIT_WORK_TREE"] = "0"
         if settings:
             self._environment.update(_as_environment({**_given("setting"), **settings}))
-        self._environment.update(variables or {})
+        self._variables: dict[str, str] = {**(variables or {})}
+        self._environment.update(self._variables)
 
     @property
     def unfiltered(self) -> Git:
@@ -130,6 +131,7 @@ class Git:
         if self._unfiltered is None:
             assert self.git_dir is not None
             settings, variables = unfiltered_settings(self.git_dir)
+            variables |= self._variables  # such as the objects of a push that a hook decides about
             self._unfiltered = Git(
                 self.git_dir, self.work_tree, self._environment, settings=settings, variables=variables
             )

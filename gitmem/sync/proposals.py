@@ -25,7 +25,7 @@ from gitmem.facts.validity import in_force
 from gitmem.git import MEMORY_BRANCH, empty_tree, find_layout, move_refs, read_refs
 from gitmem.git.fast_import import NewCommit, Signature, Writer
 from gitmem.git.objects import Objects, PathChange, most_files, read_tree, tree_changes
-from gitmem.git.process import Git
+from gitmem.git.process import Git, failure
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.platform.safe_open import MAX_FILE_BYTES
@@ -328,7 +328,10 @@ def _check_history(
 def _added(git: Git, span: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yield the lines that commits add, hunk by hunk, oldest commit first, each with the commit and the path.
 
-    Raises OverflowError if they have too many bytes, or it takes too long to list them.
+    Raises:
+        OverflowError: they have too many bytes, or it takes too long to list them.
+        GitFailedError: git could not list them.
+
     """
     end, size, oid, path, mark = time.monotonic() + _HISTORY_SECONDS, 0, "", "", b""
     added: list[bytes] = []
@@ -353,6 +356,9 @@ def _added(git: Git, span: Sequence[str]) -> Iterator[tuple[str, str, str]]:
                 mark = b"+" * (line.index(b" ") - 1)
             elif line.startswith(b"+++ ") and not mark:
                 path = line[4:].strip().decode("utf-8", "surrogateescape")
+        _, stderr = process.communicate()
+        if status := process.wait():
+            raise failure(_HISTORY, status, stderr)
 
 
 def sarif(findings: Sequence[CiFinding], version: str) -> dict[str, object]:

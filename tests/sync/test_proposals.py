@@ -16,7 +16,7 @@ import yaml
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message
-from gitmem.errors import NotFoundError, RefusedError
+from gitmem.errors import GitFailedError, NotFoundError, RefusedError
 from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.platform.machine import read_resource
 from gitmem.store.transact import transact
@@ -253,6 +253,26 @@ def install_check(remote: Path) -> None:
     script = read_resource("templates", "ci", "pre-receive").decode()
     folder = Path(sys.executable).parent
     protect(remote, script.replace("#!/bin/sh\n", f"#!/bin/sh\nPATH='{folder}':$PATH\n", 1))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a hook is a program of POSIX")
+def test_a_server_refuses_a_secret_that_a_later_commit_of_the_push_takes_out(pair, remote):
+    laptop, _ = pair
+    install_check(remote)
+    for words in ("one\n", f"one\nthe token is {'ghp_' + 'a1B2' * 9}\n", "one\n"):
+        laptop.write("notes.md", words)
+        commit(laptop, "A", "a@example.com")
+    with pytest.raises(AssertionError, match="adds a likely secret"):
+        laptop.git("push", "-q", "origin", "HEAD:gitmem")
+
+
+def test_history_that_git_cannot_list_is_no_clean_one(pair, monkeypatch):
+    laptop, _ = pair
+    laptop.write("notes.md", "one\n")
+    commit(laptop, "A", "a@example.com")
+    monkeypatch.setattr(proposals, "_HISTORY", ("log", "--no-such-option"))
+    with pytest.raises(GitFailedError):
+        checked(laptop, "HEAD^")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a hook is a program of POSIX")
