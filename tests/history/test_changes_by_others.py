@@ -54,6 +54,7 @@ def test_a_rule_that_another_author_changed_waits_and_is_told(people, rule, act,
     [change] = ada.waiting()
     assert change.startswith(f"{word} by Mallory on ")
     assert change.endswith(f", before: {RULE}")
+    assert (f"\n  now: {TURNED}\n" in ada.run("review").out) is (word == "changed")
     for text in (ada.told(), ada.run("status").out, ada.run("doctor").out):
         assert f"{word} by Mallory on " in text
         assert f"before: {RULE}" in text

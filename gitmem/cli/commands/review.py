@@ -107,16 +107,18 @@ def _purge(store: Store, purge: WaitingPurge, say: _Say) -> ReviewItem:
     return ReviewItem((path,), {"path": path, "purge": purge.why}, line, choices, decide, shown=show)
 
 
-def _change(store: Store, change: OthersChange) -> ReviewItem:
+def _change(store: Store, change: OthersChange, now: str | None) -> ReviewItem:
     def decide(take: str) -> _Answer:
         commit = answer_change(store, change, accept=take == "theirs")
         stays = f"is {'retired' if change.act == 'removed' else f'as {change.author} left it'}."
         text = f"{change.id} {stays}" if take == "theirs" else f"Back again: {change.before}"
         return {"fact": change.id, "take": take, "commit": commit}, text + _undo(commit)
 
-    value = {name: one for name, one in change._asdict().items() if name != "blob"} | {"change": str(change)}
+    value = {name: one for name, one in change._asdict().items() if name != "blob"}
+    value |= {"now": now, "change": str(change)}
+    says = f"\n  now: {now}" if now else ""
     choices = "'--take theirs' accepts the change, '--take ours' brings back what you had."
-    return ReviewItem((change.path, change.id), value, f"{change.path}  {change}", choices, decide)
+    return ReviewItem((change.path, change.id), value, f"{change.path}  {change}{says}", choices, decide)
 
 
 def _gone(store: Store, fact: Fact, why: str) -> ReviewItem:
@@ -161,12 +163,16 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
     """Return what waits, in the order of its numbers: documents, pairs of facts, purges, changes, facts of branches."""
     people, facts = People(store), known_facts(store)
     statuses = place_marks(store, facts).statuses
+    said = {fact.id: fact.description for fact in facts}
     documents = enumerate(documents_to_review(store))
     return [
         *(_document(store, item, sides=index < _SIDES) for index, item in documents),
         *(_facts(store, pair, people) for pair in waiting_pairs(store)),
         *(_purge(store, purge, say) for purge in waiting_purges(store)),
-        *(_change(store, change) for change in others_changes(store).values()),
+        *(
+            _change(store, change, said.get(change.id) if change.act == "changed" else None)
+            for change in others_changes(store).values()
+        ),
         *(_gone(store, fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits),
     ]
 
