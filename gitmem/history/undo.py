@@ -347,7 +347,13 @@ class _UndoPlanner:
             if not _moves_memory(self._changes[item.commit]):
                 continue
             later = log(self._git, f"{item.commit}..{self._tip}", trailers={Trailer.OP: Op.ROTATE})
-            live = [commit for commit in later if commit.oid not in self._undone and commit.oid not in taken]
+            live = [
+                commit
+                for commit in later
+                if commit.oid not in self._undone
+                and commit.oid not in taken
+                and self._store.repository.is_ancestor(item.commit, commit.oid)  # not another machine's at that time
+            ]
             if live:
                 raise GitmemError(
                     f"memory.md was rotated again after {_name(item)}, by {_name(record(live[0]))}.",

@@ -24,9 +24,11 @@ from gitmem.history.undo import (
     undo,
 )
 from gitmem.sessions.save import save
+from gitmem.store.store import Store
 from tests.boxes import Box
 from tests.copies import accept
 from tests.own_settings import own_settings
+from tests.store.machines import LISTED, converge, make_pair
 
 
 class Memory(Box):
@@ -158,6 +160,23 @@ def test_a_rotation_that_another_one_followed(memory):
     memory.undo(revision=first)
     assert memory.git("ls-files", "archive") == ""
     assert entry_ids(memory.read("memory.md")) == memory.ids()
+
+
+def test_rotations_of_two_machines_that_met_do_not_wait_for_each_other(machine):
+    first, second = make_pair(machine)
+    one = first.save("one " * 200)
+    first.sync()
+    second.sync()
+    own_settings(first.context, f"{LISTED}rotation:\n  threshold_tokens: 150\n  carryover_tokens: 30\n")
+    for each in (first, second):
+        each.store = Store(str(each.root), each.context)
+        assert check(each.store)[0].archive
+    converge(first, second)
+    for rotation in first.git("log", "--format=%H", "--grep=^Gitmem-Op: rotate").splitlines():
+        undo(first.store, revision=rotation)
+    assert first.git("ls-files", "archive") == ""
+    assert one in entry_ids(first.read("memory.md"))
+    converge(first, second)
 
 
 def test_a_rotation_whose_archive_lost_its_save_and_then_left_the_tree(memory):
