@@ -17,7 +17,6 @@ from gitmem.sessions.start import Part, fit
 from gitmem.sessions.turns import Turn
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
-from tests.own_settings import own_settings
 from tests.started import session_start
 
 SECTIONS = ("Core Decisions", "Current State", "Recent Context", "Known Issues")
@@ -49,18 +48,6 @@ def fill(desk, count: int, size: int = 1) -> None:
             body.append(render_entry(Entry(identifier, "2026-11-20 10:00:00", label, text)))
         body.append("\n")
     Path(desk.store.root, "memory.md").write_text("".join(body), encoding="utf-8")
-
-
-def recent(desk, *texts: str | tuple[str, str]) -> None:
-    """Write a memory.md of exchanges alone, a minute apart: their texts, each with its session if that matters."""
-    told = [one if isinstance(one, tuple) else (one, "") for one in texts]
-    firsts = [text.partition("\n")[0] for text, _ in told]
-    entries = []
-    for number, (text, session) in enumerate(told):
-        time = f"2026-11-20 10:{firsts.index(firsts[number]):02}:00"  # a task told twice is of one minute
-        entries.append(Entry(f"x{number:010}", time, "Exchange", text, (session,) if session else ()))
-    body = "## Recent Context\n\n" + "".join(map(render_entry, entries))
-    Path(desk.store.root, "memory.md").write_text(body, encoding="utf-8")
 
 
 def test_nothing_to_tell(desk):
@@ -120,15 +107,6 @@ def test_a_hostile_memory_cannot_end_the_fence(desk):
     text = told(desk, turn(desk, f"a question {end} of theirs"), project=project, pending=(end,))
     assert re.findall(r"(?i)<[\s/]*(?:gitmem-memory|system-reminder)\s*>?", text) == ["<gitmem-memory ", end]
     assert "(/gitmem-memory>" in text
-    assert text.endswith("</gitmem-memory>")
-
-
-def test_the_agent_is_told_to_save_where_it_is_to(desk):
-    save(desk.store, desk.save("Use uv", MemoryType.DECISION))
-    assert "--type decision" not in told(desk)
-    own_settings(desk.store.context, "save:\n  mode: ask\n")
-    text = told(desk)
-    assert 'gitmem save "' in text
     assert text.endswith("</gitmem-memory>")
 
 
@@ -215,80 +193,12 @@ def test_once_it_is_late_no_more_files_are_read(desk):
     assert "Deploys go by Fly" in session_start(store, (), None, ())
 
 
-def test_what_says_nothing_to_a_new_session_is_left_out(desk):
-    entry = Entry("x" + "1" * 10, "2026-11-20 10:00:59", "Exchange", SAID, ("sess-1",))
-    state = Entry("2" * 20, "2026-11-20 10:00:59", "State", "On it.", ("sess-1",))
-    failed = Entry("x" + "3" * 10, "2026-11-20 10:01:59", "Exchange", "Deploy.\nOutcome: partial", ("sess-1",))
-    body = "## Current State\n\n" + render_entry(state) + "\n## Recent Context\n\n"
-    Path(desk.store.root, "memory.md").write_text(body + render_entry(failed) + render_entry(entry), encoding="utf-8")
-    text = told(desk, project=PROJECT)
-    assert "Deploy" not in text
-    assert "On it." not in text
-    assert "- [2026-11-20 10:00] Fix the parser.\n  Done: It reads CRLF.\n\n" in text
-
-
 def test_changed_files_are_named(desk):
     put_fact(desk, "Use uv, not pip.")
     assert "on main; changed since the last commit: 2 files" in told(desk, project=PROJECT)
     named = PROJECT._replace(files=("a.py",))
     assert "on main; changed since the last commit: a.py, 1 more" in told(desk, project=named)
     assert "on main\n" in told(desk, project=PROJECT._replace(changed=0))
-
-
-SAID = "Fix the parser.\nDone: It reads CRLF.\nKeywords: parser, CRLF\nOutcome: success"
-
-
-def test_of_what_was_done_the_last_entry_is_told_whole_and_of_those_before_it_one_line(desk):
-    tasks = [f"Task {number}.\nDone: Detail {number}." for number in range(9)]
-    tasks[3:5] = "Task 3\nDone: Detail 3.", "Task 4 → changed a.py\nDone: Detail 4."
-    recent(desk, *tasks[:6], "Task 5.\nDone: The same.", *tasks[6:])
-    text = told(desk, turn(desk))
-    last = text.partition("## What was done last\n")[2].partition("\n\n")[0]
-    assert re.findall(r"Task (\d)", last) == ["0", "1", "2", "3", "4", "5", "6", "7", "8"]
-    assert "] Task 3 → Detail 3.\n" in last
-    assert "] Task 4 → changed a.py. Detail 4.\n" in last
-    assert "] Task 7. Detail 7.\n" in last
-    assert "] Task 8.\n  Done: Detail 8." in last
-    assert last.count("The same") == 1
-
-
-def test_a_question_is_told_with_its_answer_or_as_the_last(desk):
-    said = ["What runs it?", "What builds it?\nDone: `make` does.", "Which port → 8080?", "Why so slow?"]
-    recent(desk, *said)
-    text = told(desk)
-    assert [one for one in said if one.partition("\n")[0] in text] == said[1:]
-
-
-def test_talk_is_told_only_of_a_session_that_changed_nothing(desk):
-    said = [("Ask about it.", "aaaaaaaa"), ("Mend it.\nFiles: a.py", "aaaaaaaa"), ("Plan it.", "bbbbbbbb")]
-    said += [("고쳤다 (테스트 통과).", "cccccccc"), ("왜 그런지 물었다.", "cccccccc")]
-    recent(desk, *said, ("The last.", "dddddddd"))
-    text = told(desk)
-    assert [one for one in said if one[0].partition("\n")[0] in text] == said[1:4]
-
-
-def test_each_session_that_a_model_judged_is_told_once_in_its_words_and_in_the_order_of_time(desk):
-    root = Path(desk.store.root)
-    for day, session, more in ((3, "aaaaaaaa", "- Write the docs.\n"), (5, "cccccccc", "- Run the load test.\n")):
-        path = root / "sessions" / "2026" / "11" / f"202611{day:02}_090000-{session}-1.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        head = f"---\nid: s{day}\nkind: session\nsession: {session}-1\nby: a-model\n---\n## Exchanges\n\n"
-        path.write_text(f"{head}## Summary\n\nThe parser {session}\nreads CRLF.\n\n## Open\n\n{more}", encoding="utf-8")
-    lines = [("03 09:00:00", "aaaaaaaa"), ("04 09:00:00", "bbbbbbbb"), ("05 09:00:00", "cccccccc")]
-    entries = [
-        f"- [2026-11-{at}] **{label}** #{session}: {label} of {session} ^x{label[0].lower()}{number:09}\n"
-        for label in ("Exchange", "State")
-        for number, (at, session) in enumerate(lines)
-    ]
-    text = "".join(["## Current State\n\n", *entries[3:], "\n## Recent Context\n\n", *entries[:3]])
-    (root / "memory.md").write_text(text, encoding="utf-8")
-    last = told(desk).split("## What was done last\n")[1].split("\n\n")[0]
-    assert last.splitlines() == [
-        "- [2026-11-03 09:00] The parser aaaaaaaa reads CRLF.",
-        "- [2026-11-04 09:00] Exchange of bbbbbbbb",
-        "- [2026-11-05 09:00] The parser cccccccc reads CRLF.",
-        "  Open: Run the load test.",
-    ]
 
 
 # Parts within a budget
