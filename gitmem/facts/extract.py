@@ -46,7 +46,7 @@ _LOOK_AT = 30_000  # characters of an answer, its last
 _MOST_LINES = 400
 _LONGEST_PROMPT = 160  # characters
 _LONGEST_OPTION = 200  # characters of a question, and of an option
-_MOST_OF_A_BARE_BAN = 4  # words
+_MOST_OF_A_BARE_BAN = 2  # words; twice as many in Korean, whose verb of a ban has two
 _FEWEST_OF_CONTEXT = 3  # words of a sentence that says what a statement speaks of
 _MOST_WORDS = 8  # of a pick that names its option
 _FEWEST_OF_SUBJECT = 2  # words of a question that names its subject
@@ -92,7 +92,7 @@ def statements_of(prompt: str) -> list[Statement]:
 
 def _is_bare_ban(text: str) -> bool:
     """Return whether a text forbids a thing or two and not where: "Amounts are always cents. Never floats."."""
-    return is_negated(text) and len(_without_cues(text).split()) <= _MOST_OF_A_BARE_BAN
+    return is_negated(text) and len(_without_cues(text).split()) <= _MOST_OF_A_BARE_BAN * (1 + is_korean(text))
 
 
 def _of_sentence(sentence: str) -> Iterator[Statement]:
@@ -288,19 +288,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _question(answer: str) -> str:
-    """Return the last question of an answer that names its subject, or the line before its options; "" if none does."""
-    lines = [line.strip() for line in answer.splitlines()[-_MOST_LINES:] if line.strip()]
-    first = next((place for place, line in enumerate(lines) if _LINE.match(line)), 0)
-    before = split(_MARKS.sub("", lines[first - 1]).strip("# ")) if first and lines[first - 1].endswith(":") else []
-    lead = before[-1] if before else ""  # what stands before it tells how things were
-    return next(
-        (
-            text
-            for text in (*reversed(_asked(without_options(answer))), lead)
-            if len(text) <= _LONGEST_OPTION and has_subject(text) and stands_alone(text)
-        ),
-        "",
-    )
+    """Return the last question of an answer that names its subject, options aside; "" if none does."""
+    asked = reversed(_asked(without_options(answer)))
+    fit = (text for text in asked if len(text) <= _LONGEST_OPTION and has_subject(text) and stands_alone(text))
+    return next(fit, "")
 
 
 def has_subject(question: str) -> bool:

@@ -224,7 +224,7 @@ def _episode_of(
         mended_in=max((sight.seconds for sight in sights if sight.works), default=0),
         tools=tuple(Counter(tool for turn in turns for tool in turn.used).most_common(_MAX_TOOLS)),
         problem=one_line(title_of(errors[0]), _LINE) if errors else task,
-        solution="" if outcome is Outcome.FAILED else _solution(own),
+        solution=_solution(own),
         plan=tuple(f"[{'x' if step.status == 'completed' else ' '}] {step.text}" for step in steps),
         decisions=_lines(
             decision.text + (f" ({decision.reason})" if decision.reason else "")

@@ -40,7 +40,9 @@ _HASH = re.compile(
     r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b0x[0-9a-fA-F]+\b"
 )
 _VERSION = re.compile(r"(?<![\w/])[v^~=<>]{0,3}[0-9]+(?:\.[0-9]+){1,3}(?:[-+.]?[a-z]{1,5}[0-9]*)?\b")
-_NUMBER = re.compile(r"(?<![A-Za-z_/0-9])[+-]?[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])")
+_NUMBER = re.compile(
+    r"(?<![A-Za-z_/])(?:[+-]|(?<![0-9]))[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])"
+)
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\w+://")
 _MASKED = re.compile(r"<\w+>")
 _SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, which linters quote at the end

@@ -33,6 +33,7 @@ from gitmem.sessions.outcome import (
     has_compound,
     helps_once,
     only_reads,
+    rejects,
     repeated_elsewhere,
     reports,
     runs_again,
@@ -107,6 +108,7 @@ def with_errors(turns: Sequence[Turn]) -> list[Turn]:
 
 def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Iterator[ErrorOccurrence]:
     listed = explained(turn.failures, human_text(turn.answer))
+    after = human_text(following[0].prompt) if following and following[0].session == turn.session else ""
     for error, failures in _grouped(listed):
         last, later = failures[-1], None
         works = bool(last.fixed_by or last.explained)
@@ -119,7 +121,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         mend = mend_of(last, turn.files, roots, place)
         is_check = _is_check(error)
         is_own = bool(place or error.frames) and _edited_before(turn, failures[0]) and not _answers(mend, error)
-        if mend.startswith(PLACE) and (is_check or is_own or not _is_of(mend, error, last)):
+        if mend.startswith(PLACE) and (is_check or is_own or not _is_of(mend, error, last) or rejects(turn, after)):
             mend = ""
         if last.fixed_by and (not mend or is_place(mend)):
             mend = "" if is_check else _in_words(later or turn, error, failures[0], "mend")

@@ -69,6 +69,7 @@ _OUTPUT = r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|[^\s;&|]{1,200})|\|\s*(?:head|tail|g
 _SCRIPT = r"\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"  # a quoted text of several lines
 _WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
 _OPENS = r"(?:for|while|until|if|case)\b"  # a statement of the shell over several parts
+_ID = r"\b[0-9a-f]{8}-[0-9a-f]{4}-|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{12,64}\b"  # as of a lock: of use once
 _SET = r"[A-Za-z_]\w*=\S*$"  # an assignment before a command
 _TO_READER = r"\s*(?:[0-9]>&[0-9]\s*)?\|\s*(?:tail|tee|cat)\b[^|&;\n]*$"  # shows the end, but hides whether it worked
 _OF_WRAPPER = r"-|[0-9.]+[smhd]?$"  # a flag or a time that goes with a wrapper
@@ -165,13 +166,11 @@ def has_compound(command: str) -> bool:
 
 
 def helps_once(command: str) -> bool:
-    """Return whether a part of a command line edits files in place, or ends a process by its number.
-
-    The same command again changes nothing more.
-    """
+    """Return whether a command line helps no second time: it edits files in place, or names a process or an id."""
     edits = _words_of("effects.tsv")["edit"]
     parts = [_unwrapped(part)[0] for part in _parts(command)]
-    return any(" ".join(words[:2]) in edits or (words[:1] == ("kill",) and words[-1].isdecimal()) for words in parts)
+    once = (" ".join(words[:2]) in edits or (words[:1] == ("kill",) and words[-1].isdecimal()) for words in parts)
+    return any(once) or re.search(_ID, command) is not None
 
 
 def _parts(command: str) -> list[str]:

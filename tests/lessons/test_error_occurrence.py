@@ -281,7 +281,16 @@ def test_a_cause_names_what_failed(command, answer, cause):
     assert [one.cause for one in find_occurrences([turn])] == [cause]
 
 
-def test_a_process_that_ended_by_its_number_is_no_mend():
-    failures = (failure("web up", BUSY, "web up", "kill 4711"),)
+@pytest.mark.parametrize("once", ["kill 4711", "kill -9 4711", "web unlock 3c1d7a52-0b4f-4e0e-2a55-9a1f6d2b8c44"])
+def test_a_command_that_names_a_process_or_an_id_is_no_mend(once):
+    failures = (failure("web up", BUSY, "web up", once),)
     turn = Turn("s", "h", "t", AT, AT, "Run it", "It runs.", (), failures, closed=True)
     assert [one.mend for one in find_occurrences([turn])] == [""]
+
+
+@pytest.mark.parametrize("following, mend", [("no, that is wrong", ""), ("now commit", TOLD)])
+def test_an_edit_that_the_person_rejects_is_no_mend(following, mend):
+    failures = (failure("pytest -q", fixed_by="pytest -q", meanwhile=EDIT),)
+    turn = Turn("s", "h", "t", AT, AT, "Run it", "Done.", ("/app/src/a.py",), failures, cwd="/app")
+    later = Turn("s", "h", "u", AT, AT, following, "Done.", (), ())
+    assert [one.mend for one in find_occurrences([turn, later])] == [mend]
