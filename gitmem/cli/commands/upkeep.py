@@ -130,10 +130,12 @@ def run_reindex(args: argparse.Namespace, app: App) -> int:
         )
     value = {"provider": embedder.name, "model": embedder.model, "reason": chosen.reason, **filled._asdict()}
     cost = f", about ${filled.cost:.4f}" if filled.cost else ""
-    made = f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else ""
-    left = f"; {filled.left:,} are still missing" if filled.left else ""
+    made = [f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})"] * bool(filled.embedded)
+    left = [f"{filled.left:,} are still missing"] * bool(filled.left)
     of = f"{count(filled.chunks, 'chunk')}, vectors from {embedder.name} ({embedder.model})"
-    app.answer(args, value, f"{of}: {made or 'no vector was missing'}{left}.", OWN, aside=(filled.problem,))
+    app.answer(
+        args, value, f"{of}: {'; '.join([*made, *left]) or 'no vector was missing'}.", OWN, aside=(filled.problem,)
+    )
     return ExitCode.FAILURE if filled.problem and not args.seconds else ExitCode.OK
 
 

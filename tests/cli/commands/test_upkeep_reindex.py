@@ -61,8 +61,10 @@ def test_progress_is_shown_on_a_terminal_and_taken_away(gitmem):
 
 def test_a_provider_that_fails_is_told_and_what_was_made_stays(gitmem, provider):
     provider.behave = ["status:401:"]
-    code, _, err = gitmem("reindex")
+    code, out, err = gitmem("reindex")
     assert code == 1
+    assert out.endswith(" are still missing.\n")
+    assert "was missing" not in out
     assert "401" in err
     assert "sk-secret-key" not in err
     assert gitmem("reindex")[0] == 0
