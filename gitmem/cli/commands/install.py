@@ -283,7 +283,7 @@ def _told(args: argparse.Namespace, app: App, plan: _Plan, parts: tuple[str, ...
     if SUMMARIES in parts:
         lines.append("For summaries by the skill memory-rotate, run: gitmem config --user summary.provider host")
     if plan.others:
-        app.notices((f"{', '.join(plan.others)} is not gitmem's file and stays as it is.",))
+        app.notices((f"Left as it is, since it is not gitmem's or was changed: {', '.join(plan.others)}",))
     return "\n".join(lines)
 
 
