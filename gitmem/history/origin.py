@@ -282,7 +282,7 @@ def chosen_commits(store: Store, revision: str | None, session: str | None) -> l
     if session is not None:
         return _with_trailer(repository.git, tip, Trailer.SESSION, session, "session")
     if revision is None:
-        return [_last(repository.git, tip)]
+        return [_last(store, tip)]
     if revision.startswith("^") or (is_id(revision) and not _HEX.fullmatch(revision)):
         return _with_trailer(repository.git, tip, Trailer.ENTRY, revision.removeprefix("^"), "saved entry")
     try:
@@ -335,14 +335,17 @@ def _is_date(store: Store, text: str) -> bool:
         return True
 
 
-def _last(git: Git, tip: str) -> CommitRecord:
+def _last(store: Store, tip: str) -> CommitRecord:
+    """Return the newest commit by which the person here did something that was not undone."""
+    git = store.repository.git
     undone = undone_commits(git, tip)
     for limit in (_RECENT, None):
         for commit in log(git, tip, limit=limit):
-            if _is_persons(commit) and len(commit.parents) == 1 and commit.oid not in undone:
+            is_own = _is_persons(commit) and store.is_person(commit.author, commit.email)
+            if is_own and len(commit.parents) == 1 and commit.oid not in undone:
                 return record(commit)
     raise NotFoundError(
-        "There is nothing to undo: no save or other act of a person is left that was not undone already.",
+        "There is nothing to undo: no save or other act of yours is left that was not undone already.",
         "'gitmem log' lists all commits; 'gitmem undo COMMIT' and 'gitmem undo --session ID' undo any of them.",
     )
 

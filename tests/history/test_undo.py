@@ -116,6 +116,15 @@ def test_without_an_argument_it_goes_back_one_by_one_past_what_others_did(memory
     assert memory.ids() == set()
 
 
+def test_without_an_argument_another_author_s_save_stays(memory):
+    one, two = memory.save("one"), memory.save("two")
+    memory.git("commit", "-q", "--amend", "--no-edit", "--author=Bob <bob@example.org>")
+    assert memory.undo().undone[0].commit == one.commit
+    assert memory.ids() == {two.id}
+    with pytest.raises(NotFoundError, match="of yours"):
+        memory.undo()
+
+
 @pytest.mark.parametrize("length", [26, 8])
 def test_by_the_id_of_the_entry(memory, length):
     saved = memory.save("one")
