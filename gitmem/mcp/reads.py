@@ -65,7 +65,7 @@ def memory_search(
         text = _hits(map(hit_value, hits))
         hint = _next(hits, total=total, everywhere=deep and history, at=at)
         if result.left_out:
-            hint += f" {result.left_out} facts that no longer hold are left out: history=true."
+            hint += f" Facts that no longer hold, and are left out: {result.left_out}. They come with history=true."
         if result.without_vectors:
             hint += f" Found by words alone: {result.without_vectors}"
         note_asked(store, GivenText(call.began, call.session, SEARCH, handles(hits)), text if hits else "")
