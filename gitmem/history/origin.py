@@ -272,7 +272,7 @@ _SHORT = re.compile(r"[0-9a-f]{4,64}")
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
 # What a person does. Facts and groups are also learned from sessions, which their commits then name.
 _BY_PERSON = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
-_BY_BOTH = {Op.FACT, Op.CONCEPT, Op.SUMMARIZE}
+_BY_BOTH = {Op.FACT, Op.CONCEPT}
 
 
 def chosen_commits(store: Store, revision: str | None, session: str | None) -> list[CommitRecord]:

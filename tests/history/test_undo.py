@@ -125,6 +125,13 @@ def test_without_an_argument_another_author_s_save_stays(memory):
         memory.undo()
 
 
+def test_without_an_argument_a_rotation_goes_with_its_summary(memory):
+    memory.save("one " * 200)
+    rotation, _ = memory.rotate()
+    assert memory.undo().undone[0].commit == rotation, "its summary, made without being asked for, is the newest commit"
+    assert memory.git("ls-files", "archive", "summaries") == ""
+
+
 @pytest.mark.parametrize("length", [26, 8])
 def test_by_the_id_of_the_entry(memory, length):
     saved = memory.save("one")
