@@ -105,19 +105,19 @@ def check_pure(delivered: list[dict]) -> None:
                 render_entry(entry).encode()
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(payloads(), max_size=6))
-def test_payloads_of_any_form(delivered):
-    check_pure(delivered)
+def examples(few: int, many: int) -> pytest.MarkDecorator:
+    """Have a test try a few examples, and in the longest runs many."""
+    long = (pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(1_800))
+    return pytest.mark.parametrize("count", [few, pytest.param(many, marks=long)], ids=["few", "many"])
 
 
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.timeout(1_800)
-@settings(max_examples=9_000, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(payloads(), max_size=6))
-def test_many_payloads_of_any_form(delivered):
-    check_pure(delivered)
+def tried(count: int) -> settings:
+    return settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow])
+
+
+@examples(50, 9_000)
+def test_payloads_of_any_form(count):
+    tried(count)(given(st.lists(payloads(), max_size=6))(check_pure))()
 
 
 # Through the app, into a store
@@ -187,16 +187,11 @@ def place(_isolated):
         yield Watched(Path(folder))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(st.lists(payloads(PATHS), min_size=1, max_size=4), st.sampled_from([0, 0, 0, 150]))
-def test_payloads_through_the_door(place, delivered, cut):
-    through_the_door(place, delivered, cut)
+@examples(40, 1_000)
+def test_payloads_through_the_door(place, count):
+    @tried(count)
+    @given(st.lists(payloads(PATHS), min_size=1, max_size=4), st.sampled_from([0, 0, 0, 150]))
+    def checked(delivered, cut):
+        through_the_door(place, delivered, cut)
 
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.timeout(1_800)
-@settings(max_examples=1_000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(st.lists(payloads(PATHS), min_size=1, max_size=4), st.sampled_from([0, 0, 0, 150]))
-def test_many_payloads_through_the_door(place, delivered, cut):
-    through_the_door(place, delivered, cut)
+    checked()
