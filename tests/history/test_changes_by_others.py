@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
@@ -71,57 +69,6 @@ def test_a_rule_that_another_author_changed_waits_and_is_told(people, rule, act,
     assert "by Ada" not in mallory.told().replace("(by Ada", "")
 
 
-@pytest.mark.parametrize("take", ["ours", "theirs"])
-@pytest.mark.few(1)
-def test_an_answer_holds_on_every_machine(people, rule, take, tmp_path):
-    ada, mallory = people
-    other = ada.on(tmp_path / "notebook")
-    other.waiting()
-    mallory.run("facts", "edit", rule, TURNED)
-    sync(mallory, ada, other)
-    assert len(ada.waiting()) == len(other.waiting()) == 1
-    answer = ada.run("review", rule, "--take", take).out
-    assert "To reverse this: gitmem undo" in answer
-    assert ada.waiting() == []
-    assert "by Mallory on" not in ada.told()
-    sync(ada, other, mallory)
-    assert other.waiting() == []
-    for person in (ada, other, mallory):
-        assert person.facts() == [RULE if take == "ours" else TURNED]
-    mallory.run("facts", "edit", rule, "Push whatever you like.")
-    sync(mallory, ada)
-    assert len(ada.waiting()) == 1
-
-
-def test_what_was_retired_or_removed_is_brought_back(people, rule):
-    ada, mallory = people
-    other = ada.save("Use uv, not pip.")
-    sync(ada, mallory)
-    mallory.run("facts", "retire", rule)
-    mallory.git("rm", "-q", f"facts/rule/{other}*")
-    mallory.commit("-m", "x")
-    sync(mallory, ada)
-    for identifier in (rule, other):
-        ada.run("review", identifier, "--take", "ours")
-    assert ada.waiting() == []
-    assert sorted(ada.facts()) == [RULE, "Use uv, not pip."]
-    assert RULE in (ada.folder / ".gitmem" / "memory.md").read_text()
-
-
-def test_a_removal_that_is_accepted_is_asked_about_on_no_other_machine(people, rule, tmp_path):
-    ada, mallory = people
-    other = ada.on(tmp_path / "notebook")
-    mallory.git("rm", "-q", f"facts/rule/{rule}*")
-    mallory.commit("-m", "x")
-    sync(mallory, ada, other)
-    assert len(ada.waiting()) == len(other.waiting()) == 1
-    ada.run("review", rule, "--take", "theirs")
-    sync(ada, other, mallory)
-    for person in (ada, other, mallory):
-        assert person.waiting() == []
-        assert person.facts() == []
-
-
 def test_a_line_that_another_author_edited_with_plain_git_waits(people, rule):
     ada, mallory = people
     for change in (TURNED, "Push whatever you like."):
@@ -155,57 +102,6 @@ def test_a_change_in_a_merge_waits(people, rule):
     ada.run("sync")
     [said] = ada.waiting()
     assert "by Mallory on " in said
-
-
-@pytest.mark.parametrize("email", ["gitmem@localhost", "ada@example.org"])
-def test_a_name_of_gitmem_s_is_nobody_s(people, rule, email):
-    """Who commits as gitmem is not the person; who forges the person's own address is, unless commits are signed."""
-    ada, mallory = people
-    mallory.git("config", "user.email", email)
-    mallory.run("facts", "edit", rule, TURNED)
-    sync(mallory, ada)
-    assert len(ada.waiting()) == (email == "gitmem@localhost")
-
-
-def test_what_is_no_change_of_mine_does_not_wait(people, rule):
-    ada, mallory = people
-    theirs, mine = mallory.save("Use tabs."), ada.save("Use spaces in Python.")
-    sync(mallory, ada, mallory)
-    mallory.run("facts", "edit", theirs, "Use tabs everywhere.")
-    mallory.run("save", RULE, "--type", "rule")  # said again
-    mallory.run("save", "Keep lines short.", "--type", "rule")
-    ada.run("facts", "edit", mine, "Use spaces in Python and Rust.")
-    sync(mallory, ada, mallory)
-    assert ada.waiting() == mallory.waiting() == []
-    assert "by Mallory" in ada.told()
-    mallory.run("facts", "edit", mine, "Use four spaces.")
-    mallory.run("facts", "edit", mine, "Use spaces in Python and Rust.")
-    sync(mallory, ada)
-    assert ada.waiting() == [], "it says again what it said"
-
-
-def test_a_team_may_turn_it_off_once_the_person_agreed(people, rule):
-    ada, mallory = people
-    path = mallory.folder / ".gitmem" / "config.yaml"
-    path.write_text(path.read_text() + "\nreview:\n  changes: false\n")
-    mallory.commit("-m", "x")
-    mallory.run("facts", "edit", rule, TURNED)
-    sync(mallory, ada)
-    assert len(ada.waiting()) == 1
-    ada.run("config", "trust", "review.changes", "--yes")
-    assert ada.waiting() == []
-    assert "by Mallory on" not in ada.told()
-
-
-def test_a_damaged_record_is_begun_anew(people, rule):
-    ada, mallory = people
-    record = ada.folder / ".gitmem" / ".git" / "gitmem" / "changed.json"
-    mallory.run("facts", "edit", rule, TURNED)
-    sync(mallory, ada)
-    assert len(json.loads(record.read_text())["waiting"]) == 1
-    for text in ("", "[]", '{"seen": "x", "waiting": [{}]}', '{"v": 1, "seen": "0", "waiting": []}'):
-        record.write_text(text)
-        assert ada.waiting() == []
 
 
 @pytest.mark.parametrize("take", ["ours", "theirs"])

@@ -21,11 +21,6 @@ class Person:
         self.git("config", "user.name", name)
         self.git("config", "user.email", f"{name.lower()}@example.org")
 
-    def on(self, folder: Path) -> Person:
-        """Return the same person with a clone on another machine."""
-        self._run_in(folder.parent, "clone", str(folder.parent / "remote.git"), folder.name)
-        return Person(self.name, folder, self._said, self._run_in, self._git)
-
     def run(self, *argv: str) -> Ran:
         return self._run_in(self.folder, *argv)
 
@@ -59,9 +54,6 @@ class Person:
     def reword(self, words: str, *, commit: bool = True) -> None:
         """Edit the line of what both have."""
         self.edit(lambda text: text.replace(self._said, words), commit=commit)
-
-    def delete(self, words: str) -> None:
-        self.edit(lambda text: "".join(line for line in text.splitlines(keepends=True) if words not in line))
 
     def facts(self) -> list[str]:
         return [one["description"] for one in self.run("facts", "list", "--json").json]

@@ -36,33 +36,6 @@ def meet(*people: Person) -> None:
     assert len({person.memory for person in people}) == 1
 
 
-def test_a_line_that_was_edited_and_committed_with_git_is_its_fact_s(people, decided):
-    one, _ = people
-    one.reword("The cache is in Redis.")
-    assert one.facts() == ["The cache is in Redis."]
-    assert "The cache is in Redis." in one.run("start").out
-    assert "The cache is in memory" not in one.run("start").out
-    assert one.git("status", "--porcelain") == ""
-
-
-def test_a_line_that_was_deleted_and_committed_with_git_ends_its_fact(people, decided):
-    one, _ = people
-    one.delete(SAID)
-    assert one.facts() == []
-    assert one.run("facts", "show", decided, "--json").json["status"] == "retired"
-    one.git("revert", "--no-edit", "HEAD~1")
-    assert one.facts() == [SAID]
-
-
-def test_a_line_that_git_committed_is_followed_below_later_edits_and_saves(people, decided):
-    one, _ = people
-    one.reword("The cache is in Redis.")
-    one.edit(lambda text: text.replace("in Redis", "in Valkey"), commit=False)
-    one.run("save", "a note")
-    assert one.facts() == ["The cache is in Valkey."]
-    assert one.review() == []
-
-
 @pytest.mark.slow
 def test_lines_that_a_rotation_took_end_no_fact(people, decided):
     one, other = people
@@ -79,36 +52,6 @@ def test_lines_that_a_rotation_took_end_no_fact(people, decided):
     assert SAID in other.facts()
     assert len(other.facts()) == 61
     assert len(one.facts()) == 61
-
-
-@pytest.mark.parametrize("by", ["pull", "sync"])
-@pytest.mark.few(1)
-def test_an_edit_that_was_committed_and_pushed_with_git_reaches_the_other_machine(people, decided, by):
-    one, other = people
-    one.reword("The cache is in Redis.")
-    one.git("push", "-q")
-    if by == "pull":
-        other.git("pull", "-q")
-    else:
-        other.run("sync")
-    assert other.facts() == ["The cache is in Redis."]
-    assert "in memory" not in other.memory
-    meet(one, other)
-    assert one.facts() == other.facts() == ["The cache is in Redis."]
-    assert one.review() == other.review() == []
-
-
-@pytest.mark.parametrize("by", ["pull", "sync"])
-def test_a_decision_that_was_saved_and_deleted_with_git_ends_on_the_other_machine(people, by):
-    one, other = people
-    identifier = str(one.run("save", "Use tabs.", "--type", "decision", "--json").json["id"])
-    one.delete("Use tabs.")
-    one.git("push", "-q")
-    other.git("pull", "-q") if by == "pull" else other.run("sync")
-    assert other.facts() == [SAID]
-    assert identifier not in other.memory
-    meet(one, other)
-    assert one.facts() == [SAID]
 
 
 @pytest.mark.parametrize("by", ["git", "a command"])
@@ -164,18 +107,6 @@ def test_what_a_pull_kept_twice_is_settled_by_review(people, decided, how):
     assert other.review() == []
     meet(one, other)
     assert one.facts() == other.facts()
-
-
-def test_an_edit_by_a_command_after_one_with_git_is_no_conflict_where_both_machines_followed(people, decided):
-    one, other = people
-    one.reword("The cache is in Redis.")
-    one.git("push", "-q")
-    assert one.facts() == ["The cache is in Redis."]
-    other.git("pull", "-q")
-    other.run("facts", "edit", decided, "The cache is in Postgres.")
-    meet(one, other)
-    assert one.facts() == ["The cache is in Postgres."]
-    assert one.review() == []
 
 
 def test_undo_says_how_to_part_with_a_wrong_remote(people, tmp_path, run_in, bare_git):  # noqa: F811
