@@ -277,9 +277,17 @@ class Units:
         """Return the unit that a unit's words count for; a header field or bare title counts for the unit below it."""
         if self._spans[index][2] == ENTRY:
             return index
-        while index + 1 < len(self._spans) and self._is_head(index) and self._spans[index + 1][2] != ENTRY:
+        while index + 1 < len(self._spans) and self._is_head(index) and self._is_below(index, index + 1):
             index += 1
         return index
+
+    def _is_below(self, head: int, index: int) -> bool:
+        """Return whether a unit is told by the head before it: no entry, nor the next section of an empty one."""
+        return self._spans[index][2] != ENTRY and not 0 < self._level(index) <= self._level(head)
+
+    def _level(self, index: int) -> int:
+        line = self.text[self.starts[index] : self.starts[index] + 6]
+        return len(line) - len(line.lstrip("#"))
 
     def _is_head(self, index: int) -> bool:
         kind = self.kind(index)

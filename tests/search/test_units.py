@@ -32,5 +32,12 @@ def test_a_heading_with_nothing_below_it_is_no_section():
     assert [units.unit(index).kind for index in range(len(units))] == kinds
 
 
+def test_a_heading_counts_for_what_is_below_it_and_that_of_an_empty_section_for_itself():
+    text = "# A\n\n## B\n\n## C\ntext\n"
+    units = Units("knowledge/a.md", text.encode())
+
+    assert [units.around(text.index(letter))[0] for letter in "ABC"] == [1, 1, 2]
+
+
 def test_a_line_out_of_a_file_says_what_it_says_though_it_be_a_heading():
     assert Excerpts("knowledge/a.md", [(3, "# A")], "abc").kind(0) == SECTION
