@@ -118,7 +118,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             last, later = _mended_later(last, turn, following)
             works = bool(last.fixed_by)
         place = _diagnosed(last, error)
-        mend = mend_of(last, turn.files, roots, place)
+        mend = mend_of(last, turn.files, roots, place, error.names)
         is_check = _is_check(error)
         is_own = bool(place or error.frames) and _edited_before(turn, failures[0]) and not _answers(mend, error)
         if mend.startswith(PLACE) and (is_check or is_own or not _is_of(mend, error, last) or rejects(turn, after)):
@@ -228,10 +228,17 @@ def _is_of(edit: str, error: ErrorSignature, failure: Failure) -> bool:
     return _base(_file(edit)[len(PLACE) : -1]) in named or len(read_errors(failure.error)) == 1
 
 
-def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = (), diagnosed: str = "") -> str:
+def mend_of(
+    failure: Failure,
+    files: Sequence[str] = (),
+    roots: Sequence[str] = (),
+    diagnosed: str = "",
+    names: Sequence[str] = (),
+) -> str:
     """Return the mend of a failure: the answer's words, a command, or an edit with its lines; "" if it is not sure.
 
-    Of edits to several files, those to the file that a compiler or linter named count.
+    Of edits to several files, those to the file that a compiler or linter named count; of edits to one, those with one
+    of the `names` of the error, if any has.
     """
     if failure.explained:
         logged = next((words for words in _LOGGED if failure.explained.startswith(words)), "")
@@ -250,6 +257,8 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
     named = [edit for edit in edits if diagnosed and _base(_file(edit)[len(PLACE) : -1]) == diagnosed]
     if named and len(edits) == len(changes):
         changes = edits = named
+    if len(edits) == len(changes) and len({_file(one) for one in edits}) == 1:
+        changes = edits = [edit for edit in edits if any(name in edit for name in names)] or edits
     several = len(changes) > 1 and (len(edits) < len(changes) or len({_file(one) for one in edits}) > 1)
     if several or (edits and (elsewhere or runs_program_before(failure.command, failure.fixed_by))):
         return ""

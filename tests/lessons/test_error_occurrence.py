@@ -294,3 +294,10 @@ def test_an_edit_that_the_person_rejects_is_no_mend(following, mend):
     turn = Turn("s", "h", "t", AT, AT, "Run it", "Done.", ("/app/src/a.py",), failures, cwd="/app")
     later = Turn("s", "h", "u", AT, AT, following, "Done.", (), ())
     assert [one.mend for one in find_occurrences([turn, later])] == [mend]
+
+
+def test_of_edits_to_one_file_those_that_have_the_name_of_the_error_count():
+    other = "change `/app/src/a.py`: `- def load(path):` `+ def load(path: str):`"
+    failures = (failure("pytest -q", MISSING, "pytest -q", f"{EDIT}\n{other}"),)
+    turn = Turn("s", "h", "t", AT, AT, "Run it", "Done.", ("/app/src/a.py",), failures, cwd="/app")
+    assert [one.mend for one in find_occurrences([turn])] == [TOLD]
