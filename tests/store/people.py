@@ -21,6 +21,11 @@ class Person:
         self.git("config", "user.name", name)
         self.git("config", "user.email", f"{name.lower()}@example.org")
 
+    def on(self, folder: Path) -> Person:
+        """Return the same person with a clone on another machine."""
+        self._run_in(folder.parent, "clone", str(folder.parent / "remote.git"), folder.name)
+        return Person(self.name, folder, self._said, self._run_in, self._git)
+
     def run(self, *argv: str) -> Ran:
         return self._run_in(self.folder, *argv)
 
