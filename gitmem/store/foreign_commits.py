@@ -7,6 +7,7 @@ changed a fact or its line, the other one follows. Fast-forwards are tested thro
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -17,6 +18,7 @@ from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.facts.fact import FOLDER, PATH, Fact, parse_fact, render_fact
 from gitmem.facts.lines import TOLD, fact_entries, facts_as_edited, line_edits
+from gitmem.facts.validity import reworded
 from gitmem.git import Repository, empty_tree, move_refs
 from gitmem.git.lock import beating
 from gitmem.git.log import Fork, log
@@ -127,6 +129,8 @@ def follow_moved(transaction: Transaction, store: Store, old: str, new: str) -> 
             if (match := PATH.fullmatch(path)) and here.get(match["id"]) == span.lines.get(match["id"])
         }
         olds, news = _versions(store.repository, transaction.read, changes, facts)
+        facts |= _restated(olds, news, transaction.now)
+        news |= facts
     except (GitFailedError, RefusedError, OSError):  # `old` was purged, or a file cannot be read
         return
     if memory is not None and news:
@@ -146,6 +150,23 @@ def _versions(
     olds.update(zip(known, repository.blobs([*known.values()]), strict=True))
     olds |= {path: read(path) for path in facts if path not in olds}
     return olds, {path: facts.get(path) or read(path) for path in olds}
+
+
+def _restated(olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], now: datetime) -> dict[str, bytes]:
+    """Return the facts whose words were edited in their files, and whose descriptions still say the old ones."""
+    found = {}
+    for path, data in news.items():
+        old = olds[path]
+        if not old or not data or old.rpartition(b"\n---")[2] == data.rpartition(b"\n---")[2]:
+            continue
+        before, after = parse_fact(old, path), parse_fact(data, path)
+        if before is None or after is None or before.description != after.description:
+            continue
+        told = reworded(after, after.text, now)
+        if told.description != after.description == reworded(before, before.text, now).description:
+            with contextlib.suppress(BrokenHeaderError):
+                found[path] = render_fact(told)
+    return found
 
 
 def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
@@ -179,6 +200,8 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
         span = _Span(repository, both.bases[0], commit.oid, changes)
         memory, shelf = span.memory, Shelf(read, names, paths=[change.path for change in changes if change.new])
         facts = span.facts_as_edited(shelf, commit.committed)
+        edited = [change for change in changes if change.old and change.new]
+        facts |= _restated(*_versions(repository, read, edited, facts), commit.committed)
         shown = [change for change in changes if (match := PATH.fullmatch(change.path)) and match["id"] in span.lines]
         olds, news = _versions(repository, read, shown, facts)
         data = followed(span.memory, olds, news, shelf, commit.committed)

@@ -54,6 +54,23 @@ def test_lines_that_a_rotation_took_end_no_fact(people, decided):
     assert len(one.facts()) == 61
 
 
+@pytest.mark.parametrize("by", ["nobody", "pull", "sync"])
+def test_a_fact_whose_file_was_edited_and_committed_with_git_is_told_by_its_new_words(people, decided, by):
+    one, other = people
+    (path,) = (one.folder / ".gitmem" / "facts" / "decision").glob(f"{decided}*")
+    head, mark, _ = path.read_text(encoding="utf-8").rpartition("---\n")
+    path.write_text(f"{head}{mark}The cache is in Redis.\n\n**Why:** it is shared.\n", encoding="utf-8")
+    one.commit("-m", "mine")
+    if by != "nobody":
+        one.git("push", "-q")
+        other.git("pull", "-q") if by == "pull" else other.run("sync")
+    told = one if by == "nobody" else other
+    assert told.facts() == ["The cache is in Redis."]
+    assert "in memory" not in told.told() + told.memory
+    meet(one, other)
+    assert one.facts() == other.facts() == ["The cache is in Redis."]
+
+
 @pytest.mark.parametrize("by", ["git", "a command"])
 def test_two_edits_of_one_line_of_which_git_committed_one_or_both_are_both_kept_by_a_sync(people, decided, by):
     one, other = people
