@@ -100,30 +100,6 @@ def test_nothing_of_a_pause_is_recorded(desk, tmp_path, bare_git):  # noqa: F811
     assert "Zephyrine" not in objects(bare_git, desk.store.root)
 
 
-def test_a_fact_moves_between_the_layers_by_a_commit_in_each(desk, runner, bare_git):  # noqa: F811
-    added = json.loads(runner("--private", "facts", "add", f"{SECRET}.", "--json")[1])
-    assert "Zephyrine" not in objects(bare_git, desk.store.root)
-    assert SECRET in runner("start")[1]
-    assert "Private to this project" in runner("start")[1]
-    code, out, err = runner("promote", added["id"], "--json")
-    assert (code, err) == (0, "")
-    assert len(json.loads(out)["commits"]) == 2
-    assert SECRET in runner("show")[1]
-    assert json.loads(runner("--private", "facts", "list", "--json")[1]) == []
-    assert runner("demote", added["id"])[0] == 0
-    assert SECRET not in runner("show")[1]
-    assert [one["id"] for one in json.loads(runner("--private", "facts", "list", "--json")[1])] == [added["id"]]
-
-
-def test_a_save_of_a_private_session_is_private(desk, runner, bare_git):  # noqa: F811
-    layers.set_private(desk.store, "s-private", on=True)
-    assert runner("save", SECRET, "--session", "s-private")[0] == 0
-    assert runner("save", OPEN, "--session", "s-other")[0] == 0
-    everything = objects(bare_git, desk.store.root)
-    assert OPEN in everything
-    assert "Zephyrine" not in everything
-
-
 def test_current_state_is_of_a_person_and_a_branch(desk, tmp_path, bare_git):  # noqa: F811
     project = Path(desk.store.root).parent
     bare_git(project, "init", "-qb", "main")
@@ -164,12 +140,8 @@ def test_people_of_one_name_and_machines_without_a_person_have_states_of_their_o
 
 
 def test_a_pause_is_said_where_recording_is(desk, runner):  # noqa: F811
-    assert runner("pause", "1h")[0] == 0
-    assert "paused until 20" in runner("status")[1]
-    assert json.loads(runner("status", "--json")[1])["paused"] is True
-    assert runner("resume")[0] == 0
-    assert "paused" not in runner("status")[1]
     layers.pause(desk.store, None)
+    assert json.loads(runner("status", "--json")[1])["paused"] is True
     assert sign_of_use(desk.store, (), "", recorded=True).endswith("; paused; 'gitmem resume' records again")
     layers.resume(desk.store)
     assert sign_of_use(desk.store, (), "", recorded=True).endswith("; recording")
