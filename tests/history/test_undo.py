@@ -90,32 +90,6 @@ def memory(box, context, bare_git):
     return Memory(box.root, context, bare_git)
 
 
-def test_the_middle_one_of_three_saves(memory):
-    first, second, third = memory.save("one"), memory.save("two", MemoryType.DECISION), memory.save("three")
-    before = memory.tip()
-    done = memory.undo(revision=second.commit[:7])
-    assert memory.ids() == {first.id, third.id}
-    assert (done.commit, done.undone[0].commit) == (memory.tip(), second.commit)
-    assert {*done.files} == {"memory.md", "daily/2026/11/2026-11-21.md", "facts/decision/df24gy2rt2h-two.md"}
-    assert memory.git("rev-parse", "HEAD^") == before
-    assert memory.git("log", "-1", "--format=%s") == 'Undo "Save decision: two"'
-    trailers = memory.git("log", "-1", "--format=%(trailers:only)").splitlines()
-    assert {"Gitmem-Op: undo", f"Gitmem-Undoes: {second.commit}", "Gitmem-Machine: box"} == set(trailers)
-
-
-def test_without_an_argument_it_goes_back_one_by_one_past_what_others_did(memory):
-    one, two = memory.save("one"), memory.save("two")
-    (memory.root / "notes.md").write_text("mine\n")
-    memory.git("add", "notes.md")
-    memory.git("commit", "-qm", "Mine")
-    assert memory.undo().undone[0].commit == two.commit
-    assert memory.undo().undone[0].commit == one.commit
-    with pytest.raises(NotFoundError):
-        memory.undo()
-    assert memory.read("notes.md") == "mine\n"
-    assert memory.ids() == set()
-
-
 def test_without_an_argument_another_author_s_save_stays(memory):
     one, two = memory.save("one"), memory.save("two")
     memory.git("commit", "-q", "--amend", "--no-edit", "--author=Bob <bob@example.org>")
@@ -234,65 +208,6 @@ def test_a_session_among_others(memory):
     assert memory.undo(session="aaaa-1").undone == ()
 
 
-def test_an_edit_by_hand_is_taken_back_by_line(memory):
-    saved = memory.save("one")
-    memory.write("memory.md", memory.read("memory.md").replace("## Current State\n", "## Current State\n\nCalm.\n"))
-    edit = memory.save("two")
-    done = memory.undo(revision=f"{edit.commit}^")
-    assert done.undone[0].op == "edit"
-    assert "Calm." not in memory.read("memory.md")
-    assert memory.ids() == {saved.id, edit.id}
-
-
-def test_what_is_not_committed_yet_is_committed_first(memory):
-    saved = memory.save("one")
-    memory.write("memory.md", memory.read("memory.md").replace("## Current State\n", "## Current State\n\nCalm.\n"))
-    memory.undo(revision=saved.commit)
-    assert "Calm." in memory.read("memory.md")
-    assert memory.git("log", "-2", "--format=%s").splitlines()[1] == "Edit by hand: memory.md"
-
-
-@pytest.mark.parametrize("committed", [True, False])
-def test_lines_that_have_changed_again_are_a_conflict(memory, committed):
-    memory.write("notes.md", "one\n")
-    memory.tip_after_edit()
-    memory.write("notes.md", "two\n")
-    edit = memory.tip_after_edit()
-    memory.save("of something else")
-    memory.write("notes.md", "three\n")
-    later = memory.tip_after_edit() if committed else memory.tip()
-    with pytest.raises(GitmemError, match=r"notes\.md") as raised:
-        undo(memory.store, revision=edit)
-    assert (later[:10] if committed else "uncommitted edit") in raised.value.message
-    assert (memory.tip(), memory.read("notes.md")) == (later, "three\n")
-    assert not list((memory.root / ".tmp").iterdir())
-
-
-def test_configuration_and_the_first_files_can_be_undone_too(memory):
-    memory.configure("rotation:\n  enabled: false\n")
-    memory.undo(revision="HEAD")
-    assert "enabled: false" not in memory.read("config.yaml")
-    memory.undo(revision="HEAD~2")
-    assert memory.git("ls-files") == ""
-
-
-def test_a_commit_of_another_branch_is_not_of_this_memory(memory):
-    memory.git("switch", "-q", "-c", "other")
-    memory.git("commit", "-q", "--allow-empty", "-m", "other")
-    memory.git("switch", "-q", "gitmem")
-    with pytest.raises(NotFoundError, match="history"):
-        memory.undo(revision="other")
-
-
-@pytest.mark.parametrize("how", [(), ("--reference",)])  # which names the commit in short
-def test_what_a_person_reverted_is_undone(memory, how):
-    one, two = memory.save("one"), memory.save("two")
-    memory.git("revert", "--no-edit", *how, two.commit)
-    again = memory.undo(revision=two.commit)
-    assert again.already[0][1] == memory.tip()
-    assert memory.undo().undone[0].commit == one.commit
-
-
 def test_two_machines_undo_the_same_and_then_meet(memory, tmp_path, bare_git):
     kept, saved = memory.save("kept"), memory.save("gone")
     other = tmp_path / "other" / ".gitmem"
@@ -307,23 +222,6 @@ def test_two_machines_undo_the_same_and_then_meet(memory, tmp_path, bare_git):
     assert memory.ids() == {kept.id, saved.id}
     memory.undo(revision=saved.commit)
     assert memory.ids() == {kept.id}
-
-
-def test_an_entry_that_came_back_by_another_way_goes_again(memory):
-    saved = memory.save("one")
-    text = memory.read("memory.md")
-    memory.undo(revision=saved.commit)
-    memory.write("memory.md", text)
-    assert memory.undo(revision=saved.commit).undone
-    assert memory.ids() == set()
-
-
-def test_a_link_is_left_to_git(memory):
-    (memory.root / "link.md").symlink_to("memory.md")
-    memory.git("add", "link.md")
-    memory.git("commit", "-qm", "link")
-    with pytest.raises(GitmemError, match=r"link\.md"):
-        memory.undo(revision="HEAD")
 
 
 def test_two_processes_at_once(memory, environ):
