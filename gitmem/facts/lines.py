@@ -199,6 +199,9 @@ def normalized(text: str) -> str:
     return " ".join(text.split()).rstrip(".!?…。").rstrip().casefold()
 
 
+_ID_BEHIND = re.compile(rf" \^{ID_FORM}$")
+
+
 def with_marks(text: str, marks: Marks, memory: str = "") -> str:
     """Return a text with a mark behind each statement that does not hold as it says, or is in dispute.
 
@@ -216,7 +219,8 @@ def with_marks(text: str, marks: Marks, memory: str = "") -> str:
             edits.append((one.at, one.at, f" [{mark}]"))
     for begin, end, name in stated:
         if (begin, name) not in own:
-            edits.append((end, end, f" [{marks.now(name)}]"))
+            at = end if (of := _ID_BEHIND.search(text, begin, end)) is None else of.start()  # that of its entry
+            edits.append((at, at, f" [{marks.now(name)}]"))
         if (is_open := re.compile(_OPEN).match(text, end)) and marks.has_ended(name) and not marks.statuses[name].place:
             edits.append((*is_open.span("open"), Standing.RESOLVED))
     said = {name for *_, name in stated}

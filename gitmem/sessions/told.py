@@ -7,7 +7,7 @@ import math
 import re
 from operator import itemgetter
 
-from gitmem.document.ids import is_id, tail_of
+from gitmem.document.ids import is_fact_id, is_id, tail_of
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import BINDING, Fact, FactKind
 from gitmem.facts.lines import Marks, marks_of, normalized
@@ -101,6 +101,8 @@ def _line(group: Sequence[Fact], reason: str, author: str, change: OthersChange 
     about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`" if change else about
     about = f"by {author}, {about}" if author else about
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
+    # A merge left two texts in the file, under a heading or "(top)"; the ids of facts are those of a contradiction.
+    about += "" if all(map(is_fact_id, fact.review)) else "; one of two versions, see `gitmem review`"
     status = marks.statuses.get(fact.id)
     about += f"; {status.place}" if status and status.place else ""
     return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"

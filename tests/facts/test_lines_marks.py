@@ -105,6 +105,13 @@ def test_old_views_of_a_fact_say_its_new_wording():
     assert with_marks(text, marks_of([unchanged])) == text
 
 
+def test_a_new_wording_stands_before_the_id_of_an_entry_whose_sentence_has_no_end():
+    old = make_fact(FactKind.DECISION, "Use Postgres 14.", BEGIN)
+    line = "- [2026-01-02 10:00:00] **Exchange** #s1: Use Postgres 14 because it is hosted → changed d.py ^xpn6nzkg36t"
+    shown = with_marks(line, marks_of([old._replace(description="Use Postgres 16.", updated=LATER)]))
+    assert shown == line.replace(" ^x", " [now: Use Postgres 16.] ^x")
+
+
 def ended(text: str):
     return make_fact(FactKind.DECISION, text, BEGIN, status=FactStatus.RETIRED, updated=LATER)
 

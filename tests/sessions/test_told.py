@@ -55,6 +55,15 @@ def test_what_may_be_out_of_date_is_marked(desk, code, bare_git):
     assert sum("since changed" in line for line in lines) == 1
 
 
+def test_a_fact_of_which_a_merge_kept_two_versions_says_so(desk):
+    put(desk, FactKind.RULE, "The loader reads its settings in layers.", review=("(top)",))
+    put(desk, FactKind.RULE, "The parser caches its tokens.", review=("r1hsm3ke0c1",))  # a rival that is settled
+    lines = told(desk).splitlines()
+    assert ["one of two versions, see `gitmem review`" in line for line in lines] == [
+        "layers" in line for line in lines
+    ]
+
+
 def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tmp_path, monkeypatch):
     if os.name != "posix":
         pytest.skip("a stand-in for git is a shell script")

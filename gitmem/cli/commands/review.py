@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
+from difflib import unified_diff
 
 from gitmem.cli.app import OWN, App
 from gitmem.errors import GitmemError, NotFoundError, UsageError
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     _Answer = tuple[dict[str, Any], str]  # as JSON, and as text
 
 _SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
+_DIFFERENCES = 60  # lines of two versions that are shown
 _PLACES = 5  # sections that a line names
 _SESSION = 8  # characters of a session's id
 _Say = Callable[[tuple[str, ...]], object]
@@ -69,8 +72,28 @@ def _document(store: Store, item: ToReview, *, sides: bool) -> ReviewItem:
         text = f"Took {take} in {path} (commit {commit[:10]}).{_undo(commit)}"
         return {"path": path, "take": take, "commit": commit}, text
 
+    line, takes = f"{path}  {where}{who}", ("ours", "theirs", "both", "edit")
+
+    def show() -> _Answer:
+        differences = _differences(store, path, value["merge"])
+        to_decide = f"To decide: gitmem review {shlex.quote(path)} --take {'|'.join(takes)}"
+        return value | {"diff": "\n".join(differences)}, "\n".join([line, *differences, to_decide])
+
     choices = "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now."
-    return ReviewItem((path,), value, f"{path}  {where}{who}", choices, decide, ("ours", "theirs", "both", "edit"))
+    return ReviewItem((path,), value, line, choices, decide, takes, show)
+
+
+def _differences(store: Store, path: str, merge: str | None) -> list[str]:
+    """Return the lines in which the two versions of a document differ, - ours and + theirs; none of a second file."""
+    if merge is None:
+        return []
+    found = sides_of(store, path)
+    ours, theirs = (
+        (store.repository.read(side, path) or b"").decode("utf-8", "replace").splitlines()
+        for side in (found.ours, found.theirs)
+    )
+    lines = unified_diff(ours, theirs, "ours", "theirs", lineterm="", n=1)
+    return [line for line in lines if not line.startswith("@@")][:_DIFFERENCES]
 
 
 def _facts(store: Store, pair: Pair, people: People) -> ReviewItem:
