@@ -15,7 +15,7 @@ from gitmem.document.entry import clean_text
 from gitmem.document.ids import MEMORY, find_named
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.facts.book import FactBook, fact_message
+from gitmem.facts.book import LONGEST, FactBook, fact_message
 from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.facts.places import checked_out, cite
 from gitmem.facts.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
@@ -117,14 +117,24 @@ def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
     """Replace the text of a fact; its id and file stay. Returns the commits.
 
     Raises:
-        RefusedError: the text has no words.
+        RefusedError: the text has no words, or too many.
 
     """
     clean = clean_text(redact(text, allow=store.config.redaction.allow).text)
+    check_length(clean)
     if not split(clean):
         raise RefusedError("The new text is empty.", "To take a fact out, use 'gitmem facts retire'.")
     now, subject = store.context.clock(), f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}"
     return change_facts(store, [fact], lambda linked: {fact.id: reworded(linked[fact.id], clean, now)}, subject)
+
+
+def check_length(text: str) -> None:
+    """Raise RefusedError for a text that is too long for a fact."""
+    if len(text) > LONGEST:
+        raise RefusedError(
+            f"A fact has at most {LONGEST:,} characters, and this text {len(text):,}.",
+            "Shorten it, or keep it as it is by 'gitmem save --type note'.",
+        )
 
 
 def pin(store: Store, *facts: Fact, pinned: bool) -> tuple[str, ...]:
@@ -136,7 +146,14 @@ def pin(store: Store, *facts: Fact, pinned: bool) -> tuple[str, ...]:
 
 
 def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
-    """Supersede one fact by another (spec V6); returns the commits."""
+    """Supersede one fact by another (spec V6); returns the commits.
+
+    Raises:
+        RefusedError: it is the same fact.
+
+    """
+    if loser.id == winner.id:
+        raise RefusedError("A fact cannot take its own place.", "Name the fact that holds instead of it.")
     now, subject = store.context.clock(), f"Supersede: {loser.description}"
     return change_facts(store, [winner, loser], lambda linked: supersede(linked, loser.id, winner.id, now), subject)
 

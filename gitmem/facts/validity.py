@@ -17,11 +17,13 @@ from gitmem.values import Value
 
 
 def ended(fact: Fact, now: datetime, why: str = "") -> Fact:
-    """Return a fact retired, or an issue resolved; `why` is added to its text."""
+    """Return a fact retired, or an issue resolved; `why` is added to its text. One that is so already stays."""
     is_issue = fact.kind is FactKind.ISSUE
     status, word = (FactStatus.RESOLVED, "Resolved") if is_issue else (FactStatus.RETIRED, "Retired")
-    text = f"{fact.text}\n\n**{word}:** {why.strip()}" if why.strip() else fact.text
-    return fact._replace(status=status, text=text, review=(), updated=now)
+    reason = f"\n\n**{word}:** {why.strip()}" if why.strip() else ""
+    if fact.status is status and reason in fact.text:
+        return fact
+    return fact._replace(status=status, text=fact.text + reason, review=(), updated=now)
 
 
 def reworded(fact: Fact, text: str, now: datetime) -> Fact:

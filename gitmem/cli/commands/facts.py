@@ -8,7 +8,7 @@ from gitmem.cli.app import OWN, App
 from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError
-from gitmem.facts.edit import act_on, find_fact, retire
+from gitmem.facts.edit import act_on, check_length, find_fact, retire
 from gitmem.facts.fact import Fact, FactKind
 from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
@@ -64,6 +64,7 @@ def _add(store: Store, args: argparse.Namespace, app: App) -> None:
     text = app.typed() if args.text == "-" else args.text
     if not clean_text(text):
         raise RefusedError("There is no fact to add: the text is empty.", "Give it as an argument or on stdin.")
+    check_length(clean_text(text))
     try:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
