@@ -252,7 +252,8 @@ class _Steps:
         else:
             turns = logged_turns(self._store, session.name, session.host)
             if turns and session.transcript:
-                message = f"{session.transcript} tells no turn; its session is told as its hooks did."
+                why = "tells no turn" if os.path.exists(session.transcript) else "is not there"
+                message = f"{session.transcript} {why}; its session is told as its hooks did."
                 failure = LoggedFailure(self._store.context.clock(), "transcript", message)
                 FailureLog(self._store.private).record_once(failure)
         errors = {header.path for header in pattern_headers(self._store)}

@@ -11,6 +11,7 @@ from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import find_transcripts, replay
 from gitmem.sessions.exchange import split_fields
 from gitmem.store import transcripts
+from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
@@ -238,6 +239,8 @@ def test_a_session_without_a_transcript_is_told_as_its_hooks_did(desk, recorder)
     logged = [entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
     assert told
     assert set(told) <= set(logged)
+    [failure] = FailureLog(desk.store.private).failures()
+    assert failure.message.endswith(" is not there; its session is told as its hooks did.")
     recorder.write()
     done = replay(again(desk), str(recorder.path))
     assert done.saved == 0
