@@ -196,7 +196,8 @@ def look(
         seen = None
     seen = seen or _Seen(tip, (), (), "")
     due, left = _never_checked(store, tip, seen.upto, most) if tip else ([], 0)
-    paths = sorted(edited.union(seen.again, (change.path for change in (*changes, *due))))
+    named = edited.union(seen.again, (change.path for change in (*changes, *due)))
+    paths = sorted(path for path in named if os.path.lexists(os.path.join(store.root, path)))
     review = tuple(review_since(store, seen.review, [*changes, *due])) if changes or due else seen.review
     checked = [check(store, paths) for check in (check_headers, check_conflicts, *more)]
     found = [path for one in checked for path, _ in one.found if path]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
-from gitmem.errors import GitmemError, StoreFormatError
+from gitmem.errors import GitmemError
 from gitmem.git.packing import known_files
 from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
@@ -24,7 +24,6 @@ from gitmem.store.findings import FailureLog, Level, LoggedFailure, examine
 from gitmem.store.init import Place, init_store
 from gitmem.store.status import StoreStatus, status_reader
 from gitmem.store.store import MAX_PACKS
-from gitmem.store.transact import transact
 from tests.boxes import Box
 from tests.copies import new_repository
 from tests.own_settings import own_settings
@@ -105,21 +104,6 @@ def test_a_healthy_store_on_a_branch_of_the_project_has_nothing_wrong(on_a_branc
     assert "the project's" in packing.message
 
 
-def test_a_missing_format_file_is_a_warning_and_a_later_version_is_not_opened(patient):
-    (patient.root / "FORMAT.md").unlink()
-    patient.git("commit", "-qam", "without")
-    transact(patient.store, lambda _: None, purpose="test")
-    patient.only("format", Level.WARNING)
-    patient.write("FORMAT.md", "---\nversion: 3\n---\n")
-    with pytest.raises(StoreFormatError):
-        patient.reopen()
-
-
-def test_a_detached_head_is_a_problem(patient):
-    patient.git("switch", "-q", "--detach")
-    assert "git switch gitmem" in patient.only("branch", Level.PROBLEM).remedy
-
-
 @pytest.mark.parametrize("which", [FULL, DEEP], ids=["full", "deep"])
 def test_a_missing_object_is_a_problem(patient, which):
     patient.save("one")
@@ -163,51 +147,11 @@ def test_a_missing_object_of_a_store_on_a_branch_is_a_problem_and_of_the_code_no
         assert set(on_a_branch.examine()) == checks_found
 
 
-def test_an_index_that_is_not_in_step_is_a_warning(patient):
-    old = patient.git("rev-parse", "HEAD")
-    patient.save("one")
-    patient.git("read-tree", old)
-    finding = patient.examine()["index"]
-    assert finding.level is Level.WARNING
-    assert "memory.md" in finding.details
-    assert f"git -C {patient.root} reset" in finding.remedy
-    patient.git("reset", "-q")
-    assert patient.examine() == {}
-
-
-def test_files_that_are_behind_the_branch_are_a_warning(patient):
-    patient.save("one")
-    patient.store.mark(patient.git("rev-parse", "HEAD~1"))
-    assert patient.examine()["checkout"].level is Level.WARNING
-
-
-def age_file(path, seconds):
-    then = time.time() - seconds
-    os.utime(path, (then, then))
-
-
-@pytest.mark.parametrize("name", ["index.lock", "HEAD.lock", "refs/heads/gitmem.lock", "packed-refs.lock"])
-def test_a_lock_that_a_killed_git_left_is_a_warning_when_it_is_old(patient, name):
-    path = patient.root / ".git" / name
-    path.touch()
-    assert patient.examine() == {}
-    age_file(path, 3 * 3600 + 60)
-    finding = patient.only("locks", Level.WARNING)
-    assert finding.details == (f"{path}, for 3 hours",)
-
-
 def test_who_holds_the_store_is_worth_a_note(patient):
     with patient.store.lock("a long sync").acquire(0):
         finding = patient.only("lock", Level.NOTE)
     assert "(a long sync)" in finding.message
     assert patient.examine() == {}
-
-
-@posix
-def test_a_spool_that_others_can_read_is_a_warning(patient):
-    patient.save("one")
-    os.chmod(patient.store.spool.folder, 0o755)
-    assert patient.only("access", Level.WARNING).remedy == f"chmod 700 '{patient.store.spool.folder}'"
 
 
 @posix
@@ -231,36 +175,6 @@ def test_many_packs_are_worth_a_note_where_they_are_not_packed_by_themselves(pat
     for number in range(MAX_PACKS + 1, 3 * MAX_PACKS):
         (packs / f"pack-{number}.pack").touch()
     assert (finding().level, finding().remedy) == (Level.NOTE, "gitmem maintain"), "the packing does not come"
-
-
-@pytest.mark.parametrize(
-    "text, where",
-    [
-        ("---\nid: x\nkind: [\n---\nbody\n", "facts/x.md, line 4: it is not valid YAML: "),
-        ("---\nid: x\nid: y\n---\nbody\n", "facts/x.md, line 1: the key 'id' is there twice"),
-        ("---\nid: x\nbody without an end\n", "facts/x.md, line 1: the header has no closing line `---`"),
-        ("---\n<<<<<<< HEAD\nid: x\n=======\nid: y\n>>>>>>> other\n---\n", "facts/x.md, line 1: git conflict markers"),
-        ("---\n- a\n- b\n---\nbody\n", "facts/x.md, line 1: it is not a mapping"),
-        (b"---\nid: \xff\n---\nbody\n", "facts/x.md, line 1: it has bytes that are not valid UTF-8"),
-    ],
-)
-def test_a_header_that_cannot_be_read_is_named_with_its_line(patient, text, where):
-    patient.write("facts/x.md", text)
-    patient.write("facts/fine.md", "---\nid: y\n---\nbody\n")
-    patient.write("facts/none.md", "no header\n")
-    finding = patient.examine()["headers"]
-    assert finding.level is Level.PROBLEM
-    (detail,) = finding.details
-    assert detail.startswith(where)
-
-
-def test_conflict_markers_are_found_in_documents_with_their_line(patient):
-    patient.write("note.md", "# Note\n\n<<<<<<< ours\none\n=======\r\ntwo\n>>>>>>> theirs\n")
-    patient.write("title.md", "A title\n=======\n\n>>>>>>> is no conflict\n<<<<<<< nor this\n")
-    patient.write("told.md", "- an entry:\n  <<<<<<< ours\n  =======\n  >>>>>>> theirs\n")
-    patient.write("code.txt", "<<<<<<< ours\n=======\n>>>>>>> theirs\n")
-    finding = patient.examine()["conflicts"]
-    assert (finding.level, finding.details) == (Level.PROBLEM, ("note.md, line 3",))
 
 
 def test_secrets_are_counted_by_kind_and_file_and_never_shown(patient):
@@ -292,27 +206,6 @@ def test_what_is_allowed_is_no_secret(patient):
     patient.write("note.md", f"token {SECRET}\n")
     own_settings(patient.context, f"redaction:\n  allow: [{SECRET}]\n")
     assert "secrets" not in patient.examine()
-
-
-def test_names_that_make_trouble_elsewhere_are_a_warning(patient):
-    patient.write("facts/Zoë.md", "one")
-    patient.write("facts/zoë.md", "two")
-    patient.write("Aux.md", "three")
-    if sys.platform != "win32":
-        (patient.root / "link.md").symlink_to("memory.md")
-    finding = patient.examine()["names"]
-    assert finding.level is Level.WARNING
-    said = "\n".join(finding.details)
-    assert "'Aux.md' is refused: it has a device name of Windows" in said
-    assert "Some systems do not tell these names apart: facts/Zoë.md, facts/zoë.md." in said
-    assert sys.platform == "win32" or "link.md is a symbolic link" in said
-    assert len(finding.details) == 3
-
-
-def test_what_is_ignored_is_nobody_s_business(patient):
-    patient.write("notes.tmp", f"token {SECRET}\n")
-    patient.write(".tmp/half.md", "---\n")
-    assert patient.examine() == {}
 
 
 def test_what_waits_in_the_spool_is_a_note_and_later_or_aside_a_warning(patient):
