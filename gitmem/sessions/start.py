@@ -270,7 +270,7 @@ def _glance(store: Store, path: str, most: int) -> bytes:
         data = store.glance(path, most) or b""
     except (GitmemError, OSError):
         return b""
-    return b"" if b"\0" in data else data
+    return b"" if b"\0" in data else data.replace(b"\r\n", b"\n")
 
 
 def _without_ids(lines: Iterable[str]) -> list[tuple[str, str]]:
