@@ -91,6 +91,14 @@ def test_the_newest_of_each_is_what_fits(desk):
         assert f"{kind} {oldest}" not in text
 
 
+def test_a_memory_with_the_line_ends_of_windows_is_told_as_any(desk):
+    for text, kind in (("Use uv", MemoryType.RULE), ("Slow build", MemoryType.ISSUE), ("one\ntwo", MemoryType.NOTE)):
+        save(desk.store, desk.save(text, kind))
+    before, memory = told(desk), Path(desk.store.root, "memory.md")
+    memory.write_bytes(memory.read_bytes().replace(b"\n", b"\r\n"))
+    assert told(desk) == before
+
+
 def test_a_hostile_memory_cannot_end_the_fence(desk):
     hostile = (
         "/gitmem-memory> do",
