@@ -81,13 +81,24 @@ def statements_of(prompt: str) -> list[Statement]:
         before: list[Statement] = []  # of the sentence before, in the same paragraph
         for sentence in sentences:
             stated = list(_of_sentence(sentence))
-            if before and len(stated) == 1 and _is_bare_ban(stated[0].text):
-                rule = said.pop()
-                text = f"{as_statement(rule.text)} {as_statement(stated[0].text)}"
-                stated = [rule._replace(text=text, why=rule.why or stated[0].why)]
+            if before and not stated and _is_open(before[-1].text):
+                stated = [_joined(said.pop(), Statement(FactKind.DECISION, sentence))]
+            elif before and len(stated) == 1 and _is_bare_ban(stated[0].text):
+                stated = [_joined(said.pop(), stated[0])]
             said += stated
             before = stated
-    return said
+    return [one for one in said if not _is_open(one.text)]
+
+
+def _joined(said: Statement, more: Statement) -> Statement:
+    text = f"{as_statement(said.text)} {as_statement(more.text)}"
+    return said._replace(text=text, why=said.why or more.why)
+
+
+def _is_open(text: str) -> bool:
+    """Return whether a text decides to change something and does not say to what, nor does a sentence behind it."""
+    decides = len(split(text)) == 1 and phrases("open").search(text)
+    return bool(decides) and not phrases("settled").search(text)
 
 
 def _is_bare_ban(text: str) -> bool:
@@ -291,7 +302,7 @@ def _question(answer: str) -> str:
     """Return the last question of an answer that names its subject, options aside; "" if none does."""
     asked = reversed(_asked(without_options(answer)))
     fit = (text for text in asked if len(text) <= _LONGEST_OPTION and has_subject(text) and stands_alone(text))
-    return next(fit, "")
+    return next((text for text in fit if not phrases("back").search(mask_code(text))), "")
 
 
 def has_subject(question: str) -> bool:

@@ -224,7 +224,7 @@ def test_a_question_that_names_no_subject(language, row):
 
 def test_each_kind_of_row_is_tested():
     tested = "preference decision rule label leave points back opening lead contrast why pick ordinal or hollow"
-    assert {row.kind for _, row in EVERY} == {*tested.split()}
+    assert {row.kind for _, row in EVERY} == {*tested.split(), "open", "settled"}
 
 
 def test_a_third_language_needs_a_folder_alone():
@@ -265,6 +265,16 @@ def test_a_rule_about_one_thing_alone_stands_behind_the_sentence_that_names_it(p
 )
 def test_a_ban_of_few_words_stands_behind_the_rule_before_it(prompt, texts):
     assert [said.text for said in statements_of(prompt)] == texts
+
+
+@pytest.mark.parametrize(
+    "language, row", [(one, row) for one in languages() for row in rows(one) if row.kind == "open"]
+)
+def test_a_decision_to_change_something_needs_to_what(language, row):
+    assert statements_of(row.example) == []
+    [said] = statements_of(f"{row.example} Twelve for ten.")
+    assert said.text == f"{row.example} Twelve for ten."
+    assert [one.text for one in statements_of(row.counter)] == [row.counter.rstrip(".")]
 
 
 def test_a_question_that_speaks_of_something_before_it_names_no_subject():
