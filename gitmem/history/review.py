@@ -128,10 +128,7 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
     """
     waiting = {item.path: item.places for item in _to_review(store)}
     if path not in waiting:
-        beside = [item for item in waiting if is_beside(item) and _original(item) == path]
-        if len(beside) != 1:
-            raise NotFoundError(f"{path} holds no two versions.", "'gitmem review' lists the documents that do.")
-        path = beside[0]
+        raise NotFoundError(f"{path} holds no two versions.", "'gitmem review' lists the documents that do.")
     facts = _contradicted(waiting[path], path)
     if facts:
         raise GitmemError(
@@ -226,7 +223,7 @@ def _choose(store: Store, now: bytes, path: str, take: Take, sides: Sides | None
     return without_mark(carried)
 
 
-def _original(beside: str) -> str:
+def original(beside: str) -> str:
     """Return the path of the file that another version stands beside."""
     stem, _, rest = beside.rpartition(_BESIDE)
     return stem + os.path.splitext(rest)[1]
@@ -237,7 +234,7 @@ def _choose_file(
 ) -> dict[str, bytes | None]:
     """Return the changes of files that resolve a second version in a file of its own."""
     other = transaction.read(beside) or b""
-    path = _original(beside)
+    path = original(beside)
     if take is Take.EDIT:
         return {beside: None}
     if sides is None:

@@ -14,7 +14,8 @@ from gitmem.facts.edit import decide as decide_facts
 from gitmem.facts.fact import Fact
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
-from gitmem.history.review import Take, ToReview, documents_to_review, resolve_review, sides_of
+from gitmem.history.review import Take, ToReview, documents_to_review, original, resolve_review, sides_of
+from gitmem.merge.documents import is_beside
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
 from gitmem.store.known_facts import OthersChange, known_facts, place_marks
 from gitmem.store.store import Store
@@ -80,7 +81,8 @@ def _document(store: Store, item: ToReview, *, sides: bool) -> ReviewItem:
         return value | {"diff": "\n".join(differences)}, "\n".join([line, *differences, to_decide])
 
     choices = "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now."
-    return ReviewItem((path,), value, line, choices, decide, takes, show)
+    names = (path, original(path)) if is_beside(path) else (path,)
+    return ReviewItem(names, value, line, choices, decide, takes, show)
 
 
 def _differences(store: Store, path: str, merge: str | None) -> list[str]:
