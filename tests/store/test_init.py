@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import GitmemError, NotSavedError, RefusedError
+from gitmem.errors import GitmemError, RefusedError
 from gitmem.platform.machine import read_resource
 from gitmem.store.init import Place, init_store
 from gitmem.store.locate import find_project, find_store, home_store
@@ -16,9 +16,6 @@ from tests.copies import new_repository
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml", "memory.md"}
-posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and signals as POSIX has them")
-
-
 _OF_A_PROJECT = [place for place in Place if place is not Place.PRIVATE]  # that one is given its folder: test_layers.py
 
 
@@ -35,30 +32,7 @@ def init(context):
     return lambda start, place=Place.PROJECT: init_store(str(start), context, place)
 
 
-def config_of(project: Path) -> bytes:
-    return (project / ".git" / "config").read_bytes()
-
-
 # A store in its project
-
-
-def test_a_store_of_a_project(project, init, boxes, bare_git):
-    config, hooks = config_of(project), sorted(os.listdir(project / ".git" / "hooks"))
-    made = init(project / "src")
-    assert made.new
-    assert made.store.root == str(project / ".gitmem")
-    box = boxes(made.store.root)
-    assert set(box.files()) == FILES
-    assert box.files()["FORMAT.md"] == read_resource("templates", "store", "FORMAT.md")
-    assert box.files()["memory.md"].startswith(b"---\nid: memory\nkind: memory\ncreated: 2026-11-21T12:")
-    assert box.subjects() == ["Set up the store", "Begin a memory"]
-    assert box.git("log", "--format=%(trailers:key=Gitmem-Op,valueonly)").split() == ["init", "init"]
-    box.sound()
-    assert bare_git(project, "status", "--porcelain") == "M src/main.py\n?? new.py"
-    assert bare_git(project, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
-    assert config_of(project) == config
-    assert sorted(os.listdir(project / ".git" / "hooks")) == hooks
-    assert (project / ".git" / "info" / "exclude").read_text().splitlines().count("/.gitmem/") == 1
 
 
 @pytest.mark.parametrize("place", _OF_A_PROJECT)
@@ -78,15 +52,6 @@ def test_a_second_time_nothing_changes(project, init, boxes, home, place):
     box.sound()
 
 
-def test_files_that_are_missing_are_written_again(project, init, boxes):
-    box = boxes(init(project).store.root)
-    box.put({"config.yaml": None, "memory.md": b"mine\n"})
-    assert not init(project).new
-    assert set(box.files()) == FILES
-    assert box.files()["memory.md"] == b"mine\n"
-    box.sound()
-
-
 @pytest.mark.parametrize("bare", ["proj.git", ".bare"])
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
 def test_bare_repositories(project, tmp_path, init, boxes, bare_git, *, bare, place):
@@ -103,32 +68,6 @@ def test_bare_repositories(project, tmp_path, init, boxes, bare_git, *, bare, pl
     assert (folder / bare / "info" / "exclude").read_text().splitlines().count("/.gitmem/") == 1
 
 
-def test_a_folder_with_a_person_s_files_becomes_a_store(tmp_path, init, boxes):
-    (tmp_path / "notes" / ".gitmem").mkdir(parents=True)
-    (tmp_path / "notes" / ".gitmem" / "memory.md").write_bytes(b"# Mine\n")
-    box = boxes(init(tmp_path / "notes").store.root)
-    assert box.files()["memory.md"] == b"# Mine\n"
-    assert box.subjects() == ["Set up the store", "Edit by hand: memory.md", "Begin a memory"]
-    box.sound()
-
-
-@posix
-def test_a_link_is_refused(project, tmp_path, init):
-    (tmp_path / "elsewhere").mkdir()
-    (project / ".gitmem").symlink_to(tmp_path / "elsewhere")
-    for place in (Place.PROJECT, Place.BRANCH):
-        with pytest.raises(RefusedError, match="symbolic link"):
-            init(project, place)
-    assert os.listdir(tmp_path / "elsewhere") == []
-
-
-def test_a_file_in_the_way_is_said(project, init):
-    (project / ".gitmem").write_bytes(b"x")
-    with pytest.raises(NotSavedError, match=r"could not be made at .*\.gitmem"):
-        init(project)
-    assert (project / ".gitmem").read_bytes() == b"x"
-
-
 def test_the_home_folder_is_no_project(home, init, bare_git):
     for _ in range(2):
         for place in (Place.PROJECT, Place.BRANCH):
@@ -138,24 +77,6 @@ def test_the_home_folder_is_no_project(home, init, bare_git):
         assert not (home / ".gitmem").exists()
         if not (home / ".git").exists():
             bare_git(home, "init", "-q")
-
-
-# On a branch of the project's repository
-
-
-def test_a_project_without_git_has_no_branches(tmp_path, init):
-    with pytest.raises(GitmemError, match="not a git repository") as caught:
-        init(tmp_path, Place.BRANCH)
-    assert "gitmem init" in caught.value.remedy
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_branch_that_is_no_memory(project, init, bare_git):
-    bare_git(project, "branch", "gitmem", "main")
-    with pytest.raises(GitmemError, match="no memory of gitmem's"):
-        init(project, Place.BRANCH)
-    assert not (project / ".gitmem").exists()
-    assert init(project).new  # a repository of its own is something else
 
 
 # At home
@@ -184,24 +105,6 @@ def test_the_user_s_own_store_does_not_see_the_projects_inside_it(project, init,
     assert not any(name.startswith("projects/") for name in user.tree())
     assert user.git("status", "--porcelain", "--ignored") == "!! projects/"
     assert find_store(str(project), str(home)) != str(home / ".gitmem")
-
-
-@pytest.mark.parametrize(
-    "first, second",
-    [
-        (Place.PROJECT, Place.HOME),
-        (Place.HOME, Place.PROJECT),
-        (Place.HOME, Place.BRANCH),
-        (Place.PROJECT, Place.BRANCH),
-        (Place.BRANCH, Place.HOME),
-    ],
-)
-def test_a_project_has_one_store(project, init, first, second):
-    made = init(project, first)
-    with pytest.raises(GitmemError, match="has a store already") as caught:
-        init(project, second)
-    assert made.store.root in caught.value.message
-    assert find_store(str(project), made.store.context.home) == made.store.root
 
 
 # Cut off, at once, and elsewhere
