@@ -239,4 +239,4 @@ def _named(path: str) -> Iterator[None]:
     try:
         yield
     except SettingsError as error:
-        raise RefusedError(f"{path} {error}.", "Mend it, then try again. Nothing was changed.") from error
+        raise RefusedError(f"{path} {error}.", "Mend it, then try again. The file is as it was.") from error

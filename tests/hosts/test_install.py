@@ -139,7 +139,7 @@ def test_what_is_no_settings_file_is_refused_and_not_touched(path, manifest, bro
         with pytest.raises(RefusedError) as refused:
             plan()
         assert refused.value.message.startswith(path)
-        assert "Nothing was changed" in refused.value.remedy
+        assert "The file is as it was" in refused.value.remedy
     assert read(path) == broken
     assert hooked_events(path) == ()
 

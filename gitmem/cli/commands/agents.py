@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from gitmem.cli.app import MACHINE, OWN, App
 from gitmem.cli.output import Progress, finding_lines
@@ -176,20 +177,27 @@ def _diff(change: SettingsChange) -> str:
     )
 
 
-def run_uninstall(args: argparse.Namespace, app: App) -> None:
+def run_uninstall(args: argparse.Namespace, app: App) -> int:
     if args.everything:
         _run_everything(args, app)
-        return
+        return ExitCode.OK
     chosen, hosts = chosen_scope(args), chosen_hosts(args, app)
     if not hosts:
         raise UsageError("No agent is named.", "For example: gitmem uninstall claude")
     changes: list[tuple[Scope, SettingsChange]] = []
-    for host in hosts:
-        for scope in (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL):
+    code = ExitCode.OK
+    for host, scope in product(hosts, (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL)):
+        try:
             if scope in host.scopes:
                 changes += [(scope, change) for change in _take(args, app, host, scope)]
-    text = _taken_lines(args, app, [change for _, change in changes]) or _nothing(args, app, hosts, chosen)
-    report_changes(args, app, hosts, changes, text)
+        except GitmemError as error:  # settings that cannot be read keep those of the others from nothing
+            if len(hosts) == 1:
+                raise
+            app.notices((error.sentences,))
+            code = error.exit_code
+    text = _taken_lines(args, app, [change for _, change in changes])
+    report_changes(args, app, hosts, changes, text or ("" if code else _nothing(args, app, hosts, chosen)))
+    return code
 
 
 def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list[SettingsChange]:
@@ -203,14 +211,15 @@ def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list[
     # A file that an earlier version brought, and this one does not, is in the record only.
     brought, named = [path for path, record in records.items() if WHOLE in record.noted], {edit.path for edit in edits}
     own += [FileEdit(path, "", b"") for path in brought if path not in named]
-    done = []
+    planned = []  # all, before the first is carried out: settings that cannot be read stop it
     for path, there in by_path(own).items():
         whole = isinstance(there[0], FileEdit)
         if path in records or (not whole and any(edit.part == HOOKS or is_present(edit) for edit in there)):
             change = plan_takes(path, there, records.get(path))
             if path in brought and change.before is not None and not change.changes:
                 app.notices((f"{path} was changed after gitmem wrote it, so it stays.",))
-            done.append(_carried_out(args, change, manifest))
+            planned.append(change)
+    done = [_carried_out(args, change, manifest) for change in planned]
     gone = [edit for edit in edits if edit.path not in shared]
     if (passed_over := plan_excluded(place, gone, installs=False)) is not None:
         done.append(_carried_out(args, passed_over))

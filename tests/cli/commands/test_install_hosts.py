@@ -43,6 +43,22 @@ def test_uninstall_leaves_every_file_as_it_was(run, project, home, name, scope):
     assert tree(project, home) == before
 
 
+def test_settings_that_cannot_be_read_keep_those_of_no_other_agent_from_going(run, project, home, environ, tmp_path):
+    environ["PATH"] = str(tmp_path / "bin") + os.pathsep + "/usr/bin" + os.pathsep + "/bin"
+    for folder in (".codex", ".qwen"):
+        (home / folder).mkdir()
+    assert run("install", "--all", "--yes")[0] == 0
+    servers = project / ".codex" / "config.toml"
+    servers.write_text(f"]\n{servers.read_text(encoding='utf-8')}", encoding="utf-8")
+    before = tree(project / ".codex")
+    assert run("uninstall", "codex")[0] == 8
+    assert tree(project / ".codex") == before, "nor its hooks, which could be read"
+    code, out, err = run("uninstall", "--all")
+    assert (code, "Removed .qwen/settings.json" in out) == (8, True)
+    assert f"{servers} is not TOML" in err
+    assert not (project / ".qwen").exists()
+
+
 @pytest.mark.parametrize("mine", [None, b"# Mine\r\nno line end"])
 @pytest.mark.parametrize("first", ["crush", "roo"])
 def test_two_agents_share_a_block_and_the_last_one_takes_it_out(run, project, home, mine, first):
