@@ -104,15 +104,19 @@ class Marks(Value):
         for identifier, said in self.words.items():
             parts = said.split(" ", _FEW)
             if (len(parts) <= _FEW or (parts[1], parts[2]) in pairs) and said in low:
-                longer = (("", one) for one in self.in_force if said in one and one in low)
-                for name, words in ((identifier, said), *longer):
-                    form = r"\s+".join(map(re.escape, words.split()))
-                    same = re.finditer(rf"(?<!\w){form}{_END}", text, re.IGNORECASE)
-                    found += ((-match.end(), match.start(), name) for match in same)
+                found += _places(said, identifier, text)
+                longer = [one for one in self.in_force if said in one and one in low]
+                found += (place for one in longer for place in _places(one, "", text))
         for identifier, form in self.wordings.items():
             if self.facts[identifier].name.partition("-")[0] in low:
-                reworded = re.finditer(rf"(?<!\w){form}{_REST}", text, re.IGNORECASE)
-                found += ((-match.end(), match.start(), identifier) for match in reworded)
+                reworded = list(re.finditer(rf"(?<!\w){form}{_REST}", text, re.IGNORECASE))
+                longer = [one for one in self.in_force if reworded and one in low and re.search(form, one)]
+                others = [(begin, -end) for one in longer for end, begin, _ in _places(one, "", text)]
+                found += (
+                    (-match.end(), match.start(), identifier)
+                    for match in reworded  # up to the end of its sentence, which may be behind the longer one's
+                    if not any(begin <= match.start() < end for begin, end in others)
+                )
         found = sorted((start, end, one) for end, start, one in found)
         ends = [0, *accumulate((-end for _, end, _ in found), max)]
         longest = zip(ends, found, strict=False)
@@ -171,13 +175,17 @@ class Marks(Value):
         return f'"{words}"' if len(words) <= _QUOTED else f'"{words[:_QUOTED].rstrip()}…"'
 
 
+def _places(said: str, name: str, text: str) -> list[tuple[int, int, str]]:
+    """Return where a text says a statement: its end, negative, its begin, and a name for it."""
+    form = r"\s+".join(map(re.escape, said.split()))
+    same = re.finditer(rf"(?<!\w){form}{_END}", text, re.IGNORECASE)
+    return [(-match.end(), match.start(), name) for match in same]
+
+
 def marks_of(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> Marks:
     """Return the marks of these facts; `places` as in `what_holds`."""
     known = {fact.id: fact for fact in facts}
     statuses = what_holds(known.values(), places)
-    holding = [fact for fact in known.values() if statuses[fact.id].holds and fact.id not in places]
-    # They are only compared with those of facts that have ended.
-    in_force = frozenset(normalized(fact.description) for fact in holding if len(holding) < len(known))
     sources: dict[str, list[str]] = {}
     words, wordings = {}, {}
     for fact in known.values():
@@ -187,6 +195,11 @@ def marks_of(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> Mar
             form = r"[^\w/-]+".join(map(re.escape, fact.name.split("-")))
             if not re.search(form, normalized(fact.description)):
                 wordings[fact.id] = form
+    holding = [fact for fact in known.values() if statuses[fact.id].holds and fact.id not in places]
+    # They are only compared with those of facts that have ended, and with what others said before.
+    is_any_old = len(holding) < len(known) or wordings
+    in_force = frozenset(normalized(fact.description) for fact in holding if is_any_old)
+    for fact in known.values():
         if fact.id in places or not statuses[fact.id].holds:
             statement = normalized(fact.description)
             if len(statement) >= SHORTEST and statement not in in_force:

@@ -101,6 +101,9 @@ def test_old_views_of_a_fact_say_its_new_wording():
     assert summary == "So we use Redis for sessions. [now: Use Valkey for sessions.] And Postgres."
     longer = USE_REDIS._replace(status=FactStatus.ACTIVE, description="Use Redis for sessions and jobs.")
     assert with_marks(longer.description, marks_of([longer])) == longer.description
+    banned = make_fact(FactKind.RULE, "Never use Redis for sessions.", LATER)
+    for text_of_other in (banned.text, line(banned.id, "Rule", banned.text.rstrip("."))):
+        assert with_marks(text_of_other, marks_of([new, banned])) == text_of_other
     unchanged = USE_REDIS._replace(status=FactStatus.ACTIVE)
     assert with_marks(text, marks_of([unchanged])) == text
 
