@@ -28,7 +28,7 @@ _BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 _ID = "0123456789abcdefghjkmnpqrstvwxyz"
 _NAMED = re.compile(
     rf"(?P<ID>(?<![\w.])(?:[0-9][{_ID}]{{19}}|[a-z][{_ID}]{{10}})(?!\w))"
-    r"|(?P<HASH>\b(?=[a-f]*[0-9])(?:[0-9a-f]{40}|[0-9a-f]{10})\b)"
+    r"|(?P<HASH>\b(?:[0-9a-f]{40}|[0-9a-f]{10})\b)"
 )
 _CHANGES = (
     (re.compile(r"20\d\d/\d\d/(?=20\d\d-)"), "YEAR/MONTH/"),
