@@ -16,7 +16,7 @@ import yaml
 
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message
-from gitmem.errors import GitFailedError, NotFoundError, RefusedError
+from gitmem.errors import GitFailedError
 from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.platform.machine import read_resource
 from gitmem.store.transact import transact
@@ -53,86 +53,14 @@ def kinds(found: list[CiFinding]) -> list[tuple[str, str, str]]:
     return [(one.check, one.level, one.path) for one in found]
 
 
-def test_a_proposal_holds_the_chosen_facts_alone_on_top_of_the_remotes_memory(pair, remote, bare_git):
+def test_an_author_whom_nobody_named_is_found_and_no_secret_is_shown(pair):
     laptop, _ = pair
-    add(laptop, UV, SPACES)
-    put(laptop, {"daily/2026/11/2026-11-20.md": b"a private day\n"})
-    before = laptop.tip
-    done = laptop.propose(UV.id)
-    assert done.branch == "gitmem-proposals/use-uv-for-packages"
-    changed = bare_git(remote, "diff", "--name-only", "gitmem", done.branch).split()
-    assert changed == [UV.path]
-    assert bare_git(remote, "rev-parse", f"{done.branch}^") == bare_git(remote, "rev-parse", "gitmem")
-    assert laptop.tip == before
-    laptop.sound()
-
-
-def test_a_proposal_without_ids_has_all_facts_that_the_remote_has_not_and_replaces_its_former_self(
-    pair, remote, bare_git
-):
-    laptop, desktop = pair
-    add(laptop, UV)
-    laptop.propose(name="tools")
-    add(laptop, SPACES)
-    done = laptop.propose(name="tools")
-    assert done.paths == tuple(sorted((UV.path, SPACES.path)))
-    assert bare_git(remote, "rev-list", "--count", f"gitmem..{done.branch}") == "1"
-    add(desktop, SPACES)
-    with pytest.raises(RefusedError, match="not proposed from here"):
-        desktop.propose(name="tools")
-    with pytest.raises(NotFoundError, match="no fact 'd0000000000'"):
-        laptop.propose("d0000000000")
-
-
-def test_a_proposal_that_a_forge_merged_reaches_everybody_and_nothing_is_proposed_again(pair, remote, bare_git):
-    laptop, desktop = pair
-    add(laptop, UV)
-    done = laptop.propose()
-    bare_git(remote, "update-ref", "refs/heads/gitmem", done.commit)
-    desktop.sync()
-    assert desktop.read(UV.path) == render_fact(UV).decode()
-    laptop.sync()
-    with pytest.raises(NotFoundError, match="these facts already"):
-        laptop.propose()
-
-
-@pytest.mark.parametrize("name", ["../../heads/gitmem", "기억 제안", "a b\tc", "-x", "!!!"])
-def test_any_name_of_a_proposal_is_a_branch_of_proposals(pair, remote, bare_git, name):
-    laptop, _ = pair
-    add(laptop, UV)
-    before = bare_git(remote, "rev-parse", "gitmem")
-    done = laptop.propose(name=name)
-    branches = bare_git(remote, "for-each-ref", "--format=%(refname:short)").splitlines()
-    assert sorted(branches) == ["gitmem", done.branch]
-    assert bare_git(remote, "rev-parse", "gitmem") == before
-
-
-def test_each_kind_of_bad_content_is_found(pair):
-    laptop, _ = pair
-    base = laptop.tip
-    secret = "ghp_" + "a1B2" * 9
-    other = make_fact(FactKind.DECISION, "Use poetry for packages.", AT)
-    laptop.write(UV.path, render_fact(UV).decode())
-    laptop.write("facts/rule/nonsense.md", "no header\n")
-    laptop.write(SPACES.path, render_fact(UV).decode())
-    laptop.write("daily/2026/11/2026-11-20.md", f"one\nthe token is {secret}\n")
-    laptop.write("notes.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
-    laptop.write("large.md", "x" * 1_000_001)
-    os.symlink("/etc/passwd", laptop.root / "link.md")
+    base, secret = laptop.tip, "ghp_" + "a1B2" * 9
+    laptop.write("notes.md", f"one\nthe token is {secret}\n")
     commit(laptop, "Eve", "eve@evil.example")
     found = checked(laptop, base, authors=["*@example.com"])
-    assert [one for one in kinds(found) if one[1] == "error"] == [
-        ("authors", "error", ""),
-        ("secrets", "error", "daily/2026/11/2026-11-20.md"),
-        ("format", "error", "facts/rule/nonsense.md"),
-        ("format", "error", SPACES.path),
-        ("size", "error", "large.md"),
-        ("format", "error", "link.md"),
-        ("format", "error", "notes.md"),
-    ]
-    assert [one.line for one in found if one.check == "secrets"] == [2]
+    assert kinds(found) == [("authors", "error", ""), ("secrets", "error", "notes.md")]
     assert secret not in str(found)
-    assert other.id not in str(found)
 
 
 def test_a_fact_that_contradicts_what_holds_is_a_warning_unless_it_says_so(pair):
@@ -145,23 +73,6 @@ def test_a_fact_that_contradicts_what_holds_is_a_warning_unless_it_says_so(pair)
     old = make_fact(FactKind.RULE, "Always indent with tabs.", AT)
     put(laptop, {new.path: render_fact(new._replace(supersedes=(old.id,)))})
     assert checked(laptop, base) == []
-
-
-def test_what_the_base_got_meanwhile_is_not_checked(pair):
-    laptop, _ = pair
-    laptop.git("branch", "proposal")
-    laptop.write("notes.md", "<<<<<<< a\none\n=======\ntwo\n>>>>>>> b\n")
-    commit(laptop, "A", "a@example.com")
-    assert checked(laptop, "HEAD", "proposal") == []
-    with pytest.raises(NotFoundError, match="names no commit"):
-        checked(laptop, "--help")
-
-
-def test_a_repository_without_commits_says_what_to_do(tmp_path, bare_git, environ):
-    bare_git(tmp_path, "init", "-q", "new")
-    with pytest.raises(NotFoundError, match="no commit yet") as raised:
-        examine(open_for_ci(str(tmp_path / "new"), environ), "", "HEAD")
-    assert "--head origin/gitmem" in raised.value.remedy
 
 
 def test_sarif_takes_any_name_of_a_file():
@@ -273,21 +184,6 @@ def test_history_that_git_cannot_list_is_no_clean_one(pair, monkeypatch):
     monkeypatch.setattr(proposals, "_HISTORY", ("log", "--no-such-option"))
     with pytest.raises(GitFailedError):
         checked(laptop, "HEAD^")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="a hook is a program of POSIX")
-def test_a_sync_with_a_protected_branch_takes_what_came_and_says_how_to_propose(pair, remote):
-    laptop, desktop = pair
-    add(desktop, SPACES)
-    desktop.sync()
-    protect(remote, "#!/bin/sh\necho 'GH006: Protected branch update failed for refs/heads/gitmem.' >&2\nexit 1\n")
-    add(laptop, UV)
-    done = laptop.sync()
-    assert (done.came, done.went) == (1, 0)
-    assert "'gitmem propose'" in done.notices[-1]
-    assert all((laptop.root / fact.path).exists() for fact in (UV, SPACES))
-    again = laptop.sync()
-    assert (again.came, again.went) == (0, 0)
 
 
 def merge_plainly(remote: Path, folder: Path, bare_git: RunsGit, branch: str) -> bool:
