@@ -19,9 +19,8 @@ from typing import Protocol
 import pytest
 from hypothesis import settings
 
-from gitmem.cli.app import machine_name, now
 from gitmem.git.process import Git
-from gitmem.platform.machine import Context
+from gitmem.platform.machine import Context, machine_name, now
 from tests.copies import FolderCopies, StoreCopies, run_git
 
 pytest_plugins = ["tests.boxes", "tests.desk"]  # for tests of several rooms

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from gitmem.cli.app import now
 from gitmem.git.setup import exclude
-from gitmem.platform.machine import Context
+from gitmem.platform.machine import Context, now
 from gitmem.store.init import Place, init_store
 from gitmem.store.locate import is_store
 from gitmem.store.store import Store

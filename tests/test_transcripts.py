@@ -18,8 +18,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import App, machine_name
+from gitmem.cli.app import App
 from gitmem.cli.main import main
+from gitmem.platform.machine import machine_name
 from tests.cli.commands.project import Terminal
 
 FOLDER = Path(__file__).parent / "transcripts"

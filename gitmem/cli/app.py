@@ -13,7 +13,6 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping
-    from datetime import datetime
     from typing import Any, TextIO
 
     from gitmem.history.records import DateSpan
@@ -93,7 +92,7 @@ class App(Value):
 
     def context(self) -> Context:
         """Return the surroundings a store works in."""
-        from gitmem.platform.machine import Context
+        from gitmem.platform.machine import Context, machine_name, now
 
         return Context(self.environ, self.home(), machine_name(self.home(), make=not self.read_only), now)
 
@@ -177,6 +176,7 @@ class App(Value):
 
                 self.notices(tuple(process_spool(store)))
         except GitmemError as error:
+            from gitmem.platform.machine import now
             from gitmem.store.findings import FailureLog, LoggedFailure
 
             FailureLog(store.private).record(
@@ -377,33 +377,6 @@ class _Harmless:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-def now() -> datetime:
-    """Return the time in this machine's time zone."""
-    from gitmem.platform.machine import UTC, datetime, local
-
-    return local(datetime.now(UTC))
-
-
-MACHINE = (".local", "share", "gitmem", "machine")
-
-
-def machine_name(home: str, *, make: bool = True) -> str:
-    """Return the host's name with six hex digits, since many machines are called alike, as containers are.
-
-    The digits are made once there is a store here, unless `make` says no, and kept under the home; without them it is
-    the host's name alone.
-    """
-    host = os.environ.get("COMPUTERNAME", "") if sys.platform == "win32" else os.uname().nodename
-    path, digits = os.path.join(home, *MACHINE), ""
-    with contextlib.suppress(OSError):
-        if make and not os.path.lexists(path) and os.path.isdir(os.path.join(os.path.dirname(path), "stores")):
-            with open(path, "x", encoding="utf-8") as file:
-                file.write(os.urandom(3).hex())
-    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
-        digits = f"{int(file.read(6), 16):06x}"
-    return "-".join(filter(None, (host or "unknown", digits)))
 
 
 def real_app() -> App:

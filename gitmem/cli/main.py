@@ -83,7 +83,7 @@ def _report(error: Exception, app: App, args: argparse.Namespace | None, *, as_j
         journal = _log(app, args, error) if is_git or code in _LOGGED else ""
         report = {"error": error.message, "remedy": error.remedy or _DAMAGE * bool(is_git and journal)}
     else:
-        from gitmem.cli.app import now
+        from gitmem.platform.machine import now
         from gitmem.store.findings import unexpected
 
         code, failure = ExitCode.FAILURE, unexpected(now(), "", error)
@@ -110,7 +110,7 @@ def _log(app: App, args: argparse.Namespace | None, error: Exception) -> str:
     if args is None:
         return ""
     try:
-        from gitmem.cli.app import now
+        from gitmem.platform.machine import now
         from gitmem.store.findings import FailureLog, LoggedFailure, unexpected
 
         at, command = now(), args.command

@@ -1,4 +1,4 @@
-"""This machine: its clock, processes and programs, the files gitmem ships, and how this gitmem was installed.
+"""This machine: its name, clock, processes and programs, the files gitmem ships, and how this gitmem was installed.
 
 gitmem works in folders that a project or a remote filled, so it ignores relative and empty entries of `PATH` and
 `PYTHONPATH`. In the source tree `hooks/` and `templates/` stand beside the package; a wheel carries them inside it.
@@ -39,6 +39,11 @@ def local(moment: datetime) -> datetime:
         return moment.astimezone(UTC)
 
 
+def now() -> datetime:
+    """Return the time in this machine's time zone."""
+    return local(datetime.now(UTC))
+
+
 @contextlib.contextmanager
 def time_limit(seconds: float, act: Callable[[], object]) -> Iterator[None]:
     """Call `act`, in a thread, if the block takes longer than this many seconds."""
@@ -56,6 +61,26 @@ def time_limit(seconds: float, act: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         done.release()
+
+
+MACHINE = (".local", "share", "gitmem", "machine")
+
+
+def machine_name(home: str, *, make: bool = True) -> str:
+    """Return the host's name with six hex digits, since many machines are called alike, as containers are.
+
+    The digits are made once there is a store here, unless `make` says no, and kept under the home; without them it is
+    the host's name alone.
+    """
+    host = os.environ.get("COMPUTERNAME", "") if sys.platform == "win32" else os.uname().nodename
+    path, digits = os.path.join(home, *MACHINE), ""
+    with contextlib.suppress(OSError):
+        if make and not os.path.lexists(path) and os.path.isdir(os.path.join(os.path.dirname(path), "stores")):
+            with open(path, "x", encoding="utf-8") as file:
+                file.write(os.urandom(3).hex())
+    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
+        digits = f"{int(file.read(6), 16):06x}"
+    return "-".join(filter(None, (host or "unknown", digits)))
 
 
 class Context(Value):

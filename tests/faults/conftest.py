@@ -20,9 +20,8 @@ from typing import Any
 
 import pytest
 
-from gitmem.cli.app import now
 from gitmem.document.entry import find_entries
-from gitmem.platform.machine import Context
+from gitmem.platform.machine import Context, now
 from tests.cli.commands.project import Runner
 from tests.copies import accept
 from tests.own_settings import own_file

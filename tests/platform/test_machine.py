@@ -1,14 +1,15 @@
-"""Whether a process runs; hints that install something name the installer in use, and a source that is there."""
+"""Whether a process runs; a machine's name; hints that name the installer in use, and a source that is there."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from gitmem.platform.machine import command_of_installer, install_command, is_running, start_time
+from gitmem.platform.machine import command_of_installer, install_command, is_running, machine_name, start_time
 
 
 def test_a_process_that_runs_and_one_that_does_not():
@@ -20,6 +21,23 @@ def test_a_process_that_runs_and_one_that_does_not():
         assert not is_running(2**31 - 1)
     assert is_running(1)
     assert is_running(2**80)
+
+
+def test_machines_that_are_called_alike_get_names_of_their_own(tmp_path):
+    """As containers of one image and laptops called `localhost` are."""
+    host = os.uname().nodename
+    assert machine_name(str(tmp_path / "one")) == host, "there is no store yet"
+    for home in ("one", "other", "read only"):
+        (tmp_path / home / ".local" / "share" / "gitmem" / "stores").mkdir(parents=True)
+    names = [machine_name(str(tmp_path / home)) for home in ("one", "other", "one")]
+    assert names[0] == names[2] != names[1]
+    assert all(re.fullmatch(rf"{re.escape(host)}-[0-9a-f]{{6}}", name) for name in names)
+    assert machine_name(str(tmp_path / "read only"), make=False) == host
+    assert machine_name(str(tmp_path / "read only")) != host
+    kept = tmp_path / "one" / ".local" / "share" / "gitmem" / "machine"
+    for damaged in ("", "../../x", "zz"):
+        kept.write_text(damaged)
+        assert machine_name(str(tmp_path / "one")) == host
 
 
 def test_the_start_time_of_a_process_is_its_own():

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.cli.app import App, machine_name
+from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries, render_entry
-from gitmem.platform.machine import Context
+from gitmem.platform.machine import Context, machine_name
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.entries import remember
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload

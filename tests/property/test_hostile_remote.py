@@ -20,12 +20,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from gitmem.cli.app import App, now
+from gitmem.cli.app import App
 from gitmem.cli.main import main
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import fold
 from gitmem.errors import ExitCode
-from gitmem.platform.machine import Context
+from gitmem.platform.machine import Context, now
 from gitmem.store.store import Store
 from tests.copies import accept, run_git
 from tests.property.hostile import PLAIN, Hostile, Said, Step, Tree, hostile, purge_record

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from gitmem.cli.app import MACHINE, OWN, App
+from gitmem.cli.app import OWN, App
 from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.git.setup import excluded, unexcluded
@@ -37,7 +37,7 @@ from gitmem.hosts.script import (
     settings_with_hooks,
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
-from gitmem.platform.machine import SCRIPTS_TOO, find_program, install_command, is_installed
+from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program, install_command, is_installed
 from gitmem.store.doctor import DEEP, FULL, OPENED
 from gitmem.store.findings import Finding, Level, examine
 from gitmem.store.init import plan_unexclude, uninstall_driver

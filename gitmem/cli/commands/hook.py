@@ -459,7 +459,7 @@ def _settle_later(store: Store) -> None:
 def _log(app: App, problem: str | Exception) -> None:
     """Write a message or an unexpected error to the log of the store, if there is one; ignore failures."""
     try:
-        from gitmem.cli.app import now
+        from gitmem.platform.machine import now
         from gitmem.store.findings import FailureLog, LoggedFailure, unexpected
 
         root = _find(app, ())

@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 
-from gitmem.cli.app import OWN, App, chosen_place, now
+from gitmem.cli.app import OWN, App, chosen_place
 from gitmem.cli.commands.hook import REMOTE
 from gitmem.cli.output import Progress, agreed, few
 from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, UnreachableError, UsageError
@@ -14,6 +14,7 @@ from gitmem.facts.edit import find_fact, move
 from gitmem.git.packing import is_bundle
 from gitmem.git.remote import Connection, check_url
 from gitmem.history.export import export
+from gitmem.platform.machine import now
 from gitmem.platform.safe_open import read_small
 from gitmem.store import layers
 from gitmem.store.findings import FailureLog, LoggedFailure

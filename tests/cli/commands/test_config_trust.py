@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import now
 from gitmem.config import rules
-from gitmem.platform.machine import Context
+from gitmem.platform.machine import Context, now
 from tests.cli.commands.project import Ran, Runner
 from tests.conftest import RunsGit
 from tests.copies import FolderCopies, accept

@@ -12,9 +12,8 @@ import sys
 
 import pytest
 
-from gitmem.cli.app import machine_name, now
 from gitmem.cli.commands import COMMANDS, PLUMBING, HelpAskedError, parse
-from gitmem.platform.machine import Context, resource
+from gitmem.platform.machine import Context, machine_name, now, resource
 from tests.cli.commands.project import ROOT, SUMMARY
 from tests.copies import accept
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import App, now, real_app
+from gitmem.cli.app import App, real_app
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries
-from gitmem.platform.machine import Context
+from gitmem.platform.machine import Context, now
 from gitmem.sessions import read as session_read
 from gitmem.sessions.exchange import split_fields
 from gitmem.store.findings import FailureLog

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import App, machine_name
+from gitmem.cli.app import App
 from gitmem.hosts import NAMES, find_host
 from gitmem.hosts.edits import READS
+from gitmem.platform.machine import machine_name
 from tests.cli.commands.project import Runner
 from tests.recorded import TRANSCRIPTS
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from gitmem import __version__
-from gitmem.cli.app import machine_name
 from gitmem.cli.commands import COMMANDS, GROUPS, PLUMBING, command_word, read_plain, sections, unfolded
 from gitmem.cli.commands import status as command
 from gitmem.cli.output import Progress
@@ -329,23 +328,6 @@ def test_an_interrupt_ends_without_a_traceback(gitmem, fails):
     fails(KeyboardInterrupt())
     code, out, err = gitmem("path")
     assert (code, out, err) == (130, "", "gitmem: interrupted.\n")
-
-
-def test_machines_that_are_called_alike_get_names_of_their_own(tmp_path):
-    """As containers of one image and laptops called `localhost` are."""
-    host = os.uname().nodename
-    assert machine_name(str(tmp_path / "one")) == host, "there is no store yet"
-    for home in ("one", "other", "read only"):
-        (tmp_path / home / ".local" / "share" / "gitmem" / "stores").mkdir(parents=True)
-    names = [machine_name(str(tmp_path / home)) for home in ("one", "other", "one")]
-    assert names[0] == names[2] != names[1]
-    assert all(re.fullmatch(rf"{re.escape(host)}-[0-9a-f]{{6}}", name) for name in names)
-    assert machine_name(str(tmp_path / "read only"), make=False) == host
-    assert machine_name(str(tmp_path / "read only")) != host
-    kept = tmp_path / "one" / ".local" / "share" / "gitmem" / "machine"
-    for damaged in ("", "../../x", "zz"):
-        kept.write_text(damaged)
-        assert machine_name(str(tmp_path / "one")) == host
 
 
 def test_commits_name_the_machine_by_its_own_name(gitmem, tmp_path, bare_git):

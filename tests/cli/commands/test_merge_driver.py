@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.app import now
 from gitmem.errors import ExitCode
-from gitmem.platform.machine import Context
+from gitmem.platform.machine import Context, now
 from tests.cli.commands.project import ROOT, Ran
 from tests.copies import accept
 

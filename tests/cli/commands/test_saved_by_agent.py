@@ -5,11 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from gitmem.cli.app import now
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import exchange_id
 from gitmem.mcp.tools import Call, memory_save
-from gitmem.platform.machine import Context
+from gitmem.platform.machine import Context, now
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import save_lessons
 from gitmem.sessions.read import PendingSession
