@@ -279,6 +279,8 @@ def shown(value: object) -> str:
     """Return a value for people, truncated: with aliases a short file can hold a huge value."""
     from reprlib import Repr
 
+    if isinstance(value, bool):
+        return str(value).lower()  # as the file and `gitmem config` have it
     bounded = Repr()
     bounded.maxlevel = 1
     try:
