@@ -185,29 +185,6 @@ def viewer_of(gitmem: Runner) -> Viewer:  # noqa: F811
     return Viewer(str(gitmem.root), real_app().context())
 
 
-def tip(gitmem: Runner) -> str:  # noqa: F811
-    return str(Store(str(gitmem.root), real_app().context()).tip)
-
-
-@pytest.mark.parametrize("where", ["line", "file"])
-def test_an_edited_decision_is_told_as_it_stands(gitmem, decided, where):  # noqa: F811
-    before = tip(gitmem)
-    path = gitmem.root / "memory.md" if where == "line" else file_of(gitmem, decided)
-    if where == "line":
-        change(path, SAID, "The cache is in Redis.")
-    else:
-        change(path, f"---\n{SAID}", "---\nThe cache is in Redis.")
-    assert [fact["description"] for fact in gitmem.json("facts", "list")] == ["The cache is in Redis."]
-    assert gitmem.json("facts", "show", decided)["text"] == "The cache is in Redis."
-    for text in (told(gitmem), gitmem("start")[1]):
-        assert "The cache is in Redis." in text
-        assert "The cache is in memory" not in text
-    assert "The cache is in Redis." in viewer_of(gitmem).sign_in().get(f"/fact/{decided}")
-    assert tip(gitmem) == before, "reading commits nothing"
-    gitmem("save", "a note")
-    assert [fact["description"] for fact in gitmem.json("facts", "list")] == ["The cache is in Redis."]
-
-
 def test_a_deleted_decision_is_told_no_more(gitmem, decided):  # noqa: F811
     path = gitmem.root / "memory.md"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -234,12 +211,6 @@ def test_without_an_edit_no_git_is_asked(gitmem, decided, monkeypatch):  # noqa:
     store = Store(str(gitmem.root), real_app().context())
     monkeypatch.setattr("gitmem.git.process.Git.spawn", None)
     assert [fact.description for fact in known_facts(store)] == [SAID]
-
-
-def test_a_file_that_is_as_it_was_says_nothing(gitmem, decided):  # noqa: F811
-    os.utime(gitmem.root / "memory.md")
-    os.utime(file_of(gitmem, decided))
-    assert [fact["description"] for fact in gitmem.json("facts", "list")] == [SAID]
 
 
 QUERIES = ("redis cache", "memory cache", "flicker", "port of staging", "linter", "tabs")
