@@ -5,15 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document.document import Document
 from gitmem.document.ids import check_path, make_id
-from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.compare import overlap
-from gitmem.history.undo import undo
 from gitmem.lessons.concepts import (
     MAX_FILES,
     MAX_KEYWORDS,
@@ -26,12 +23,10 @@ from gitmem.lessons.concepts import (
     known_concepts,
     line_of,
     lines_of,
-    merge,
     name_of,
     parse_concept,
     render_changed,
     render_new,
-    split,
 )
 from gitmem.sessions.exchange import Exchange
 from gitmem.sessions.exchanges import save_exchanges
@@ -65,6 +60,7 @@ def test_sessions_are_grouped_by_what_they_are_about(desk, bare_git):
     assert fly.name.startswith("fly.toml: ")
     assert parser.name.startswith("parser.py: ")
     assert (len(parser.exchanges), len(fly.exchanges)) == (3, 1)
+    assert [find_concept(desk.store, name) for name in (parser.id[:5], parser.path)] == [parser, parser]
     text = desk.text(parser.path)
     assert text.count("(../sessions/2026/11/") == 3
     for line in text.split("\n- ")[1:]:
@@ -73,47 +69,6 @@ def test_sessions_are_grouped_by_what_they_are_about(desk, bare_git):
     root = Path(desk.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     assert bare_git(root, "log", "-1", "--format=%s").startswith("Group into 2 concepts, 1 new: ")
-
-
-def test_to_merge_keeps_every_link(desk):
-    worked(desk, "s-1", PARSER)
-    worked(desk, "s-2", DEPLOY)
-    one, other = sorted(known_concepts(desk.store), key=lambda found: found.created)
-    assert merge(desk.store, one, one) == ()
-    merge(desk.store, one, other)
-    [whole] = known_concepts(desk.store)
-    assert set(whole.exchanges) == {*one.exchanges, *other.exchanges}
-    assert find_concept(desk.store, other.id) == whole
-    assert all(identifier in desk.text(whole.path).partition("---\n#")[2] for identifier in whole.exchanges)
-    worked(desk, "s-3", ("Deploy to Fly again", "Changed the Fly configuration of the release branch.", "fly.toml"))
-    assert len(find_concept(desk.store, other.id).exchanges) == 3
-
-
-def test_to_split_keeps_every_link_and_can_be_undone(desk):
-    worked(desk, "s-1", PARSER, ("commit it", "Committed it.", ""))
-    worked(desk, "s-2", FASTER)
-    [concept] = known_concepts(desk.store)
-    [commit] = split(desk.store, concept, [concept.exchanges[2]], "Speed of the parser")
-    rest, part = find_concept(desk.store, concept.id), find_concept(desk.store, "Speed")
-    assert (*rest.exchanges, *part.exchanges) == concept.exchanges
-    assert part.exchanges[0] in desk.text(part.path).partition("---\n#")[2]
-    assert part.exchanges[0] not in desk.text(rest.path)
-    with pytest.raises(NotFoundError):
-        split(desk.store, rest, ["zzz"], "x")
-    with pytest.raises(RefusedError):
-        split(desk.store, rest, list(rest.exchanges), "x")
-    undo(desk.store, revision=commit)
-    assert find_concept(desk.store, concept.id).exchanges == concept.exchanges
-
-
-def test_a_concept_is_found_by_its_id_or_name(desk):
-    worked(desk, "s-1", PARSER)
-    [concept] = known_concepts(desk.store)
-    for name in (concept.id, concept.id[:5], "Parser.PY", concept.path):
-        assert find_concept(desk.store, name) == concept
-    for name in ("", "nothing"):
-        with pytest.raises(NotFoundError):
-            find_concept(desk.store, name)
 
 
 HOUR = 3_600_000

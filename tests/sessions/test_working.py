@@ -4,15 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitmem.errors import NotFoundError
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
-from gitmem.sessions.memory import CONFIRMED, brief, settle_hypothesis, suppose
+from gitmem.sessions.memory import CONFIRMED, brief
 from gitmem.sessions.turns import TaskType
 from gitmem.sessions.working import (
     MAX_DISCOVERIES,
     MAX_ERRORS,
     MAX_RESULTS,
-    HypothesisStatus,
     PlanStep,
     TaskStatus,
     WorkingMemory,
@@ -245,36 +243,6 @@ def test_notes_of_a_task_that_another_one_follows_are_kept_for_its_episode() -> 
     assert (ended.task.description, ended.task.turn, ended.discoveries) == ("Fix the reader", "t1", ("it has a BOM",))
     assert memory.task is not None
     assert memory.task.turn == "t2"
-
-
-def test_a_repeated_hypothesis_keeps_the_higher_confidence_and_joins_evidence() -> None:
-    memory = suppose(begin(event(HookKind.PROMPT)), "The cache is stale.", 0.4, ["seen in the log"])
-    memory = suppose(memory, "the cache is stale", 0.2, ["dates differ"])
-    (one,) = memory.hypotheses
-    assert (one.confidence, one.evidence) == (0.4, ("seen in the log", "dates differ"))
-
-
-def test_a_confirmed_hypothesis_becomes_a_decision_and_a_rejected_one_goes() -> None:
-    memory = start_task(begin(event(HookKind.PROMPT)), "fix the cache", AT)
-    for text in ("The cache is stale.", "The clock is wrong.", "The disk is full."):
-        memory = suppose(memory, text, 0.5)
-    memory = settle_hypothesis(memory, "h1", HypothesisStatus.CONFIRMED, AT, 0.9)
-    memory = settle_hypothesis(memory, "h2", HypothesisStatus.CONFIRMED, AT, 0.89)
-    memory = settle_hypothesis(memory, "h3", HypothesisStatus.REJECTED, AT)
-    assert [one.text for one in memory.decisions] == ["The cache is stale."]
-    assert [one.id for one in memory.hypotheses] == ["h2"]
-    with pytest.raises(NotFoundError):
-        settle_hypothesis(memory, "h3", HypothesisStatus.CONFIRMED, AT)
-
-
-def test_conflicting_hypotheses_are_noted() -> None:
-    memory = suppose(begin(event(HookKind.PROMPT)), "Use Redis for the session cache.", 0.5)
-    memory = suppose(memory, "Use Memcached for the session cache.", 0.5)
-    assert [one.conflicts for one in memory.hypotheses] == [("h2",), ("h1",)]
-    decided = settle_hypothesis(memory, "h1", HypothesisStatus.CONFIRMED, AT, 0.95)
-    assert "Hypothesis h2 (open, 0.5, against a decision): Use Memcached" in brief(decided)
-    memory = settle_hypothesis(memory, "h1", HypothesisStatus.REJECTED, AT)
-    assert [one.conflicts for one in memory.hypotheses] == [()]
 
 
 def test_a_decision_keeps_what_was_in_view() -> None:
