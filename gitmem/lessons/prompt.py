@@ -18,7 +18,7 @@ from gitmem.search.files import LINKED
 from gitmem.search.hits import Hit, bare_text, fields_in
 from gitmem.search.recall import hit_head
 from gitmem.sessions.exchange import OUTCOME, Fields
-from gitmem.sessions.turns import TaskType, asks_back, classify, follows_up, human_text, is_trivial
+from gitmem.sessions.turns import TaskType, asks_back, classify, follows_up, human_text, is_trivial, without_ago
 from gitmem.store.store import Store
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.text.words import estimate_tokens
@@ -110,7 +110,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     typed = _typed(prompt)
     if not typed:
         return _told(mends)
-    query = plain_query(typed)
+    query = plain_query(without_ago(typed))
     terms, back = parse_query(query).terms, asks_back(typed)
     least, share = (1, _ASKED_SHARE) if back else (_LEAST_WORDS, _LEAST_SHARE)
     enough = max(least, share * len(_words(terms)))  # words of one line

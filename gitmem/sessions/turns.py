@@ -364,7 +364,12 @@ def tells(request: str) -> bool:
 
 def asks_back(request: str) -> bool:
     """Return whether a request asks what was before ("why did we pick sqlite?", "포트가 몇이었죠?")."""
-    return _has("past", _plain(request))
+    return _has("past", _plain(request)) or _has("ago", _plain(request))
+
+
+def without_ago(request: str) -> str:
+    """Return a request without words such as "last time"."""
+    return matcher(_TASKS, "ago").sub(" ", request)
 
 
 def follows_up(request: str) -> bool:
