@@ -81,13 +81,13 @@ def statements_of(prompt: str) -> list[Statement]:
         before: list[Statement] = []  # of the sentence before, in the same paragraph
         for sentence in sentences:
             stated = list(_of_sentence(sentence))
-            if before and not stated and _is_open(before[-1].text):
+            if before and not stated and _is_open(before[-1].text) and tells(sentence):
                 stated = [_joined(said.pop(), Statement(FactKind.DECISION, sentence))]
             elif before and len(stated) == 1 and _is_bare_ban(stated[0].text):
                 stated = [_joined(said.pop(), stated[0])]
             said += stated
             before = stated
-    return [one for one in said if not _is_open(one.text)]
+    return [one for one in said if not _is_open(one.text) or len(split(one.text)) > 1]
 
 
 def _joined(said: Statement, more: Statement) -> Statement:
@@ -96,9 +96,9 @@ def _joined(said: Statement, more: Statement) -> Statement:
 
 
 def _is_open(text: str) -> bool:
-    """Return whether a text decides to change something and does not say to what, nor does a sentence behind it."""
-    decides = len(split(text)) == 1 and phrases("open").search(text)
-    return bool(decides) and not phrases("settled").search(text)
+    """Return whether a text begins with a decision to change something that does not say to what."""
+    first = next(iter(split(text)), "")
+    return bool(phrases("open").search(first)) and not phrases("settled").search(first)
 
 
 def _is_bare_ban(text: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import pairwise, zip_longest
 
@@ -77,16 +77,21 @@ _KEY = re.compile(r"(?m)^[\s|*_-]*#?([0-9]{1,2})(?:[*_]*[.):|]|\s*\|)")
 def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
     """Return the turns of a session by task."""
     tasks: list[list[Turn]] = []
+    words = set[str]()  # of the last task; growing, as a session may be long
     for turn in turns:
-        if tasks and not _begins(turn, tasks[-1]):
+        if tasks and not _begins(turn, tasks[-1], words):
             tasks[-1].append(turn)
         else:
             tasks.append([turn])
+            words = set()
+        words.update(*(stems_of(human_text(text)[:_READ]) for text in (turn.prompt, turn.answer)))
     return tasks
 
 
-def _begins(turn: Turn, task: Sequence[Turn]) -> bool:
+def _begins(turn: Turn, task: Sequence[Turn], said: Collection[str]) -> bool:
     """Return whether a turn begins another task: it sets one that does not speak of what the last one spoke of.
+
+    `said` are the stems of the last one's words.
 
     A question about it while nothing shows that the task is done does not, nor does what goes on with it, nor what
     says too little to stand alone ("add it").
@@ -99,10 +104,11 @@ def _begins(turn: Turn, task: Sequence[Turn]) -> bool:
         return True
     if (goes_on := _goes_on(prompt, last)) or _committed(last):
         return not goes_on
-    said = stems_of(" ".join(human_text(text)[:_READ] for one in task for text in (one.prompt, one.answer)))
     if classify(prompt) is TaskType.QUESTION:
-        return not words & said
-    return not set(turn.files) & {file for one in task for file in one.files} and 2 * len(words & said) < len(words)
+        return words.isdisjoint(said)
+    return not set(turn.files) & {file for one in task for file in one.files} and 2 * len(
+        words.intersection(said)
+    ) < len(words)
 
 
 def _committed(turn: Turn) -> bool:

@@ -39,6 +39,7 @@ from gitmem.sessions.outcome import (
     runs_again,
     runs_program_before,
     told_error,
+    without_wrappers,
     works_now,
 )
 from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, program
@@ -344,7 +345,7 @@ def _is_of_kind(sentence: str, kind: str) -> bool:
 
 def program_of(failure: Failure) -> str:
     """Return the program that failed with its subcommand, without what wraps it."""
-    return program(bare(failure.command).partition("<<")[0])
+    return program(without_wrappers(failure.command.partition("<<")[0]))
 
 
 def _files(changed: Sequence[str], error: ErrorSignature) -> tuple[str, ...]:

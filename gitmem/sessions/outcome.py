@@ -160,6 +160,11 @@ def effect_in(command: str) -> str:
     return " && ".join(parts) if any(map(_acts, parts)) else ""
 
 
+def without_wrappers(command: str) -> str:
+    """Return the commands of a line without what runs them: `uv run pytest -q` is `pytest -q`."""
+    return " && ".join(" ".join(_unwrapped(part)[0]) for part in _parts(command))
+
+
 def has_compound(command: str) -> bool:
     """Return whether a command line has a loop or a condition of the shell, which its parts do not tell."""
     return any(re.match(_OPENS, part) for part in _parts(command))

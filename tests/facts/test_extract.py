@@ -272,8 +272,8 @@ def test_a_ban_of_few_words_stands_behind_the_rule_before_it(prompt, texts):
 )
 def test_a_decision_to_change_something_needs_to_what(language, row):
     assert statements_of(row.example) == []
-    [said] = statements_of(f"{row.example} Twelve for ten.")
-    assert said.text == f"{row.example} Twelve for ten."
+    [said] = statements_of(f"{row.example} Twelve for ten. Ten for nine. Please run the tests.")
+    assert said.text == f"{row.example} Twelve for ten. Ten for nine."
     assert [one.text for one in statements_of(row.counter)] == [row.counter.rstrip(".")]
 
 
