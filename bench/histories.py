@@ -1,4 +1,4 @@
-"""What sixteen invented histories of work are told and teach, read by two agents: 683 prompts, 376 failed commands.
+"""What 24 invented histories of work are told and teach, read by two agents: 1,007 prompts, 568 failed commands.
 
 `bench/histories/NAME.json` are sessions of a project over six weeks each, in English, in Korean and in both, written by
 agents that had seen nothing of gitmem. Each project is replayed in order of time into a store of its own, as
@@ -8,8 +8,9 @@ told now and stands in no row is *unread* and counts as wrong.
 
 Rules were changed for what was read, so none is held out any more: tessera, baram and quern showed what was wrong,
 then halyard, nari and osprey, then corvid and mulgil, lantern and dasom, marsh and nuri, kestrel and haneul, wharf and
-sarang, each pair read after the rules that came of those before. docs/figures.md has the figures of each at its first
-reading. Each row has the verdicts of the last two that read its text.
+sarang, then ferry, maru, grove and haru, heron and soban, tarn and onggi, each read after the rules that came of those
+before. docs/figures.md has the figures of each at its first reading. Each row has the verdicts of the last two that
+read its text.
 
     python bench/histories.py [PROJECT...] [--list] [--told]
 """
@@ -52,6 +53,14 @@ PROJECTS = (
     "haneul",
     "wharf",
     "sarang",
+    "ferry",
+    "maru",
+    "grove",
+    "haru",
+    "heron",
+    "soban",
+    "tarn",
+    "onggi",
 )
 KINDS = ("errors", "prompts", "facts", "mends", "episodes")
 
