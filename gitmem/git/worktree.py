@@ -172,10 +172,11 @@ class WorkTree:
             else:
                 with self._enter_to_write(folders, make=True) as folder, self._open_temporary() as waiting:
                     if was := self._seen.get(item.path):
-                        replaced.append((item.path, _keep(folder, name, waiting), was))
+                        ours = _look(waiting.status(item.temporary))
+                        replaced.append((item.path, _keep(folder, name, waiting), was, ours))
                     waiting.move(item.temporary, folder, name)
             self._seen.pop(item.path, None)
-        left += [path for path, kept, was in replaced if kept is not None and self._put_back(path, kept, was)]
+        left += [path for path, kept, *looks in replaced if kept is not None and self._put_back(path, kept, *looks)]
         return left
 
     def discard(self, staged: Iterable[Staged]) -> None:
@@ -259,16 +260,22 @@ class WorkTree:
             except (OSError, RefusedError):
                 return
 
-    def _put_back(self, path: str, kept: str, was: tuple[int, ...]) -> bool:
-        """Restore a replaced file if it changed during the replacement, else remove its second name."""
+    def _put_back(self, path: str, kept: str, was: tuple[int, ...], ours: tuple[int, ...]) -> bool:
+        """Restore a replaced file if it changed during the replacement, else remove its second name.
+
+        If the new file, which was `ours`, is edited by now as well, the old one is put beside it.
+        """
         *folders, name = split(path)
         with contextlib.suppress(OSError, RefusedError), self._open_temporary() as waiting:
             if _look(waiting.status(kept))[:_CHANGE] == was[:_CHANGE]:
                 waiting.unlink(kept)
-            else:
-                with enter(self.root, folders) as folder:
-                    waiting.move(kept, folder, name)
-                return True
+                return False
+            with enter(self.root, folders) as folder:
+                if _look(self._status(folders, name))[:_CHANGE] not in {(), ours[:_CHANGE]}:
+                    stem, suffix = os.path.splitext(name)
+                    name = f"{stem}.edited-{kept.rpartition('-')[2]}{suffix}"
+                waiting.move(kept, folder, name)
+            return True
         return False
 
 

@@ -133,7 +133,7 @@ def only_compares(error: ErrorSignature) -> bool:
 
 def number_in(output: str, error: ErrorSignature) -> str:
     """Return the first number of four or five digits in an error's line of an output, as a port; "" for none."""
-    lines = (line for line in output.split("\n") if error.message and error.message in mask(line))
+    lines = (line for line in _lines(output) if error.message and error.message in mask(line))
     return next(iter(long_numbers(next(lines, ""))), "")
 
 

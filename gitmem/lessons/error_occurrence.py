@@ -110,7 +110,9 @@ def with_errors(turns: Sequence[Turn]) -> list[Turn]:
 def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Iterator[ErrorOccurrence]:
     listed = explained(turn.failures, human_text(turn.answer))
     after = human_text(following[0].prompt) if following and following[0].session == turn.session else ""
-    for error, failures in _grouped(listed):
+    grouped = _grouped(listed)
+    said = [*_sentences(turn)] if grouped else []
+    for error, failures in grouped:
         last, later = failures[-1], None
         works = bool(last.fixed_by or last.explained)
         if last.again:
@@ -125,7 +127,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         if mend.startswith(PLACE) and (is_check or is_own or not _is_of(mend, error, last) or rejects(turn, after)):
             mend = ""
         if last.fixed_by and (not mend or is_place(mend)):
-            mend = "" if is_check else _in_words(later or turn, error, failures[0], "mend")
+            mend = "" if is_check else _in_words(_sentences(later) if later else said, error, failures[0], "mend")
         tried = dict.fromkeys(
             f"`{one_line(failure.meanwhile, _LONGEST)}`" for failure in failures[:-1] if _was_tried(failure)
         )
@@ -138,7 +140,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             tried=tuple(one for one in tried if one != mend)[-_MAX_TRIED:],
             files=_files(relative_files(turn.files, roots), error),
             seconds=max(round((last.fixed_at - failures[0].at).total_seconds()), 0) if last.fixed_at else 0,
-            cause=_in_words(turn, error, failures[0], "cause"),
+            cause=_in_words(said, error, failures[0], "cause"),
             works=works,
             scope=(turn.scope,) if turn.scope else (),
         )
@@ -288,16 +290,17 @@ def _was_tried(failure: Failure) -> bool:
     return failure.again and bool(changed) and "\n" not in changed and not changed.startswith(PLACE)
 
 
-def _in_words(turn: Turn, error: ErrorSignature, failure: Failure, kind: str) -> str:
+def _in_words(said: Iterable[tuple[str, str]], error: ErrorSignature, failure: Failure, kind: str) -> str:
     """Return the sentence of this kind in which the agent says most of an error, "" if none speaks of it.
 
-    A cause may be named by the program that failed, the error's port, or code of the output; a mend then follows it.
+    `said` are sentences, each with the next. A cause may be named by the program that failed, the error's port, or code
+    of the output; a mend then follows it.
     """
     is_cause = kind == "cause"
     about, names = stems_of(error.message), _names(error, failure, is_wide=is_cause)
     output, number = (failure.error, number_in(failure.error, error)) if is_cause else ("", "")
     best, score = "", 0
-    for sentence, behind in _sentences(turn):
+    for sentence, behind in said:
         if not _is_of_kind(sentence, kind):
             continue
         named = sum(bool(re.search(name, sentence, re.IGNORECASE)) for name in names)

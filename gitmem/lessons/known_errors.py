@@ -108,8 +108,9 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
     headers = pattern_headers(store) if errors else []
     found: dict[tuple[str, str], Matched] = {}
     for error in errors:
-        number = number_in(output, error)
-        for one in match_error(store, error, headers, command):
+        matched = match_error(store, error, headers, command)
+        number = number_in(output, error) if matched else ""
+        for one in matched:
             solution = one.solution if one.solution and _fits(one.solution.text, number) else None
             if solution and solution.text.startswith(PLACE) and not error.type:
                 solution = None

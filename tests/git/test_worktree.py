@@ -258,6 +258,27 @@ def test_what_is_written_into_a_file_while_it_is_being_replaced_is_not_lost(stor
     assert list((store / ".tmp").iterdir()) == []
 
 
+def test_an_edit_of_the_old_file_is_put_beside_the_new_one_if_that_is_edited_too(store, tree, monkeypatch):
+    assert tree.read("memory.md") == b"one\n"
+    staged = [tree.stage("memory.md", b"one\ntwo\n")]
+    replace = os.replace
+    with (store / "memory.md").open("ab", buffering=0) as by_hand:
+
+        def at_this_moment(source: str, target: str, **folders: int) -> None:
+            replace(source, target, **folders)
+            if source == staged[0].temporary:
+                by_hand.write(b"by hand\n")
+                with (store / "memory.md").open("ab") as again:
+                    again.write(b"and again\n")
+
+        monkeypatch.setattr(os, "replace", at_this_moment)
+        assert tree.publish(staged) == ["memory.md"]
+    assert (store / "memory.md").read_bytes() == b"one\ntwo\nand again\n"
+    [beside] = store.glob("memory.edited-*.md")
+    assert beside.read_bytes() == b"one\nby hand\n"
+    assert list((store / ".tmp").iterdir()) == []
+
+
 @posix
 def test_an_edit_of_the_same_size_and_time_by_rename_is_seen(store, tree):
     tree.read("memory.md")
