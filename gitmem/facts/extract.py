@@ -26,7 +26,6 @@ from gitmem.values import Value
 WHY = "**Why:**"
 _KINDS = {"preference": FactKind.PREFERENCE, "decision": FactKind.DECISION, "rule": FactKind.RULE}
 _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
-_MOST_SENTENCES = 40
 _LONGEST = 300  # characters of a clause
 _FEWEST_WORDS = 3  # of a clause that stands alone; a Korean one says as much in one word less
 _LED = 40  # characters of the beginning of a clause that says where it holds: "In the API, always …"
@@ -72,22 +71,23 @@ def statements_of(prompt: str) -> list[Statement]:
     """Return the lasting statements in a person's prompt."""
     if len(prompt) > _OWN_WORDS or prompt.startswith("/"):
         return []
-    own = [block for block in blocks(prompt) if block.kind in (Kind.PARAGRAPH, Kind.ITEM)]
-    said: list[Statement] = []
-    left = _MOST_SENTENCES
-    for block in own:
-        sentences = list(sentences_of(block))[:left] if not _PASTED.search(block.text) else []
-        left -= len(sentences)
-        before: list[Statement] = []  # of the sentence before, in the same paragraph
-        for sentence in sentences:
-            stated = list(_of_sentence(sentence))
-            if before and not stated and _is_open(before[-1].text) and tells(sentence):
-                stated = [_joined(said.pop(), Statement(FactKind.DECISION, sentence))]
-            elif before and len(stated) == 1 and _is_bare_ban(stated[0].text):
-                stated = [_joined(said.pop(), stated[0])]
-            said += stated
-            before = stated
-    return [one for one in said if not _is_open(one.text) or len(split(one.text)) > 1]
+    own = (block for block in blocks(prompt) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
+    return [said for block in own if not _PASTED.search(block.text) for said in _of_paragraph(sentences_of(block))]
+
+
+def _of_paragraph(sentences: Iterable[str]) -> list[Statement]:
+    """Return the statements of a paragraph, with the sentences behind one that belong to it."""
+    found: list[Statement] = []
+    before: list[Statement] = []  # of the sentence before
+    for sentence in sentences:
+        stated = list(_of_sentence(sentence))
+        if before and not stated and _is_open(before[-1].text) and tells(sentence):
+            stated = [_joined(found.pop(), Statement(FactKind.DECISION, sentence))]
+        elif before and len(stated) == 1 and _is_bare_ban(stated[0].text):
+            stated = [_joined(found.pop(), stated[0])]
+        found += stated
+        before = stated
+    return [one for one in found if not _is_open(one.text) or len(split(one.text)) > 1]
 
 
 def _joined(said: Statement, more: Statement) -> Statement:
