@@ -317,7 +317,8 @@ class App(Value):
 
     def typed(self) -> str:
         """Return the text on stdin, as `typed_bytes` does. Raises as `bounded`."""
-        return bounded(self.typed_bytes(MAX_TEXT + 1).decode("utf-8", "replace"))
+        most = 4 * MAX_TEXT + 1  # UTF-8 has at most four bytes a character: what is cut here is refused
+        return bounded(self.typed_bytes(most).decode("utf-8", "replace"))
 
     def typed_bytes(self, most: int) -> bytes:
         """Return so many bytes of stdin at most; at a terminal, say how to end them."""

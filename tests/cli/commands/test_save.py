@@ -8,3 +8,10 @@ def test_the_private_folder_is_private(gitmem):
     gitmem("save", "x")
     for folder in ("gitmem", "gitmem/spool"):
         assert (gitmem.root / ".git" / folder).stat().st_mode & 0o077 == 0
+
+
+def test_a_piped_text_of_wide_characters_is_kept_whole_or_refused(gitmem, monkeypatch):
+    monkeypatch.setattr("gitmem.cli.app.MAX_TEXT", 7)
+    assert gitmem("save", "-", stdin="기억은 깃에 🌱".encode())[0] == 8
+    assert gitmem("save", "-", stdin="기억은 깃에🌱".encode())[0] == 0
+    assert "기억은 깃에🌱" in (gitmem.root / "memory.md").read_text(encoding="utf-8")
