@@ -73,6 +73,14 @@ def fresh_packs(common_dir: str, joined: Collection[str]) -> list[str]:
     return fresh
 
 
+def objects_of(git: Git, index: str) -> list[str]:
+    """Return the ids of the objects of a drain's pack, given by the path of its index; none of a larger one."""
+    data = read_regular(index, _FRESH_INDEX_BYTES + 1) or b""
+    if len(data) > _FRESH_INDEX_BYTES:
+        return []
+    return [line.split()[1] for line in git.run("show-index", stdin=data).decode().splitlines()]
+
+
 def pack_loose(git: Git) -> None:
     """Pack the reachable loose objects; the walk tells git which belong together."""
     git.run(*_SYNC, "repack", "-dqn", f"--window={_WINDOW}", timeout=SECONDS)

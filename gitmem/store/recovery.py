@@ -61,6 +61,19 @@ def listed_packs(store: Store) -> list[str]:
     return [name for name in names if os.path.exists(os.path.join(folder, f"{name}.pack"))]
 
 
+def holds_only_ours(store: Store, name: str) -> bool:
+    """Return whether all commits of a pack (its name without `.pack`) are gitmem's; False if larger than a drain's."""
+    from gitmem.git.log import commits
+    from gitmem.git.packing import objects_of
+
+    git = store.repository.git
+    try:
+        found = commits(git, objects_of(git, os.path.join(_folder(store), f"{name}.idx"))).values()
+    except GitFailedError:  # it is damaged
+        return False
+    return bool(found) and all(commit.value("Gitmem-Op") for commit in found)
+
+
 def join_listed(store: Store) -> None:
     """Join the listed packs, under the store's lock, until each is larger than twice all smaller ones together.
 

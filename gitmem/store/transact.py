@@ -229,27 +229,35 @@ def remove_litter(store: Store, branch: str) -> None:
             os.unlink(path)
 
 
+_MARK = "fast-import"  # what it writes into a `.keep`
+
+
 def _stale_keeps(store: Store) -> list[str]:
     """Return the stale `.keep` files of fast-import, with which git never joins, nor writes again, their packs.
 
-    fast-import writes its name into them, unless the disk is full. In a project's repository a fast-import of the user
-    may be running: there a file is stale only if its pack is listed as gitmem's, or is missing for some time.
+    fast-import writes its name into them, or nothing if the disk is full, and then puts pack and index in place. In a
+    project's repository a fast-import of the user may be running: there one is stale only if its pack is listed as
+    gitmem's, or for some time has no index or was not listed and is gitmem's: its fast-import was killed before that.
     """
     folder = os.path.join(store.repository.layout.common_dir, "objects", "pack")
     stale: list[str] = []
     with contextlib.suppress(OSError):
         names = os.listdir(folder)
         kept = [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
-        if kept and not store.own_repository:
-            from gitmem.store.recovery import listed_packs
+        own = store.own_repository
+        if kept and not own:
+            from gitmem.store.recovery import holds_only_ours, listed_packs
 
             listed = listed_packs(store)
         for pack in kept:
             path = os.path.join(folder, f"{pack}.keep")
-            ours = store.own_repository or pack in listed
-            if not ours and f"{pack}.pack" not in names:
-                ours = time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
-            if ours and read_text(path) in {"", "fast-import"}:
+            said = read_text(path)
+            left = own or time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
+            if f"{pack}.idx" not in names:
+                ours = left and said in {"", _MARK}
+            else:
+                ours = said == _MARK and (own or pack in listed or (left and holds_only_ours(store, pack)))
+            if ours:
                 stale.append(path)
     return stale
 

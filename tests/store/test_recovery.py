@@ -1,6 +1,7 @@
 """A merge that nothing points to yet is kept from git's clean-up, and by nothing once the branch has moved."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,14 @@ from gitmem.document.message import Message
 from gitmem.errors import BusyError
 from gitmem.git import read_refs
 from gitmem.git.worktree import WorkTree
+from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.recovery import join_listed, listed_packs, maintain, new_pending_ref, remove_abandoned
 from gitmem.store.transact import transact
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote
 from gitmem.sync.rounds import Options, SyncStep
-from tests.boxes import CRASHES
+from tests.boxes import CRASHES, Box
 from tests.conftest import RunsGit
 from tests.copies import new_repository
 from tests.store.machines import sync_store
@@ -116,20 +118,74 @@ def test_an_index_over_several_packs_stays_right(project, context, boxes, bare_g
     bare_git(project, "multi-pack-index", "verify")
 
 
-def test_what_a_killed_save_left_beside_its_pack_goes(project, context, boxes):
-    """A person's own fast-import, whose file looks the same, is left alone."""
+@pytest.fixture
+def branch(project: Path, context: Context, boxes: Callable[..., Box]) -> Box:
+    """Give a store on a branch of a project, with one save."""
     box = boxes(init_store(str(project), context, Place.BRANCH).store.root)
     box.append("memory.md", b"- one\n")
-    folder = project / ".git" / "objects" / "pack"
-    (name,) = listed_packs(box.store)[-1:]
-    ours, theirs = folder / f"{name}.keep", folder / "pack-1234.keep"
-    for keep in (ours, theirs):
-        keep.write_bytes(b"fast-import")
-    box.append("memory.md", b"- two\n")
+    return box
+
+
+def _keep(project: Path, pack: str, said: str = "fast-import", *, old: bool = True) -> Path:
+    path = project / ".git" / "objects" / "pack" / f"{pack}.keep"
+    path.write_text(said)
+    if old:
+        os.utime(path, (1, 1))
+    return path
+
+
+def test_what_a_killed_save_left_beside_its_pack_goes(project, branch):
+    """A person's own fast-import, whose file looks the same, is left alone."""
+    ours = _keep(project, listed_packs(branch.store)[-1], old=False)
+    theirs = _keep(project, "pack-1234", old=False)
+    branch.append("memory.md", b"- two\n")
     assert (ours.exists(), theirs.exists()) == (False, True)
-    os.utime(theirs, (1, 1))  # its pack has not come
-    box.append("memory.md", b"- three\n")
+    theirs.with_suffix(".pack").write_bytes(b"")
+    os.utime(theirs, (1, 1))  # its index has not come
+    branch.append("memory.md", b"- three\n")
     assert not theirs.exists()
+
+
+def _unlisted(box: Box) -> str:
+    """Return the name of a pack of a save that was killed before git listed it."""
+    pack = listed_packs(box.store)[-1]
+    Path(box.store.packs_file).write_text("")
+    return pack
+
+
+def test_what_a_save_left_that_was_killed_before_git_listed_its_pack_goes(project, branch):
+    young = _keep(project, _unlisted(branch), old=False)
+    branch.append("memory.md", b"- two\n")
+    assert young.exists()
+    os.utime(young, (1, 1))
+    branch.append("memory.md", b"- three\n")
+    assert not young.exists()
+
+
+@pytest.mark.parametrize("said", ["", "mine", "fast-import\n"])
+@pytest.mark.parametrize("listed", [True, False], ids=["listed", "not listed"])
+def test_a_persons_own_mark_beside_a_save_stays(project, branch, said, listed):
+    keep = _keep(project, listed_packs(branch.store)[-1] if listed else _unlisted(branch), said)
+    branch.append("memory.md", b"- two\n")
+    assert keep.read_text() == said
+
+
+@pytest.mark.parametrize("commits", [["main"], ["main", "gitmem"]], ids=" and ".join)
+def test_a_mark_beside_commits_of_a_person_stays(project, branch, bare_git, commits):
+    before = _packs(project)
+    bare_git(project, "pack-objects", "-q", "--revs", ".git/objects/pack/pack", stdin="\n".join(commits).encode())
+    [pack] = _packs(project) - before
+    keep = _keep(project, pack)
+    branch.append("memory.md", b"- two\n")
+    assert keep.exists()
+
+
+def test_a_mark_beside_a_damaged_pack_stays_and_stops_no_save(project, branch):
+    keep = _keep(project, "pack-1234")
+    for suffix in (".pack", ".idx"):
+        keep.with_suffix(suffix).write_bytes(b"damaged")
+    branch.append("memory.md", b"- two\n")
+    assert keep.exists()
 
 
 POINTS = (*CRASHES,)
