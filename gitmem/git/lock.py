@@ -221,6 +221,15 @@ class FileLock(Lock):
             os.close(self._file)
             self._file = -1
 
+    def remove(self) -> None:
+        """Release the lock and remove its file; who waits for it makes a new one. Windows removes no open file."""
+        if os.name == "nt":
+            self.release()
+        with contextlib.suppress(OSError):
+            if os.name == "nt" or self.held():
+                os.unlink(os.path.join(self._folder, "lock"))
+        self.release()
+
     def heartbeat(self) -> None:
         """See `Lock.heartbeat`."""
         if self._file >= 0:

@@ -10,9 +10,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 
-from gitmem.errors import RefusedError
+from gitmem.errors import BusyError, RefusedError
 from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, hook_script, is_current, script_path
 from gitmem.hosts.install import SettingsChange, carry_out, is_present, left_of, missing_folders, plan_whole
 from gitmem.hosts.settings import HOOKS
@@ -55,6 +55,37 @@ def project_top(start: str) -> str:
 
 _USERS = "users.json"
 _BEGINS = b"# gitmem hook script"
+_LOCK_SECONDS = 10.0
+
+
+@contextlib.contextmanager
+def lock_settings(home: str) -> Iterator[set[str]]:
+    """Let one gitmem at a time write the settings of agents and what it records of that; yield the folders made for it.
+
+    Those that are empty in the end are removed. Where no lock can be made, as in a read-only home, it goes without.
+
+    Raises:
+        BusyError: another gitmem is writing them.
+
+    """
+    from gitmem.git.lock import Clock, FileLock  # late: `status` lists the agents
+
+    path = script_path(home)
+    made, folder = set(missing_folders(path)), os.path.dirname(path)
+    lock = FileLock(folder, purpose="install", machine="this machine", clock=Clock())
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        lock.acquire(_LOCK_SECONDS)
+    except BusyError:
+        raise BusyError("Another gitmem is writing the settings of agents.", "Try again when it is done.") from None
+    except OSError:  # what cannot be written is told where it is written
+        pass
+    folders = _users(home)[1] | made
+    try:
+        yield folders
+    finally:
+        lock.remove()
+        left_of(folders)
 
 
 def plan_script(home: str, program: str) -> SettingsChange:
@@ -70,10 +101,9 @@ def plan_script(home: str, program: str) -> SettingsChange:
     return change
 
 
-def put_script(change: SettingsChange, home: str, settings: str) -> None:
-    """Write the script, and note the settings that need it and the folders that are made for it."""
-    users, folders = _users(home)
-    _write_users(home, {*users, settings}, folders | set(missing_folders(change.path)))
+def put_script(change: SettingsChange, home: str, settings: str, folders: set[str]) -> None:
+    """Write the script, and note the settings that need it and the folders that were made for it."""
+    _write_users(home, {*_users(home)[0], settings}, folders)
     carry_out(change)
 
 
@@ -86,21 +116,14 @@ def drop_script(home: str, settings: str) -> None:
     if left:
         _write_users(home, left, folders)
     else:
-        remove_script(home, plan_removal(home))
+        for change in plan_removal(home):
+            carry_out(change)
 
 
 def plan_removal(home: str) -> list[SettingsChange]:
     """Plan to remove the script and the record beside it."""
     users, script = plan_whole(_users_path(home), None), plan_whole(script_path(home), None)
     return [users] * bool(users.before) + [script] * (script.before or b"").startswith(_BEGINS)
-
-
-def remove_script(home: str, planned: Iterable[SettingsChange]) -> None:
-    """Remove the script as planned, and the folders that were made for it and are empty then."""
-    folders = _users(home)[1]
-    for change in planned:
-        carry_out(change)
-    left_of(folders)
 
 
 def settings_with_hooks(home: str) -> list[str]:

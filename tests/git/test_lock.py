@@ -288,6 +288,16 @@ def test_retired_files_are_removed(private):
     assert sorted(path.name for path in private.iterdir()) == ["lock"]
 
 
+def test_a_lock_that_is_removed_leaves_no_file_and_takes_no_other_ones(private):
+    lock = file_lock(private).acquire(0)
+    lock.remove()
+    assert not (private / "lock").exists()
+    other = file_lock(private).acquire(0)
+    lock.remove()
+    assert other.held()
+    other.release()
+
+
 def test_a_removed_file_or_folder_is_a_lost_lock(private):
     lock = file_lock(private).acquire(0)
     (private / "lock").unlink()

@@ -21,7 +21,6 @@ from gitmem.hosts.install import (
     SettingsChange,
     carry_out,
     is_present,
-    left_of,
     plan_edits,
     plan_takes,
     plan_whole,
@@ -31,9 +30,9 @@ from gitmem.hosts.script import (
     drop_script,
     has_current_script,
     hooked_file,
+    lock_settings,
     plan_removal,
     project_top,
-    remove_script,
     settings_with_hooks,
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
@@ -186,15 +185,16 @@ def run_uninstall(args: argparse.Namespace, app: App) -> int:
         raise UsageError("No agent is named.", "For example: gitmem uninstall claude")
     changes: list[tuple[Scope, SettingsChange]] = []
     code = ExitCode.OK
-    for host, scope in product(hosts, (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL)):
-        try:
-            if scope in host.scopes:
-                changes += [(scope, change) for change in _take(args, app, host, scope)]
-        except GitmemError as error:  # settings that cannot be read keep those of the others from nothing
-            if len(hosts) == 1:
-                raise
-            app.notices((error.sentences,))
-            code = error.exit_code
+    with contextlib.nullcontext() if args.dry_run else lock_settings(app.home()):
+        for host, scope in product(hosts, (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL)):
+            try:
+                if scope in host.scopes:
+                    changes += [(scope, change) for change in _take(args, app, host, scope)]
+            except GitmemError as error:  # settings that cannot be read keep those of the others from nothing
+                if len(hosts) == 1:
+                    raise
+                app.notices((error.sentences,))
+                code = error.exit_code
     text = _taken_lines(args, app, [change for _, change in changes])
     report_changes(args, app, hosts, changes, text or ("" if code else _nothing(args, app, hosts, chosen)))
     return code
@@ -271,26 +271,27 @@ def _run_everything(args: argparse.Namespace, app: App) -> None:
         raise UsageError("--everything takes no agent and no scope.", "Try: gitmem uninstall --everything")
     planned = argparse.Namespace(**{**vars(args), "dry_run": True})
     if args.dry_run or not args.yes:
-        changes = _take_everything(planned, app)
+        changes = _take_everything(planned, app, set())
         report_changes(planned, app, [], changes, "Nothing to do: gitmem left nothing here.")
         if not changes:
             return
         if args.dry_run or args.json or not (app.can_ask() and app.ask("Remove all of this?")):
             app.notices(("Nothing was changed. To do it: gitmem uninstall --everything --yes",))
             return
-    changes = _take_everything(args, app)
+    with lock_settings(app.home()) as folders:
+        changes = _take_everything(args, app, folders)
     text = _taken_lines(args, app, [one for _, one in changes])
     report_changes(args, app, [], changes, text or "Nothing to do.")
     app.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
 
 
-def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, SettingsChange]]:
-    """Take gitmem out of all settings it is recorded in, then remove the files of its own."""
+def _take_everything(args: argparse.Namespace, app: App, folders: set[str]) -> list[tuple[Scope, SettingsChange]]:
+    """Take gitmem out of all settings it is recorded in, remove the files of its own; `folders` gets theirs."""
     changes: list[tuple[Scope, SettingsChange]] = []
     here, home = project_top(app.folder(args)), os.path.realpath(app.home())
-    folders = dict.fromkeys([here, *map(_project_of, settings_with_hooks(home))])
+    projects = dict.fromkeys([here, *map(_project_of, settings_with_hooks(home))])
     # The person's own first: in the home folder they are also found as a project's.
-    places = [(here, Scope.USER)] + [(one, scope) for one in folders for scope in (Scope.PROJECT, Scope.LOCAL)]
+    places = [(here, Scope.USER)] + [(one, scope) for one in projects for scope in (Scope.PROJECT, Scope.LOCAL)]
     for folder, scope in places:
         there = argparse.Namespace(**{**vars(args), "directory": folder, "user": False})
         if folder and (folder != home or scope is Scope.USER):
@@ -304,13 +305,9 @@ def _take_everything(args: argparse.Namespace, app: App) -> list[tuple[Scope, Se
             changes += [(scope, change) for change in _take_from_git(there, app)]
     made, stores = made_files(app.context()), recorded_stores(home)
     own = [*made, *(path for path, _ in stores), os.path.join(home, *MACHINE)]
-    folders_of_own = {*map(os.path.dirname, made), *(folder for _, folders in stores for folder in folders)}
-    script, planned = plan_removal(home), [plan_whole(path, None) for path in own if os.path.lexists(path)]
-    done = [_carried_out(args, change) for change in planned]
-    if not args.dry_run:
-        remove_script(home, script)
-        left_of(folders_of_own)
-    return [*changes, *((Scope.USER, change) for change in (*script, *done))]
+    folders.update(map(os.path.dirname, made), *(around for _, around in stores))
+    planned = [*plan_removal(home), *(plan_whole(path, None) for path in own if os.path.lexists(path))]
+    return [*changes, *((Scope.USER, _carried_out(args, change)) for change in planned)]
 
 
 def _project_of(path: str) -> str:

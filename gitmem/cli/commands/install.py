@@ -22,7 +22,7 @@ from gitmem.config import read_config
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts import Host, InstallPlace, Scope
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
-from gitmem.hosts.script import arrives, comes_back, hooked_file, plan_script, project_top, put_script
+from gitmem.hosts.script import arrives, comes_back, hooked_file, lock_settings, plan_script, project_top, put_script
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TablesEdit
 from gitmem.llm import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
 from gitmem.platform.machine import install_command, is_installed
@@ -216,7 +216,8 @@ def _written(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: 
     parts += (ALLOW,) * _allows(args, app, plans, parts)
     # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
     hosts = [plan.host for plan in plans]
-    done = [_carry_out(_planned(args, app, plan.host, plan.place.scope, parts), app) for plan in plans]
+    with lock_settings(app.home()) as folders:
+        done = [_carry_out(_planned(args, app, plan.host, plan.place.scope, parts), app, folders) for plan in plans]
     _warn(app, parts)
     _offer_model(args, app, hosts)
     return done
@@ -251,9 +252,9 @@ def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:
     return MCP in parts and any(not is_present(edit) for edit in edits)
 
 
-def _carry_out(plan: _Plan, app: App) -> _Plan:
+def _carry_out(plan: _Plan, app: App, folders: set[str]) -> _Plan:
     if plan.hooks:
-        put_script(plan_script(app.home(), own_program(app)), app.home(), plan.hooks)
+        put_script(plan_script(app.home(), own_program(app)), app.home(), plan.hooks, folders)
     for _, change in plan.changes:
         carry_out(change, plan.manifest)
     return plan

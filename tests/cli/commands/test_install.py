@@ -2,12 +2,15 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from gitmem.errors import ExitCode
+from gitmem.hosts.script import lock_settings
 from gitmem.platform.machine import install_command
-from tests.cli.commands.project import Runner
+from tests.cli.commands.project import ROOT, Runner
 
 
 @pytest.fixture
@@ -156,3 +159,29 @@ def test_a_record_that_the_persons_store_tracks_is_not_gone_by(gitmem, home, bar
     assert code == ExitCode.REFUSED
     assert "tracks" in err
     assert bystander.read_text() == "{}"
+
+
+def test_installs_at_once_are_all_recorded(tmp_path, home, environ, bare_git):
+    projects = [tmp_path / f"project {number}" for number in range(6)]
+    for project in projects:
+        project.mkdir()
+        bare_git(project, "init", "-q")
+        assert Runner(project, environ)("init")[0] == 0
+    command = [sys.executable, "-m", "gitmem", "install", "claude", "--project", "--yes"]
+    given = {**environ, "PYTHONPATH": str(ROOT)}
+    runs = [subprocess.Popen(command, cwd=project, env=given, stdin=subprocess.DEVNULL) for project in projects]
+    assert [run.wait() for run in runs] == [0] * len(projects)
+    folder = home / ".local" / "share" / "gitmem"
+    users = json.loads((folder / "users.json").read_text(encoding="utf-8"))["files"]
+    assert users == [str(project / ".claude" / "settings.json") for project in projects]
+    assert not (folder / "lock").exists()
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_settings_wait_for_another_gitmem_that_writes_some(gitmem, home, monkeypatch, command):
+    gitmem("install", "codex", "--project")
+    monkeypatch.setattr("gitmem.hosts.script._LOCK_SECONDS", 0)
+    with lock_settings(str(home)):
+        code, _, err = gitmem(command, "codex", "--project")
+        assert (code, "Another gitmem is writing the settings of agents." in err) == (ExitCode.BUSY, True)
+    assert gitmem(command, "codex", "--project")[0] == 0
