@@ -1,31 +1,28 @@
-"""Rotate a full `memory.md`, join days into weeks and months, a commit a step, and clear old memory (spec R3, P4, P6).
+"""Rotate a full `memory.md`, list the rotations, and join days into weeks and months, a commit a step (R3, R7, P4).
 
 A step is one transaction, so a crash leaves it done or to be done again. History keeps everything: `gitmem at DATE`
-shows a day as it was, and `gitmem undo` of a step restores its days, which are then never consolidated again. Of old
-memory, logs, archives and session files are cleared, with them the links of concepts to them, and concepts that link to
-nothing else; summaries, facts and `memory.md` stay. Raw transcripts are not touched.
+shows a day as it was, and `gitmem undo` of a step restores its days, which are then never consolidated again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
 from gitmem.archives.consolidation import DAILY, WEEKLY, ConsolidationStep, consolidate, plan_consolidation
-from gitmem.archives.plans import Limits, holders_of, last_day, needs_rotation, outdated_archives, plan_rotation
+from gitmem.archives.plans import Limits, holders_of, needs_rotation, outdated_archives, plan_rotation
 from gitmem.config import RotationConfig
 from gitmem.document.document import Document
-from gitmem.document.ids import ARCHIVE, MEMORY, OF_GITMEM, PURGED, daily_path
+from gitmem.document.entry import FIRST_LINE
+from gitmem.document.ids import ARCHIVE, MEMORY, SUMMARIES, daily_path, summary_path
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.errors import RefusedError
 from gitmem.facts.fact import Fact, is_fact_path, parse_fact
 from gitmem.facts.lines import SECTIONS, TOLD, marks_of, without_ended
 from gitmem.facts.validity import in_force
-from gitmem.history.past_days import drop_days, keep_days
-from gitmem.lessons.concepts import lines_of, link_of, parse_concept, render_changed
-from gitmem.platform.machine import date, timedelta
-from gitmem.store.init import new_memory
+from gitmem.history.past_days import keep_days
+from gitmem.platform.machine import date, datetime, timedelta
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -33,6 +30,10 @@ from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
 from gitmem.text.words import tokens_of_size
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.git.log import Addition
 
 _STAMP = "%Y%m%d_%H%M%S"
 
@@ -130,6 +131,94 @@ def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
 
 
 SENTENCES = {WEEKLY: 5, "monthly": 8}  # of a day in its week, of a week in its month
+
+
+_ARCHIVE_NAME = re.compile(rf"{ARCHIVE}/memory_[^/]*\.md")
+_DATED_HEADING = re.compile(r"^#{1,6} +([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
+
+
+class RotatedFile(Value):
+    """An archive with the fields of the `memory-index.json` of older tools (spec R7).
+
+    `present` is whether the tree still has it; if not, the numbers are those of its last version in history. `days`
+    are the first and the last day of its entries that no earlier archive holds, None if it has no dates.
+    """
+
+    path: str
+    rotated_at: datetime
+    commit: str
+    present: bool
+    size: int
+    tokens: int
+    lines: int
+    days: tuple[str, str] | None
+    summary: str
+    summarized: bool
+
+
+def rotations(store: Store) -> list[RotatedFile]:
+    """Return every rotation, oldest first (spec R7).
+
+    Archives deleted by retention (spec R13) are included, not `present`; those of undone rotations are not.
+    """
+    from gitmem.history.origin import undone_commits
+
+    commit = store.repository.resolve("HEAD")
+    files = {file.path: file for file in store.repository.files(commit, ARCHIVE, SUMMARIES)}
+    first = _first_additions(store, commit, {path: file.oid for path, file in files.items()})
+    undone = undone_commits(store.repository.git, commit) if any(path not in files for path in first) else ()
+    additions = [addition for addition in first.values() if addition.path in files or addition.commit.oid not in undone]
+    additions.sort(key=lambda addition: (addition.commit.authored, addition.path))
+    oids = [files[addition.path].oid if addition.path in files else addition.oid for addition in additions]
+    seen: set[str] = set()
+    return [
+        _rotated(addition, data, seen, present=addition.path in files, summarized=summary_path(addition.path) in files)
+        for addition, data in zip(additions, store.repository.blobs(oids), strict=True)
+    ]
+
+
+def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> dict[str, Addition]:
+    """Return the commit that first added each archive, by path."""
+    from gitmem.git.log import Addition, additions, log
+
+    git = store.repository.git
+    first = {
+        addition.path: addition
+        for addition in additions(git, [commit], ARCHIVE)
+        if _ARCHIVE_NAME.fullmatch(addition.path)
+    }
+    for path in present:
+        if path not in first and _ARCHIVE_NAME.fullmatch(path):  # a merge added it
+            first[path] = Addition(log(git, commit, paths=[path])[-1], path, present[path])
+    return first
+
+
+def _rotated(found: Addition, data: bytes, seen: set[str], *, present: bool, summarized: bool) -> RotatedFile:
+    summary = summary_path(found.path)
+    return RotatedFile(
+        path=found.path,
+        rotated_at=found.commit.authored,
+        commit=found.commit.oid,
+        present=present,
+        size=len(data),
+        tokens=tokens_of_size(len(data)),
+        lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
+        days=_days(data.decode("utf-8", "replace"), seen),
+        summary=summary,
+        summarized=summarized,
+    )
+
+
+def _days(text: str, seen: set[str]) -> tuple[str, str] | None:
+    """Return the first and the last day of an archive's entries that are not in `seen`, and add the entries to it.
+
+    Entries that a rotation carries over, such as Core Decisions, are in all later archives, too.
+    """
+    dated = {line["id"]: line["time"][:10] for line in re.finditer(FIRST_LINE, text) if " " in line["time"]}
+    days = [day for entry, day in dated.items() if entry not in seen] or list(dated.values())
+    seen.update(dated)
+    days += _DATED_HEADING.findall(text)
+    return (min(days), max(days)) if days else None
 
 
 class StepResult(Value):
@@ -266,89 +355,3 @@ def _last(store: Store, _held: tuple[bytes, ...], path: str) -> bytes | None:
     from gitmem.history.records import last_version
 
     return last_version(store.repository, path)
-
-
-OLD_DAYS = 30  # as for consolidated days (spec P4)
-
-
-class Cleared(Value):
-    """The cleared files, their bytes in all, and the commit; None if nothing was cleared, or in a dry run."""
-
-    files: tuple[str, ...]
-    size: int
-    commit: str | None
-    notices: tuple[str, ...] = ()
-
-
-def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
-    """Remove files older than `days` from the tree, or with None all memory.
-
-    A person's uncommitted edits are committed first, so that history has them.
-
-    Raises:
-        GitmemError: it could not be committed.
-
-    """
-    if dry_run:
-        files = _chosen(store, days)
-        return Cleared(tuple(files), sum(files.values()), None)
-    edits = transact(store, lambda _: None, purpose="clear", scan=True)
-    files = {}
-
-    def plan(transaction: Transaction) -> bool:
-        files.clear()
-        files.update(_chosen(store, days))
-        changes: dict[str, bytes | None] = {path: None for path in files if transaction.read(path) is not None}
-        if days is None:
-            changes[MEMORY] = new_memory(transaction.now)
-        else:
-            for path, data in _without_links(store, files).items():
-                changes.setdefault(path, data)
-        scope = "all memory" if days is None else f"memory older than {days} days"
-        message = Message(f"Clear {scope} ({count(len(files), 'file')})", ((Trailer.OP.value, Op.CLEAR.value),))
-        return bool(files) and transaction.commit(message, changes)
-
-    outcome = transact(store, plan, purpose="clear")
-    commit = outcome.commit
-    if commit:
-        drop_days(store.private)
-    return Cleared(tuple(files), sum(files.values()), commit, (*edits.notices, *outcome.notices))
-
-
-def _chosen(store: Store, days: int | None) -> dict[str, int]:
-    """Return the files to clear, with their sizes; links and purge records stay."""
-    tip = store.repository.resolve(store.repository.branch())
-    sizes = {file.path: file.size for file in store.repository.files(tip) if file.mode.startswith("100")}
-    sizes = {path: size for path, size in sizes.items() if not path.startswith(f"{PURGED}/")}
-    if days is None:
-        body = Document.parse(store.read(MEMORY) or b"").body
-        memory = {MEMORY: sizes[MEMORY]} if MEMORY in sizes and re.search(r"^[^#\s]", body, re.MULTILINE) else {}
-        return {**memory, **{path: size for path, size in sizes.items() if path not in {*OF_GITMEM, MEMORY}}}
-    old = {path: sizes[path] for path in old_files(sizes, store.context.clock().date(), days)}
-    emptied = (path for path, data in _without_links(store, old).items() if data is None)
-    return {**old, **{path: sizes[path] for path in emptied if path in sizes}}
-
-
-def _without_links(store: Store, gone: Collection[str]) -> dict[str, bytes | None]:
-    """Return the new text of concepts without links to deleted files; None for concepts without other links."""
-    if not any(path.startswith("sessions/") for path in gone):
-        return {}
-    changed: dict[str, bytes | None] = {}
-    for name in store.files.names("concepts"):
-        path = f"concepts/{name}"
-        data = store.read(path)
-        concept = None if data is None else parse_concept(data, path)
-        if concept is None or data is None:
-            continue
-        body = Document.parse(data).body
-        lost = {identifier for identifier, line in lines_of(body) if link_of(line) in gone}
-        left = tuple(one for one in concept.exchanges if one not in lost)
-        if lost:
-            changed[path] = render_changed(data, concept._replace(exchanges=left), (), lost) if left else None
-    return changed
-
-
-def old_files(paths: Iterable[str], today: date, days: int) -> list[str]:
-    """Return the paths whose last day is more than `days` ago."""
-    dated = ((path, last_day(path)) for path in sorted(paths))
-    return [path for path, last in dated if last is not None and (today - last).days > days]

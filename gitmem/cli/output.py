@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self, TextIO
 
+    from gitmem.archives.rotate import RotatedFile
     from gitmem.cli.app import App
     from gitmem.history.origin import BlamedLine, EntryFound
-    from gitmem.history.records import CommitRecord, Difference, RotatedFile
+    from gitmem.history.records import CommitRecord, Difference
     from gitmem.store.findings import Finding
     from gitmem.store.store import Store
 

@@ -1,4 +1,4 @@
-"""Read saves, past versions of files and rotations from git history (spec R7, G3); parse dates strictly.
+"""Read saves and past versions of files from git history (spec G3); parse dates strictly.
 
 Nothing is cached, and reading needs no lock. A date is a span: `at` uses its end, `since` its beginning.
 """
@@ -6,17 +6,13 @@ Nothing is cached, and reading needs no lock. A date is a span: `at` uses its en
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
-from gitmem.document.entry import FIRST_LINE
-from gitmem.document.ids import ARCHIVE, SUMMARIES, summary_path
 from gitmem.document.message import VALUE_LENGTH, Trailer, one_line
 from gitmem.errors import NotFoundError
 from gitmem.git import Repository, empty_tree
 from gitmem.git.log import (
-    Addition,
     Commit,
-    additions,
     commits,
     diff,
     diff_stat,
@@ -28,7 +24,6 @@ from gitmem.git.log import (
 from gitmem.git.objects import PathChange
 from gitmem.platform.machine import UTC, datetime, timedelta, timezone
 from gitmem.store.store import Store
-from gitmem.text.words import tokens_of_size
 from gitmem.values import Value
 
 FORMS = "2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'"
@@ -115,8 +110,6 @@ def _zoned(local: datetime, now: datetime) -> datetime:
 
 
 HEAD = "HEAD"
-_ARCHIVE_NAME = re.compile(rf"{ARCHIVE}/memory_[^/]*\.md")
-_DATED_HEADING = re.compile(r"^#{1,6} +([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
 # Not `@{1}`, `@{-1}` or `@{upstream}`, but `@{DATE}`: git reads a date that it does not understand as now.
 _LOOSE_DATE = re.compile(r"@\{(?!(?:-?[0-9]+|u|upstream|push)\})", re.IGNORECASE)
 
@@ -147,25 +140,6 @@ class Difference(Value):
     new: str
     changes: tuple[PathChange, ...]
     text: bytes
-
-
-class RotatedFile(Value):
-    """An archive with the fields of the `memory-index.json` of older tools (spec R7).
-
-    `present` is whether the tree still has it; if not, the numbers are those of its last version in history. `days`
-    are the first and the last day of its entries that no earlier archive holds, None if it has no dates.
-    """
-
-    path: str
-    rotated_at: datetime
-    commit: str
-    present: bool
-    size: int
-    tokens: int
-    lines: int
-    days: tuple[str, str] | None
-    summary: str
-    summarized: bool
 
 
 def resolve(store: Store, text: str) -> str:
@@ -319,66 +293,3 @@ def edits_by_hand(store: Store, path: str | None = None) -> bytes:
     tip = store.repository.resolve(HEAD)
     edited = [name for name in store.files.edited() if path is None or name == path or name.startswith(f"{path}/")]
     return diff_work_tree(store.repository.git, tip, edited) if edited else b""
-
-
-def rotations(store: Store, revision: str = HEAD) -> list[RotatedFile]:
-    """Return every rotation up to a revision, oldest first (spec R7).
-
-    Archives deleted by retention (spec R13) are included, not `present`; those of undone rotations are not.
-    """
-    from gitmem.history.origin import undone_commits  # which imports this module
-
-    commit = store.repository.resolve(revision)
-    files = {file.path: file for file in store.repository.files(commit, ARCHIVE, SUMMARIES)}
-    first = _first_additions(store, commit, {path: file.oid for path, file in files.items()})
-    undone = undone_commits(store.repository.git, commit) if any(path not in files for path in first) else ()
-    additions = [addition for addition in first.values() if addition.path in files or addition.commit.oid not in undone]
-    additions.sort(key=lambda addition: (addition.commit.authored, addition.path))
-    oids = [files[addition.path].oid if addition.path in files else addition.oid for addition in additions]
-    seen: set[str] = set()
-    return [
-        _rotated(addition, data, seen, present=addition.path in files, summarized=summary_path(addition.path) in files)
-        for addition, data in zip(additions, store.repository.blobs(oids), strict=True)
-    ]
-
-
-def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> dict[str, Addition]:
-    """Return the commit that first added each archive, by path."""
-    git = store.repository.git
-    first = {
-        addition.path: addition
-        for addition in additions(git, [commit], ARCHIVE)
-        if _ARCHIVE_NAME.fullmatch(addition.path)
-    }
-    for path in present:
-        if path not in first and _ARCHIVE_NAME.fullmatch(path):  # a merge added it
-            first[path] = Addition(log(git, commit, paths=[path])[-1], path, present[path])
-    return first
-
-
-def _rotated(found: Addition, data: bytes, seen: set[str], *, present: bool, summarized: bool) -> RotatedFile:
-    summary = summary_path(found.path)
-    return RotatedFile(
-        path=found.path,
-        rotated_at=found.commit.authored,
-        commit=found.commit.oid,
-        present=present,
-        size=len(data),
-        tokens=tokens_of_size(len(data)),
-        lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
-        days=_days(data.decode("utf-8", "replace"), seen),
-        summary=summary,
-        summarized=summarized,
-    )
-
-
-def _days(text: str, seen: set[str]) -> tuple[str, str] | None:
-    """Return the first and the last day of an archive's entries that are not in `seen`, and add the entries to it.
-
-    Entries that a rotation carries over, such as Core Decisions, are in all later archives, too.
-    """
-    dated = {line["id"]: line["time"][:10] for line in re.finditer(FIRST_LINE, text) if " " in line["time"]}
-    days = [day for entry, day in dated.items() if entry not in seen] or list(dated.values())
-    seen.update(dated)
-    days += _DATED_HEADING.findall(text)
-    return (min(days), max(days)) if days else None

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.rotate import clear, consolidate_due
+from gitmem.archives.clear import clear
+from gitmem.archives.rotate import consolidate_due
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message
 from gitmem.history import past_days as keeping

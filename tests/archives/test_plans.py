@@ -1,10 +1,11 @@
 import re
+from datetime import date
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from gitmem.archives.plans import Limits, needs_rotation, plan_rotation, tail_of_lines
+from gitmem.archives.plans import Limits, last_day, needs_rotation, plan_rotation, tail_of_lines
 from gitmem.document.entry import (
     CORE_DECISIONS,
     CURRENT_STATE,
@@ -332,6 +333,20 @@ def test_what_is_saved_after_a_rotation_finds_its_section(body, limits):
     assert f"entry {10**6}" in section_text(saved, RECENT_CONTEXT)
     if find_section(body, RECENT_CONTEXT) and find_section(made.remaining, RECENT_CONTEXT):
         assert len(sections(saved)) == len(sections(made.remaining))
+
+
+@pytest.mark.parametrize(
+    "path, day",
+    [
+        ("monthly/2026/2026-12.md", date(2026, 12, 31)),
+        ("monthly/2024/2024-02.md", date(2024, 2, 29)),
+        ("weekly/2026/2026-W53.md", date(2027, 1, 3)),
+        ("weekly/2025/2025-W53.md", None),
+        ("memory.md", None),
+    ],
+)
+def test_the_last_day_of_a_document(path, day):
+    assert last_day(path) == day
 
 
 # -- steps

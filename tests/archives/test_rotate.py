@@ -1,16 +1,16 @@
-"""Rotation, weeks and months, and clearing, as a store has them."""
+"""Rotation, and weeks and months, as a store has them."""
 
 import os
 import re
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from gitmem.archives import rotate as consolidating
-from gitmem.archives.plans import last_day
-from gitmem.archives.rotate import clear, consolidate_due, due, old_files
+from gitmem.archives.rotate import check, consolidate_due, due, rotations
 from gitmem.document.entry import MemoryType, entry_ids
+from gitmem.document.ids import make_id
 from gitmem.facts.compare import MOST_DISPUTED
 from gitmem.facts.edit import retire
 from gitmem.facts.validity import in_force
@@ -87,11 +87,86 @@ def test_rotation_can_be_switched_off(desk):
     assert archives(desk) == []
 
 
-TODAY = Clock().now  # a Saturday
-
-
 def root(desk) -> Path:
     return Path(desk.store.root)
+
+
+def write(desk, path: str, text: str) -> None:
+    (root(desk) / path).parent.mkdir(parents=True, exist_ok=True)
+    (root(desk) / path).write_text(text, encoding="utf-8")
+
+
+def entry_line(day: str, number: int) -> str:
+    identifier = make_id(number, bytes(7))
+    return f"- [{day} 10:00:00] **Note**: text {number} ^{identifier}\n"
+
+
+def archived(desk, path: str, text: str) -> str:
+    desk.clock.now += timedelta(hours=1)
+    write(desk, path, text)
+    check(desk.store)
+    return desk.store.tip
+
+
+def test_days_are_those_of_new_entries(desk):
+    carried, new = entry_line("2026-01-01", 1), entry_line("2026-02-03", 2)
+    archived(desk, "archive/memory_20260102_000000.md", carried)
+    archived(desk, "archive/memory_20260204_000000.md", carried + new)
+    archived(desk, "archive/memory_20260205_000000.md", carried + new)
+    archived(desk, "archive/memory_20260206_000000.md", "## 2025-12-30\n\nprose\n### 2025-12-31 evening\n")
+    archived(desk, "archive/memory_20260207_000000.md", "prose of 2020-01-01 without a line's end")
+    archived(desk, "archive/memory_20260208_000000.md", "")
+
+    found = rotations(desk.store)
+
+    assert [item.days for item in found] == [
+        ("2026-01-01", "2026-01-01"),
+        ("2026-02-03", "2026-02-03"),
+        ("2026-01-01", "2026-02-03"),  # nothing in it is new
+        ("2025-12-30", "2025-12-31"),
+        None,
+        None,
+    ]
+    assert [item.lines for item in found] == [1, 2, 2, 4, 1, 0]
+
+
+def test_summaries_and_edits_are_seen(desk):
+    path = "archive/memory_20260102_000000.md"
+    added = archived(desk, path, "one\n")
+    when = rotations(desk.store)[0].rotated_at
+    write(desk, "summaries/memory_20260102_000000.summary.md", "---\n---\nshort\n")
+    archived(desk, path, "one\ntwo\n")
+
+    found = rotations(desk.store)
+
+    assert [(item.commit, item.rotated_at, item.lines, item.summarized) for item in found] == [(added, when, 2, True)]
+
+
+def test_a_rotation_that_was_undone_is_none(desk, bare_git):
+    added = archived(desk, "archive/memory_20260102_000000.md", "one\n")
+    archived(desk, "archive/memory_20260103_000000.md", "two\n")
+    bare_git(root(desk), "rm", "-q", "archive/memory_20260102_000000.md")
+    bare_git(root(desk), "commit", "-q", "-m", f"Undo\n\nGitmem-Op: undo\nGitmem-Undoes: {added}")
+
+    assert [item.path for item in rotations(desk.store)] == ["archive/memory_20260103_000000.md"]
+
+
+def test_an_archive_that_came_into_being_in_a_merge(desk, bare_git):
+    bare_git(root(desk), "switch", "-qc", "side")
+    bare_git(root(desk), "commit", "-q", "--allow-empty", "-m", "side")
+    bare_git(root(desk), "switch", "-q", "gitmem")
+    save(desk.store, desk.save("main"))
+    bare_git(root(desk), "merge", "-q", "--no-commit", "side")
+    write(desk, "archive/memory_20260102_000000.md", "one\n")
+    bare_git(root(desk), "add", "-A")
+    bare_git(root(desk), "commit", "-qm", "merge")
+
+    found = rotations(desk.store)
+
+    assert [(item.path, item.commit) for item in found] == [("archive/memory_20260102_000000.md", desk.store.tip)]
+
+
+TODAY = Clock().now  # a Saturday
 
 
 def tree(desk, folder: str) -> list[str]:
@@ -294,80 +369,3 @@ def test_what_is_made_of_a_part_is_told_there_and_above_and_not_beside(desk):
     (folder := Path(desk.store.root, "concepts")).mkdir()
     (folder / "k4f7k2m9q0x-yak.md").write_bytes(data)
     assert told("yak wool", "concepts/") == dict.fromkeys(everywhere, no) | {".": yes}
-
-
-DAY = date(2026, 11, 21)
-LAYOUT = [
-    *("FORMAT.md", "archive/memory_20261001_101010.md", "archive/memory_20261001_101010_02.md"),
-    *("archive/memory_20261120_101010.md", "archive/notes.md", "concepts/c1.md", "daily/2026/10/2026-10-21.md"),
-    *("daily/2026/10/2026-10-22.md", "daily/2026/13/2026-13-01.md", "facts/decision/d4f7k2m9q0x.md", "memory.md"),
-    *("monthly/2026/2026-09.md", "monthly/2026/2026-10.md", "sessions/2026/10/20261001_101010-x.md"),
-    *("summaries/memory_20261001_101010.summary.md", "weekly/2026/2026-W42.md", "weekly/2026/2026-W43.md"),
-]
-
-
-def test_old_is_what_ended_more_than_so_many_days_ago():
-    assert old_files(LAYOUT, DAY, 30) == [
-        "archive/memory_20261001_101010.md",
-        "archive/memory_20261001_101010_02.md",
-        "daily/2026/10/2026-10-21.md",
-        "monthly/2026/2026-09.md",
-        "sessions/2026/10/20261001_101010-x.md",
-        "weekly/2026/2026-W42.md",
-    ]
-    assert old_files(LAYOUT, DAY, 36_500) == []
-
-
-@pytest.mark.parametrize(
-    "path, day",
-    [
-        ("monthly/2026/2026-12.md", date(2026, 12, 31)),
-        ("monthly/2024/2024-02.md", date(2024, 2, 29)),
-        ("weekly/2026/2026-W53.md", date(2027, 1, 3)),
-        ("weekly/2025/2025-W53.md", None),
-        ("memory.md", None),
-    ],
-)
-def test_the_last_day_of_a_document(path, day):
-    assert last_day(path) == day
-
-
-def test_the_links_of_concepts_to_old_sessions_go_too(autumn):
-    folder = root(autumn)
-    old, new = "sessions/2026/09/20260901_101010-x.md", "sessions/2026/11/20261120_101010-y.md"
-    lines = {"xaaaaaaaaaa": old, "xbbbbbbbbbb": new}
-    concepts = {"both": ["xaaaaaaaaaa", "xbbbbbbbbbb"], "old": ["xaaaaaaaaaa"]}
-    for path in (old, new):
-        (folder / path).parent.mkdir(parents=True)
-        (folder / path).write_text("# Session\n", encoding="utf-8")
-    (folder / "concepts").mkdir()
-    for name, ids in concepts.items():
-        links = "".join(f"- 2026-09-01 [Done](of) it.](../{lines[one]}) {one}\n" for one in ids)
-        head = f"---\nid: k{name}\nkind: concept\nname: {name}\nexchanges: [{', '.join(ids)}]\n---\n# {name}\n\n"
-        (folder / f"concepts/{name}.md").write_text(f"{head}## Exchanges\n\n{links}", encoding="utf-8")
-    save(autumn.store, autumn.save("commits what was written"))
-    done = clear(autumn.store, days=30)
-    assert {"concepts/old.md", old} <= {*done.files}
-    assert not (folder / "concepts/old.md").exists()
-    left = autumn.text("concepts/both.md")
-    assert "xbbbbbbbbbb" in left
-    assert "xaaaaaaaaaa" not in left
-    undo(autumn.store)
-    assert "xaaaaaaaaaa" in autumn.text("concepts/both.md")
-    assert (folder / "concepts/old.md").exists()
-
-
-def test_all_goes_but_the_settings_and_comes_back_with_what_was_saved_since(autumn):
-    (root(autumn) / "knowledge").mkdir()
-    (root(autumn) / "knowledge/mine.md").write_text("not committed yet\n", encoding="utf-8")
-    ids = entry_ids(autumn.text("memory.md"))
-    done = clear(autumn.store, days=None)
-    left = sorted(path.name for path in root(autumn).iterdir() if path.name not in {".git", ".tmp"})
-    assert left == [".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml", "memory.md"]
-    assert entry_ids(autumn.text("memory.md")) == set()
-    assert clear(autumn.store, days=None, dry_run=True).files == ()
-    new = save(autumn.store, autumn.save("a new beginning", MemoryType.DECISION))
-    undo(autumn.store, revision=done.commit)
-    assert entry_ids(autumn.text("memory.md")) == {*ids, new.id}
-    assert autumn.text("knowledge/mine.md") == "not committed yet\n"
-    assert autumn.decision.id in autumn.text("daily/2026/09/2026-09-28.md")

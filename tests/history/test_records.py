@@ -12,11 +12,10 @@ from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import NotFoundError
 from gitmem.history.origin import blame, find_entry, versions
-from gitmem.history.records import difference, parse_date, records, resolve, rotations
+from gitmem.history.records import difference, parse_date, records, resolve
 from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.store.store import Store
-from tests.conftest import RunsGit
 from tests.copies import StoreCopies
 from tests.own_settings import own_settings
 
@@ -207,81 +206,6 @@ def test_dates_mean_the_end_of_what_they_name(memory: Memory):
     assert resolve(asked, f"{minute.astimezone(UTC):%Y-%m-%dT%H:%MZ}") == on_18th[1]
 
 
-# rotations
-
-
-def entry_line(day: str, number: int) -> str:
-    identifier = make_id(number, bytes(7))
-    return f"- [{day} 10:00:00] **Note**: text {number} ^{identifier}\n"
-
-
-def archived(memory: Memory, path: str, text: str) -> str:
-    memory.clock.forward(hours=1)
-    memory.write(path, text)
-    check(memory.store)
-    return memory.tip()
-
-
-def test_days_are_those_of_new_entries(memory: Memory):
-    carried, new = entry_line("2026-01-01", 1), entry_line("2026-02-03", 2)
-    archived(memory, "archive/memory_20260102_000000.md", carried)
-    archived(memory, "archive/memory_20260204_000000.md", carried + new)
-    archived(memory, "archive/memory_20260205_000000.md", carried + new)
-    archived(memory, "archive/memory_20260206_000000.md", "## 2025-12-30\n\nprose\n### 2025-12-31 evening\n")
-    archived(memory, "archive/memory_20260207_000000.md", "prose of 2020-01-01 without a line's end")
-    archived(memory, "archive/memory_20260208_000000.md", "")
-
-    found = rotations(memory.store)
-
-    assert [item.days for item in found] == [
-        ("2026-01-01", "2026-01-01"),
-        ("2026-02-03", "2026-02-03"),
-        ("2026-01-01", "2026-02-03"),  # nothing in it is new
-        ("2025-12-30", "2025-12-31"),
-        None,
-        None,
-    ]
-    assert [item.lines for item in found] == [1, 2, 2, 4, 1, 0]
-
-
-def test_summaries_and_edits_are_seen(memory: Memory):
-    path = "archive/memory_20260102_000000.md"
-    added = archived(memory, path, "one\n")
-    when = rotations(memory.store)[0].rotated_at
-    memory.write("summaries/memory_20260102_000000.summary.md", "---\n---\nshort\n")
-    archived(memory, path, "one\ntwo\n")
-
-    found = rotations(memory.store)
-
-    assert [(item.commit, item.rotated_at, item.lines, item.summarized) for item in found] == [(added, when, 2, True)]
-
-
-def test_a_rotation_that_was_undone_is_none(memory: Memory, bare_git: RunsGit):
-    root = Path(memory.store.root)
-    added = archived(memory, "archive/memory_20260102_000000.md", "one\n")
-    archived(memory, "archive/memory_20260103_000000.md", "two\n")
-    bare_git(root, "rm", "-q", "archive/memory_20260102_000000.md")
-    bare_git(root, "commit", "-q", "-m", f"Undo\n\nGitmem-Op: undo\nGitmem-Undoes: {added}")
-
-    assert [item.path for item in rotations(memory.store)] == ["archive/memory_20260103_000000.md"]
-
-
-def test_an_archive_that_came_into_being_in_a_merge(memory: Memory, bare_git: RunsGit):
-    root = Path(memory.store.root)
-    bare_git(root, "switch", "-qc", "side")
-    bare_git(root, "commit", "-q", "--allow-empty", "-m", "side")
-    bare_git(root, "switch", "-q", "gitmem")
-    memory.save("main")
-    bare_git(root, "merge", "-q", "--no-commit", "side")
-    memory.write("archive/memory_20260102_000000.md", "one\n")
-    bare_git(root, "add", "-A")
-    bare_git(root, "commit", "-qm", "merge")
-
-    found = rotations(memory.store)
-
-    assert [(item.path, item.commit) for item in found] == [("archive/memory_20260102_000000.md", memory.tip())]
-
-
 # blame and entries
 
 
@@ -366,7 +290,7 @@ def test_entry_that_was_taken_out_comes_from_history(memory: Memory):
 
 
 def test_entry_by_hand_has_no_origin(memory: Memory):
-    line = entry_line("2026-11-18", 7)
+    line = f"- [2026-11-18 10:00:00] **Note**: text 7 ^{make_id(7, bytes(7))}\n"
     memory.write("notes.md", f"# 한국\n\n{line}")
     check(memory.store)
 
@@ -396,7 +320,6 @@ def test_nothing_is_written_by_reading(small: Memory, environ: dict[str, str]):
     before = state()
     resolve(small.store, "today")
     records(small.store)
-    rotations(small.store)
     blame(small.store, MEMORY)
     find_entry(small.store, small.ids[0])
     difference(small.store, None, small.tip())

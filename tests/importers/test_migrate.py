@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.archives.plans import Limits, needs_rotation
+from gitmem.archives.rotate import rotations
 from gitmem.archives.summarize import read_summary
 from gitmem.archives.summary import pending_archives
 from gitmem.document.entry import MemoryType
 from gitmem.facts.fact import parse_fact
 from gitmem.history.authors import How, People
-from gitmem.history.records import rotations
 from gitmem.importers import SourceKind
 from gitmem.importers.migrate import migrate
 from gitmem.importers.read import Source

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.rotate import check, clear, consolidate_due
+from gitmem.archives.clear import clear
+from gitmem.archives.rotate import check, consolidate_due
 from gitmem.document.ids import make_id
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.history.undo import undo

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+from gitmem.archives.rotate import rotations
 from gitmem.cli import output
 from gitmem.cli.app import App, read_date
 from gitmem.cli.commands.show import FILES, named_path, refuse_folder
@@ -14,7 +15,7 @@ from gitmem.document.message import Op
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import named
 from gitmem.history.origin import SessionSummary, blame, find_session, sessions
-from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve, rotations
+from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
 from gitmem.history.undo import Undone, undo
 from gitmem.store.store import Store
 from gitmem.text.sentences import count

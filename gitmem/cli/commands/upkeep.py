@@ -11,7 +11,8 @@ import time
 from typing import TYPE_CHECKING
 
 from gitmem import __version__
-from gitmem.archives.rotate import OLD_DAYS, Cleared, check, clear, consolidate_due
+from gitmem.archives.clear import OLD_DAYS, Cleared, clear
+from gitmem.archives.rotate import check, consolidate_due
 from gitmem.cli.app import OWN, App, read_date
 from gitmem.cli.commands import parse
 from gitmem.cli.output import Progress, agreed, first_of
