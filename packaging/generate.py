@@ -28,7 +28,7 @@ from gitmem.cli.parser import build_parser, own_commands
 from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
 from gitmem.hosts import NAMES, SCRIPT, InstallPlace, Scope, claude_code, command, find_host, gemini, shared_server
-from gitmem.hosts.edits import SERVER, as_toml
+from gitmem.hosts.edits import SERVER, as_toml, edits_of
 from gitmem.hosts.settings import HOOKS, MCP
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def hosts_table() -> str:
 def _files(host: Host, scope: Scope, part: str) -> str:
     if scope not in host.scopes:
         return NONE
-    edits = host.edits(InstallPlace(scope, "", "~", {}))
+    edits = edits_of(host, InstallPlace(scope, "", "~", {}))
     files = [edit.path.lstrip("/") if scope is Scope.PROJECT else edit.path for edit in edits if edit.part == part]
     if len(files) > 1:  # an executable file an event
         return f"`{os.path.dirname(files[0])}/`: " + ", ".join(f"`{os.path.basename(file)}`" for file in files)

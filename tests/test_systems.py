@@ -14,6 +14,7 @@ import pytest
 
 from gitmem.git.log import log
 from gitmem.hosts import NAMES, InstallPlace, Scope, direct_command, find_host
+from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import FileEdit
 from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import Context
@@ -155,7 +156,7 @@ def test_the_line_that_install_writes_on_windows_records_a_session(machine, monk
 def test_what_install_writes_on_windows_is_taken_out_to_the_byte(name, monkeypatch):
     monkeypatch.setattr("gitmem.hosts.WINDOWS", True)
     text = '{\n  "mine": 1\n}\n'
-    for edit in find_host(name).edits(InstallPlace(Scope.PROJECT, "/p", "/h", {})):
+    for edit in edits_of(find_host(name), InstallPlace(Scope.PROJECT, "/p", "/h", {})):
         if edit.part == HOOKS and not isinstance(edit, FileEdit):
             new, noted = put(edit, text)
             assert ("h=$HOME" in new) == (name in {"claude", "codex", "copilot"})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import chain
 
@@ -19,7 +19,6 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
     from gitmem.sessions.transcript import Record, Unread
 
     Home = tuple[Mapping[str, str], str]  # the environment, the home folder
@@ -94,8 +93,6 @@ def is_current(text: str) -> bool:
 
 
 Payload = dict[str, object]
-Items = Sequence["Edit"]
-"""What `gitmem install` writes."""
 _PROMPT = "UserPromptSubmit"
 _MOST_BYTES = 4_000_000  # of the first line of a transcript, which may hold an agent's instructions
 
@@ -181,12 +178,6 @@ class Host(Value):
     def label(self) -> str:
         """What entries call it."""
         return "claude-code" if self.name == CLAUDE else self.name
-
-    def edits(self, place: InstallPlace) -> Items:
-        """Return what `gitmem install` writes at a place."""
-        from gitmem.hosts.edits import edits_of
-
-        return edits_of(self, place)
 
     def tells_later(self, event: str) -> bool:
         """Return whether this event, by gitmem's name, is answered only with the next prompt."""

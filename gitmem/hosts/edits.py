@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
-from gitmem.hosts import Host, InstallPlace, Items, Scope, command_hooks, direct_command, shared_server
+from gitmem.hosts import Host, InstallPlace, Scope, command_hooks, direct_command, shared_server
 from gitmem.hosts.install import FileEdit
 from gitmem.hosts.settings import (
     COMMANDS,
@@ -44,8 +44,11 @@ _GEMINI_TIMEOUT = 10_000  # milliseconds
 _CLINE_SECONDS = 30  # else Cline waits three seconds for the server's first answer, too few on a busy machine
 
 
+Items = Sequence[Edit]
+
+
 def edits_of(host: Host, place: InstallPlace) -> Items:
-    """Return what is written for an agent at a place."""
+    """Return what `gitmem install` writes for an agent at a place."""
     return _EDITS[host.name](host, place)
 
 

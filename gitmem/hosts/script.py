@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from gitmem.errors import BusyError, RefusedError
 from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, hook_script, is_current, script_path
+from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import SettingsChange, carry_out, is_present, left_of, missing_folders, plan_whole
 from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import find_program, own_command
@@ -31,7 +32,7 @@ def recorded_agents(project: str, home: str, environ: Mapping[str, str]) -> list
 
 def hooked_file(host: Host, place: InstallPlace) -> str:
     """Return the path of the settings with gitmem's hooks, "" if they have none."""
-    items = [item for item in host.edits(place) if item.part == HOOKS]
+    items = [item for item in edits_of(host, place) if item.part == HOOKS]
     return next((item.path for item in items if is_present(item)), "")
 
 

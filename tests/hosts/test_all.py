@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts import NAMES, InstallPlace, Scope, caller, find_host, hook_script, is_ours, script_path
+from gitmem.hosts.edits import edits_of
 from gitmem.hosts.script import comes_back
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.events import HookKind
@@ -19,7 +20,7 @@ TOML = 'model = "x"\n\n[mcp_servers.other]\ncommand = "npx"\n'
 
 
 def edits(host, scope=Scope.USER):
-    return host.edits(InstallPlace(scope, "/p", "/h", {}))
+    return edits_of(host, InstallPlace(scope, "/p", "/h", {}))
 
 
 @BY_NAME
@@ -34,7 +35,7 @@ def test_a_host_says_who_it_is_and_names_events_that_gitmem_knows(host):
     [("claude", "/gitmem/save.md"), ("gemini", "/gitmem/save.toml"), ("droid", "/commands/gitmem-save.md")],
 )
 def test_a_command_is_a_file_that_the_host_names_it_after(name, file):
-    items = find_host(name).edits(InstallPlace(Scope.USER, "/p", "/h", {}))
+    items = edits_of(find_host(name), InstallPlace(Scope.USER, "/p", "/h", {}))
     assert len([item for item in items if Path(item.path).as_posix().endswith(file)]) == 1
 
 
@@ -64,7 +65,7 @@ def test_formatted_hooks_are_taken_out_and_what_was_added_meanwhile_stays(host):
 
 @BY_NAME
 def test_a_projects_files_are_in_the_project(host):
-    for item in host.edits(InstallPlace(Scope.PROJECT, "/p", "/h", {})):
+    for item in edits_of(host, InstallPlace(Scope.PROJECT, "/p", "/h", {})):
         assert Path(item.path).is_relative_to("/p") or item.part == "trust"
 
 

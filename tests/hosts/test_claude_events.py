@@ -7,6 +7,7 @@ import pytest
 
 from gitmem.hosts import InstallPlace, Scope
 from gitmem.hosts.claude_events import CODEX, trust
+from gitmem.hosts.edits import edits_of
 from gitmem.hosts.settings import HOOKS, TablesEdit
 from tests.hooked import put
 
@@ -15,7 +16,7 @@ THEIRS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lint"}]
 
 
 def hooks_text(before):
-    edit = next(item for item in CODEX.edits(InstallPlace(Scope.USER, "/p", "/h", {})) if item.part == HOOKS)
+    edit = next(item for item in edits_of(CODEX, InstallPlace(Scope.USER, "/p", "/h", {})) if item.part == HOOKS)
     return put(edit, before)[0]
 
 

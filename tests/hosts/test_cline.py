@@ -11,6 +11,7 @@ import pytest
 
 from gitmem.hosts import InstallPlace, Scope, read_payload, read_transcript
 from gitmem.hosts.cline import HOST
+from gitmem.hosts.edits import edits_of
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.end import find_transcripts, read_lines
 from gitmem.sessions.read import recorded_turn
@@ -72,7 +73,7 @@ def test_what_is_no_session_tells_nothing(tmp_path, data):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="hooks are left out there")
 def test_a_hook_is_a_file_that_runs_the_line_and_is_silent_without_gitmem(tmp_path):
-    items = [item for item in HOST.edits(InstallPlace(Scope.USER, "/p", str(tmp_path), {})) if item.part == HOOKS]
+    items = [item for item in edits_of(HOST, InstallPlace(Scope.USER, "/p", str(tmp_path), {})) if item.part == HOOKS]
     assert {Path(item.path).relative_to(tmp_path / ".cline" / "hooks").name for item in items} == set(HOST.events)
     assert all(item.executable for item in items)
     path = tmp_path / "hook"

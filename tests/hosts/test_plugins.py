@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts import InstallPlace, Scope, file_of, find_host, read_payload, read_transcript
+from gitmem.hosts.edits import edits_of
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.end import read_lines
 from gitmem.sessions.events import HookKind, parse_payload
@@ -87,7 +88,7 @@ def played(tmp_path):
     def play(host: str, run: str = "", driver: str = DRIVER) -> tuple[list[dict[str, object]], list[object]]:
         events = tmp_path / "events.json"
         events.write_text(json.dumps(payloads_of(run) if run else []))
-        items = find_host(host).edits(InstallPlace(Scope.USER, "/p", str(tmp_path), {}))
+        items = edits_of(find_host(host), InstallPlace(Scope.USER, "/p", str(tmp_path), {}))
         plugin = tmp_path / "gitmem.mjs"
         plugin.write_bytes(next(item.data for item in items if item.part == HOOKS))
         script = tmp_path / ".local" / "share" / "gitmem" / "hook.sh"

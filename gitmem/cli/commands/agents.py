@@ -14,6 +14,7 @@ from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.git.setup import excluded, unexcluded
 from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, script_path
+from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import (
     WHOLE,
     FileEdit,
@@ -205,7 +206,7 @@ def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list[
     manifest = find_manifest(args, app, scope, host)
     records = manifest.records() if manifest else {}
     place = place_of(args, app, scope)
-    edits = host.edits(place)
+    edits = edits_of(host, place)
     shared = _still_needed(args, app, host, scope)
     own = [edit for edit in edits if edit.part == HOOKS or edit.path not in shared]
     # A file that an earlier version brought, and this one does not, is in the record only.
@@ -237,14 +238,14 @@ def _still_needed(args: argparse.Namespace, app: App, host: Host, scope: Scope) 
     needed = set()
     for other in (place_of(args, app, one) for one in host.scopes if one is not scope):
         if hooks := hooked_file(host, other):
-            shipped = {item.path for item in host.edits(other) if isinstance(item, FileEdit)}
+            shipped = {item.path for item in edits_of(host, other) if isinstance(item, FileEdit)}
             needed |= {hooks} if args.everything else {hooks} | shipped
     if args.everything:
         return needed
     here = place_of(args, app, scope)
     for host_beside in (find_host(name) for name in NAMES if name != host.name):
         if scope in host_beside.scopes and hooked_file(host_beside, here):
-            needed |= {item.path for item in host_beside.edits(here) if item.part == MCP}
+            needed |= {item.path for item in edits_of(host_beside, here) if item.part == MCP}
     return needed
 
 
@@ -370,7 +371,7 @@ def _examine_host(args: argparse.Namespace, app: App, host: Host) -> Finding | N
         message = f"{script_path(app.home())}, which the hooks read, is missing or of another version."
         return Finding("host", Level.WARNING, message, renew, details)
     for place in places:
-        for item in (item for item in host.edits(place) if item.part == HOOKS):
+        for item in (item for item in edits_of(host, place) if item.part == HOOKS):
             if place.scope in hooked and _is_of_other_version(item):
                 message = f"Another version of gitmem wrote the hooks in {item.path}."
                 remedy = f"'gitmem install {host.name} --{place.scope.value}' renews them."
@@ -394,7 +395,7 @@ def _examine_servers(args: argparse.Namespace, app: App) -> list[Finding]:
     findings = []
     told: set[str] = set()  # lists, which two hosts may share
     for host in map(find_host, NAMES):
-        items = [item for scope in host.scopes for item in host.edits(place_of(args, app, scope))]
+        items = [item for scope in host.scopes for item in edits_of(host, place_of(args, app, scope))]
         edits = (item for item in items if item.part == MCP)
         listings = [edit.path for edit in edits if edit.path not in told and is_present(edit)]
         told.update(listings)

@@ -21,6 +21,7 @@ from gitmem.cli.commands.agents import (
 from gitmem.config import read_config
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts import Host, InstallPlace, Scope
+from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
 from gitmem.hosts.script import arrives, comes_back, hooked_file, lock_settings, plan_script, project_top, put_script
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TablesEdit
@@ -132,7 +133,7 @@ def _list(args: argparse.Namespace, app: App) -> None:
         state = next((f"remembered, by {path}" for path in paths.values() if path), "not remembered")
         state = state if host.events else "gets tools for the memory, its sessions are not captured"
         parts = [
-            part for part in PARTS if any(part == item.part for item in host.edits(place_of(args, app, Scope.USER)))
+            part for part in PARTS if any(part == item.part for item in edits_of(host, place_of(args, app, Scope.USER)))
         ]
         lines.append(f"{host.name:10} {host.title}: {state}; 'gitmem install {host.name}' brings {', '.join(parts)}")
         values.append(
@@ -185,7 +186,7 @@ def _items(
     host: Host, place: InstallPlace, parts: tuple[str, ...], records: Mapping[str, InstallRecord], *, trust: bool
 ) -> list[Edit]:
     """Return the items to install; with `trust` also the entry by which the host trusts the planned hooks."""
-    every = host.edits(place)
+    every = edits_of(host, place)
     items = [item for item in every if item.part in parts]
     hooks = next((item for item in items if item.part == HOOKS), None)
     if trust and host.trust and hooks:
@@ -248,7 +249,7 @@ def _offer_model(args: argparse.Namespace, app: App, hosts: Sequence[Host]) -> N
 
 def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:
     """Return whether the host would ask before it uses the installed tools."""
-    edits = [item for item in plan.host.edits(plan.place) if item.part == ALLOW]
+    edits = [item for item in edits_of(plan.host, plan.place) if item.part == ALLOW]
     return MCP in parts and any(not is_present(edit) for edit in edits)
 
 
