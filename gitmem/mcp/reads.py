@@ -17,13 +17,12 @@ from gitmem.archives.plans import MARGIN_PERCENT, Limits, plan_rotation, tail_of
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY, daily_path
 from gitmem.errors import NotFoundError
-from gitmem.history.authors import named
 from gitmem.history.origin import blame, versions
 from gitmem.history.records import CommitRecord, resolve
 from gitmem.lessons.usage_log import GET, SEARCH, GivenText, handles, note_asked
 from gitmem.mcp.tools import READS, Call, Tool, client_text
 from gitmem.search.engine import answer
-from gitmem.search.hits import Hit, Passage, read_passage
+from gitmem.search.hits import Hit, Passage, named, read_passage
 from gitmem.search.recall import find_stores, is_handle, layer_of, read_memory, search_stores, with_own
 from gitmem.store.store import Store
 from gitmem.text.terminal import FENCE_TOKENS, fenced, fields, json_text

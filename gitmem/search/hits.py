@@ -7,16 +7,17 @@ import re
 import unicodedata
 from functools import cache
 
-from gitmem.document.entry import without_ids
+from gitmem.document.entry import find_entries, without_ids
 from gitmem.document.ids import is_fact_id, is_git_folder, scopes_in, session_tag, short_session
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.lines import Marks, with_marks
 from gitmem.facts.validity import Standing
-from gitmem.history.authors import named
+from gitmem.history.authors import People
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Ranked, Worth
 from gitmem.search.units import ENTRY, Unit, Units, first_line
 from gitmem.sessions.exchange import Fields, split_fields
+from gitmem.store.known_facts import marked
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
@@ -108,7 +109,7 @@ def read_passage(
 ) -> Passage:
     """Return lines of a file: `first` to `last`, or the entry or section around `first`, or the whole file.
 
-    They have the names of others, and marks on what does not hold (`gitmem.history.authors.named`). `commit` is the id
+    They have the names of others, and marks on what does not hold (`named`). `commit` is the id
     of a commit to read instead of the working tree, without marks.
 
     Raises:
@@ -158,6 +159,41 @@ def _around(units: Units, lines: list[str], number: int) -> tuple[int, int]:
         return number, number
     start, end = units.lines(units.unit(index))
     return min(start, number), max(end, number)
+
+
+def named(store: Store, text: str, path: str = "", commit: str | None = None) -> str:
+    """Return a document of the store, or lines of one, with marks and names.
+
+    The author of the document at `path` stands at the end of its first line, those of its entries before their ids,
+    where they are others. What a `commit` held has no marks (`gitmem.store.known_facts.marked`).
+    """
+    text = text if commit else marked(store, text, path)
+    people = People(store)
+    if people.are_alone():
+        return text
+    whole = people.whose("", path) if path else ""
+    header = re.match(r"---\n(?:[^\n]*\n)*?---\s*", text)
+    first = _end_of_line(text, header.end() if header else 0)
+    entries = find_entries(text)
+    if entries and entries[0].start <= first:
+        whole = ""  # lines from an entry on; a name behind its id would end the entry
+    names = {first: whole} if whole else {}
+    for entry in entries:
+        name = people.whose(entry.entry.id)
+        if name and name != whole:
+            names[text.rindex(f" ^{entry.entry.id}", entry.start, _end_of_line(text, entry.start))] = name
+    for at in sorted(names, reverse=True):
+        text = f"{text[:at]} [by {names[at].translate(_BRACKETS)}]{text[at:]}"
+    return text
+
+
+_BRACKETS = str.maketrans("[]^", "()'")
+
+
+def _end_of_line(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    return end - text.startswith("\r", max(end - 1, start))
 
 
 BEFORE = "before"  # the status of a memory that tells what was before a newer one

@@ -19,7 +19,6 @@ from gitmem.facts.edit import find_fact, read_fact, waiting_pairs
 from gitmem.facts.fact import Fact, FactKind, FactStatus, parse_fact
 from gitmem.facts.validity import Status
 from gitmem.git import blob_id
-from gitmem.history.authors import named
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.origin import session_files
 from gitmem.history.records import CommitRecord, records
@@ -29,6 +28,7 @@ from gitmem.lessons.known_errors import known_patterns
 from gitmem.lessons.learn import known_knowledge
 from gitmem.lessons.pattern import BugPattern
 from gitmem.purge.purge import preview_purge, waiting_purges
+from gitmem.search.hits import named
 from gitmem.store.known_facts import OthersChange, marked
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields

@@ -7,9 +7,10 @@ import pytest
 from gitmem.archives.rotate import consolidate_due
 from gitmem.document.entry import MemoryType, Save, find_entries
 from gitmem.document.ids import make_id
-from gitmem.history.authors import UNKNOWN, How, Origin, People, look_up_all, named
+from gitmem.history.authors import UNKNOWN, How, Origin, People, look_up_all
 from gitmem.platform.machine import Context
 from gitmem.search.engine import answer
+from gitmem.search.hits import named
 from gitmem.sessions.save import save
 from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.store import Store

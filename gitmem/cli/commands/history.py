@@ -13,10 +13,10 @@ from gitmem.cli.commands.show import FILES, named_path, refuse_folder
 from gitmem.cli.output import SHORT, commit_value
 from gitmem.document.message import Op
 from gitmem.errors import NotFoundError, UsageError
-from gitmem.history.authors import named
 from gitmem.history.origin import SessionSummary, blame, find_session, sessions
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
 from gitmem.history.undo import Undone, undo
+from gitmem.search.hits import named
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain

@@ -9,7 +9,7 @@ from gitmem.cli.commands.show import episode_value, find_episode, pattern_value,
 from gitmem.cli.output import table
 from gitmem.document.document import Document
 from gitmem.errors import NotFoundError, UsageError
-from gitmem.history.authors import People, named
+from gitmem.history.authors import People
 from gitmem.lessons.concepts import Concept, find_concept, known_concepts, merge, split
 from gitmem.lessons.episode import Episode, ending, newest_episodes, similar
 from gitmem.lessons.guide import as_text, guide
@@ -18,6 +18,7 @@ from gitmem.lessons.learn import known_knowledge, learn_project
 from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
 from gitmem.lessons.usage_log import Count
+from gitmem.search.hits import named
 from gitmem.sessions.memory import as_json, brief, change_of, change_working, find_working
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType

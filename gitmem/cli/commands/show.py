@@ -26,7 +26,7 @@ from gitmem.facts.edit import find_fact, read_fact
 from gitmem.facts.fact import Fact
 from gitmem.facts.validity import Status
 from gitmem.git.log import show
-from gitmem.history.authors import People, named
+from gitmem.history.authors import People
 from gitmem.history.origin import find_entry
 from gitmem.history.records import difference, last_version, read_records, resolve
 from gitmem.lessons.episode import LETTER as EPISODE_LETTER
@@ -36,6 +36,7 @@ from gitmem.lessons.pattern import LETTER as BUG_LETTER
 from gitmem.lessons.pattern import BugPattern
 from gitmem.lessons.usage_log import Count
 from gitmem.platform.machine import timedelta
+from gitmem.search.hits import named
 from gitmem.store.known_facts import facts_for, marked, place_marks
 from gitmem.store.store import Store
 from gitmem.text.sentences import age, count
