@@ -32,26 +32,31 @@ _SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://", 
 
 
 class Remote(Value):
-    """A remote: its name, and its URLs for fetch and push; `backup`: a file that is read once."""
+    """A remote: its name, and its URLs for fetch and push.
+
+    `backup`: it is a file that is read once; `new`: its store is made now, and goes if that fails.
+    """
 
     name: str
     url: str
     push_url: str
     backup: bool = False
+    new: bool = False
 
     @property
     def called(self) -> str:
         """The name that a person knows the remote by."""
-        return self.shown if self.backup else self.name
+        return self.shown if self.backup or self.new else self.name
 
     @property
     def described(self) -> str:
         """The name and the address."""
-        return self.shown if self.backup else f"{self.name} ({self.shown})"
+        return self.shown if self.backup or self.new else f"{self.name} ({self.shown})"
 
     def to_accept(self, what: str) -> str:
         """Return the command that accepts a refused change; `what` names the kind of refusal."""
-        return f"'gitmem restore FILE --accept {what}'" if self.backup else f"'gitmem sync --accept {what}'"
+        first = f"'gitmem init', 'gitmem remote add {self.shown}' and " * self.new
+        return f"'gitmem restore FILE --accept {what}'" if self.backup else f"{first}'gitmem sync --accept {what}'"
 
     @property
     def shown(self) -> str:

@@ -43,7 +43,7 @@ from gitmem.store.transact import transact
 from gitmem.store.transcripts import REF, take_apart, tips
 from gitmem.sync import SyncRecord, remotes, write_record
 from gitmem.sync.guard import Accept, check_extent, check_incoming, check_signed, signed
-from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget, no_memory, note_synced
+from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget, no_memory, note_synced, remove_remote
 from gitmem.sync.rounds import Options, Synced, fetch_memory, sync
 from gitmem.sync.sync import sync_transcripts
 from gitmem.text.terminal import mask_urls
@@ -80,8 +80,9 @@ def clone_store(
             f"This project has a store already, at {store.root}.",
             f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two.",
         )
+    remote: Remote | None = None
     try:
-        remote = Remote(ONCE, url, url, backup=True) if once else add_remote(store, DEFAULT, url)
+        remote = Remote(ONCE, url, url, backup=True) if once else add_remote(store, DEFAULT, url)._replace(new=True)
         connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
         held = _fetched(remote, connection._replace(shallow=shallow), options)
         is_cut = os.path.exists(os.path.join(store.repository.layout.common_dir, "shallow"))
@@ -95,6 +96,8 @@ def clone_store(
     except BaseException:
         if made.new and store.own_repository and os.listdir(store.root) == [".git"]:
             shutil.rmtree(store.root, ignore_errors=True)
+        elif remote and not once:  # so that another address can be taken
+            remove_remote(store, remote.name)
         raise
     branch = store.repository.branch()  # which is checked out into the empty work tree
     if not move_ref(store.repository.git, branch, theirs, store.tip, "gitmem clone"):

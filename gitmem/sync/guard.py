@@ -304,7 +304,7 @@ def _check_unknown(store: Store, remote: Remote, theirs: str, accept: Collection
         raise RefusedError(f"The branch 'gitmem' of {remote.called} is not a memory.", "Use another one.")
     if Accept.OTHER_PROJECT in accept:
         return
-    wrong = "" if remote.backup else f"If the address is wrong: 'gitmem remote remove {remote.name}'. "
+    wrong = "" if remote.backup or remote.new else f"If the address is wrong: 'gitmem remote remove {remote.name}'. "
     raise RefusedError(
         f"The memory at {remote.described} seems to be another project's: this one shares no history with it. "
         f"{NOTHING}",
