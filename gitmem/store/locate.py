@@ -1,7 +1,7 @@
 """Find the project of a folder and its store (spec V8), and what the person accepted (spec X3); docs/format.md.
 
 A store may come with a project: in an archive, a shared folder, a volume. Until the person says yes, gitmem records and
-sends nothing there, and tells nothing of it: they made, cloned or accepted it on this machine, and added its remotes.
+sends nothing there, and tells no session of it: they made, cloned or accepted it here, and added its remotes here.
 The record is under the person's home (docs/security.md, "Trust"). Tested through `tests/store/test_accepted.py`, too.
 """
 
@@ -210,7 +210,7 @@ class Acceptance:
         if not self.given():
             raise NotAcceptedError(
                 f"The memory at {self._layout.work_tree} came from elsewhere: nothing is recorded there or sent from "
-                "there, and none of it is told, until you say yes.",
+                "there, and no session is told what it holds, until you say yes.",
                 "If you know where it is from, run 'gitmem trust' in a terminal.",
             )
 
