@@ -45,8 +45,9 @@ from gitmem.lessons.project_knowledge import (
 )
 from gitmem.lessons.usage_log import USELESS, Count
 from gitmem.project import Past, list_files, project_code
-from gitmem.sessions.exchanges import find_session_file, with_links
+from gitmem.sessions.exchanges import find_session_file, with_links, without_links
 from gitmem.sessions.read import boot_lines, redacted
+from gitmem.sessions.start import session_paths
 from gitmem.sessions.turns import Turn
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store, own_store
@@ -167,14 +168,21 @@ class Cleanup(Value):
 
 
 def clean_up(store: Store, *, dry_run: bool = False) -> Cleanup:
-    """Remove old useless episodes and unused bug patterns from the tree; history keeps them, an undo restores them."""
+    """Remove old useless episodes and unused bug patterns from the tree, and the links of sessions to them.
+
+    History keeps them, an undo restores them. A pattern keeps the ids of its episodes, whose verdicts are of its mends.
+    """
     found = Cleanup(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
     if dry_run or not (found.episodes or found.patterns):
         return found
 
     def plan(transaction: Transaction) -> bool:
-        paths = (*found.episodes, *found.patterns)
+        paths = {*found.episodes, *found.patterns}
         changes: dict[str, bytes | None] = {path: None for path in paths if transaction.read(path) is not None}
+        for path in session_paths(store) if changes else ():
+            data = store.read(path) or b""
+            if without_links(data, paths) != data:
+                changes[path] = without_links(transaction.read(path) or b"", paths)
         numbers = f"{count(len(found.episodes), 'episode')} and {count(len(found.patterns), 'pattern')}"
         message = Message(f"Clean up {numbers} that were of no use", ((Trailer.OP.value, Op.CLEAR.value),))
         return bool(changes) and transaction.commit(message, changes)

@@ -204,7 +204,7 @@ def _judged(store: Store, late: Late, marks: Marks, told: frozenset[str], people
     What it left open follows for the last one, unless it was `told`.
     """
     judged: dict[str, str] = {}
-    for number, path in enumerate(islice(_session_paths(store), _JUDGED)):
+    for number, path in enumerate(islice(session_paths(store), _JUDGED)):
         if late() or number - len(judged) > _UNJUDGED:
             break
         data = _glance(store, path, _SESSION_BYTES).decode("utf-8", "replace")
@@ -238,7 +238,7 @@ def _done(body: str, judged: Mapping[str, str], last: Callable[[str], list[tuple
     return [(text, identifier) for _, text, identifier in sorted(timed, key=itemgetter(0))]
 
 
-def _session_paths(store: Store) -> Iterator[str]:
+def session_paths(store: Store) -> Iterator[str]:
     """Yield the paths of the sessions' files, the newest first; none below a link in place of a folder."""
     with contextlib.suppress(GitmemError, OSError):
         for year in sorted(filter(str.isdigit, store.files.names("sessions")), reverse=True):

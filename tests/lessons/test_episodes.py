@@ -11,6 +11,8 @@ from gitmem.history.undo import undo
 from gitmem.lessons.episode import episode_id, episode_path, last_episode, parse_episode, read_episode, render_episode
 from gitmem.lessons.episodes import episodes_of, noting_growth, save_episodes, tasks_in
 from gitmem.lessons.known_errors import known_patterns
+from gitmem.lessons.learn import clean_up
+from gitmem.lessons.outcome_counts import add_told
 from gitmem.search.engine import answer
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import read_records, replay
@@ -84,6 +86,24 @@ def test_a_sessions_file_links_what_it_taught_and_a_search_does_not_find_the_lin
     replay(desk.store, recorder.write())
     assert file.read_text("utf-8").count("## Links") == 1
     assert all((file.parent / one).is_file() for one in links)
+
+
+def test_a_cleanup_takes_the_links_to_what_it_removes_out_of_the_sessions_file(desk, recorder, bare_git):
+    recorder.turn(4, "From now on we use uv instead of pnpm for builds.", "Noted.", mend="uv sync")
+    replay(desk.store, recorder.write())
+    [file], root = Path(desk.store.root).glob("sessions/*/*/*.md"), Path(desk.store.root)
+    before = file.read_text("utf-8")
+    for path in paths_of(desk):
+        told = {f"2026-10-0{day}T00:00:00Z!": 0.0 for day in range(1, 4)}
+        add_told(desk.store, {read_episode(desk.store, path).id: told}, "Count")
+    desk.clock.now += timedelta(days=400)
+    cleaned = clean_up(Store(desk.store.root, desk.store.context))
+    assert cleaned.episodes
+    kept = [line for line in before.splitlines() if not any(path in line for path in cleaned.episodes)]
+    assert file.read_text("utf-8").splitlines() == kept
+    undo(desk.store, revision=cleaned.commit)
+    assert file.read_text("utf-8") == before
+    assert bare_git(root, "status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize("old", [False, True])

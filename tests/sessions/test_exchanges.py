@@ -11,7 +11,7 @@ from gitmem.history.undo import undo
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import replay
 from gitmem.sessions.exchange import parse
-from gitmem.sessions.exchanges import summarize_exchange
+from gitmem.sessions.exchanges import summarize_exchange, without_links
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import Run
 from gitmem.store.store import Store
@@ -242,3 +242,12 @@ def test_any_text_is_told(asked, answer, files):
 )
 def test_the_sentence_is_no_option_nor_what_was_taken_back(answer, sentence):
     assert summarize_exchange("Why is it like this?", answer, (), ()).sentence == sentence
+
+
+@pytest.mark.parametrize("after", ["", "\n## Notes\n\nMine.\n"])
+def test_links_to_removed_files_go_and_the_section_with_the_last_of_them(after):
+    one, two = "- task: [A](../../../episodes/a.md)\n", "- error: [B](../../../patterns/bugs/b.md)\n"
+    text = f"# S\n\n- x ^id\n\n## Links\n\n{one}{two}{after}"
+    assert without_links(text.encode(), {"episodes/a.md"}) == text.replace(one, "").encode()
+    assert without_links(text.encode(), {"episodes/c.md"}) == text.encode()
+    assert without_links(text.encode(), {"episodes/a.md", "patterns/bugs/b.md"}) == f"# S\n\n- x ^id\n{after}".encode()
