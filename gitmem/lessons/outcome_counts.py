@@ -20,7 +20,8 @@ from gitmem.document.ids import digest, id_in, short_session, slug
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.facts.edit import BOTH_HOLD
 from gitmem.facts.fact import Fact
-from gitmem.history.records import CommitRecord, records
+from gitmem.history.origin import undone_commits
+from gitmem.history.records import HEAD, CommitRecord, records
 from gitmem.judgement.ask import Ledger
 from gitmem.lessons.episode import episode_paths, read_episode
 from gitmem.lessons.error_occurrence import find_occurrences, with_errors
@@ -157,6 +158,9 @@ def measure(
     episodes, rows = list(_episodes(store, weeks[0])), join(map(parse_counts, count_files(store)))
     hosts = {(record.session, record.host) for record in found if record.session}
     ops = Counter(record.op for record in found)
+    may_undo = not ops.keys().isdisjoint({Op.UNDO.value, None})  # None: by plain git
+    undone = undone_commits(store.repository.git, HEAD) if may_undo else {}
+    lasting = [record for record in found if record.commit not in undone]
     told, mended = (sum(getattr(mend, name) for mend in notes.mends) for name in ("told", "mended"))
     return {
         "storage": _storage(store),
@@ -167,7 +171,7 @@ def measure(
             "sessions": len({session for session, _ in hosts}),
             "agents": dict(Counter(host for _, host in hosts if host).most_common()),
         },
-        "learning": _learning(store, found, facts, episodes, weeks),
+        "learning": _learning(store, lasting, facts, episodes, weeks),
         "tasks": _tasks([episode for episode in episodes if episode["created"] >= weeks[0]], notes.given),
         "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in ASKED},
         "answers": _retrieval([one for one in notes.given if one.how in ASKED]),

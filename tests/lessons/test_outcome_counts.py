@@ -7,8 +7,10 @@ import pytest
 
 from gitmem.cli import recall_hooks
 from gitmem.config import SummaryConfig
+from gitmem.document.entry import MemoryType
 from gitmem.document.ids import id_in
 from gitmem.facts.learn import learn
+from gitmem.history.undo import undo
 from gitmem.judgement.ask import Asking, Ledger, Spent
 from gitmem.lessons.episode import Episode, episode_path, render_episode
 from gitmem.lessons.known_errors import counts, known_patterns, pattern_headers, tell_error
@@ -19,6 +21,7 @@ from gitmem.project import Past, ProjectCommit
 from gitmem.sessions.background import process_spool
 from gitmem.sessions.end import replay
 from gitmem.sessions.outcome import Outcome
+from gitmem.sessions.save import save_text
 from gitmem.sessions.turns import Failure, Run, TaskType, Turn
 from gitmem.store.store import Store
 from tests.desk import BEGAN, Desk, Recorder
@@ -128,6 +131,23 @@ def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(desk
     commits = tuple(ProjectCommit("c", desk.clock.now + timedelta(hours=1), "x", ("a.py",)) for _ in range(5))
     assert mark_stale(desk.store, Past("c0", ("a.py",), commits)) is not None
     assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 2
+
+
+def test_what_was_undone_is_no_new_memory_and_cleaned_nothing_up(desk):
+    remember(desk, turn("s-1", desk.clock.now))
+    save_text(desk.store, "Use uv, not pnpm", MemoryType.NOTE, host="cli")
+    desk.clock.now += timedelta(days=UNUSED_DAYS + 1)
+    cleaned, saved = clean_up(desk.store).commit, save_text(desk.store, "Use pip", MemoryType.NOTE, host="cli").commit
+
+    def of_this_week() -> list[int]:
+        learning = measure(desk.store)["learning"]
+        return [list(learning[name].values())[-1] for name in ("saves", "deprecated")]
+
+    assert of_this_week() == [1, 1]
+    undone = [undo(desk.store, revision=commit).commit for commit in (cleaned, saved)]
+    assert of_this_week() == [0, 0]
+    undo(desk.store, revision=undone[0])
+    assert of_this_week() == [0, 1]
 
 
 def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
