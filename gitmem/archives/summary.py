@@ -46,6 +46,7 @@ MAX_OVERALL = 20_000  # characters of the body; fifteen sentences have some two 
 
 ARCHIVE_NAME = re.compile(r"memory_[0-9]{8}_[0-9]{6}(?:_[0-9]+)?\.md")
 _OFFERED = "offered"  # in the private folder
+_LOOKED_AT = 20  # of the newest archives, when a session starts
 _HEADER_BYTES = 1 << 17  # at the beginning of a summary's document, which hold its header
 _METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
 _STAMP = re.compile(r"memory_([0-9]{8})_([0-9]{6})(_[0-9]{2,4})?")
@@ -321,12 +322,22 @@ def pending_archives(store: Store, last: int = 0) -> list[str]:
     return [summary.archive for summary in archive_summaries(store, last) if summary.pending]
 
 
-def offer(store: Store, last: int = 0) -> str:
-    """Return a line that offers better summaries of the `last` archives, once for each; "" with nothing to offer.
+def ask_for_summaries(store: Store) -> tuple[Sequence[str], str]:
+    """Return the archives that the agent is asked to summarize if the settings say so, else once an offer."""
+    provider = store.config.summary.provider
+    with contextlib.suppress(GitmemError):  # a link in place of the archives keeps nothing else from being told
+        if provider == "host":
+            return pending_archives(store, _LOOKED_AT), ""
+        return (), _offer(store) if provider == "offline" else ""
+    return (), ""
+
+
+def _offer(store: Store) -> str:
+    """Return a line that offers better summaries of the newest archives, once for each; "" with nothing to offer.
 
     The newest archive that it was offered for is in a file of the private folder.
     """
-    pending = pending_archives(store, last)
+    pending = pending_archives(store, _LOOKED_AT)
     path = os.path.join(store.private, _OFFERED)
     if not pending or read_text(path).strip() >= pending[-1]:
         return ""

@@ -84,9 +84,9 @@ def _report(error: Exception, app: App, args: argparse.Namespace | None, *, as_j
         report = {"error": error.message, "remedy": error.remedy or _DAMAGE * bool(is_git and journal)}
     else:
         from gitmem.platform.machine import now
-        from gitmem.store.findings import unexpected
+        from gitmem.store.findings import failure_of
 
-        code, failure = ExitCode.FAILURE, unexpected(now(), "", error)
+        code, failure = ExitCode.FAILURE, failure_of(now(), "", error)
         report = {"error": f"An unexpected error: {failure.message.removesuffix(':')[:_SHOWN]}"}
         if journal := _log(app, args, error):
             report["remedy"] = f"The details are in {journal}, and 'gitmem doctor' shows them. Please report it."
@@ -111,13 +111,9 @@ def _log(app: App, args: argparse.Namespace | None, error: Exception) -> str:
         return ""
     try:
         from gitmem.platform.machine import now
-        from gitmem.store.findings import FailureLog, LoggedFailure, unexpected
+        from gitmem.store.findings import FailureLog, failure_of
 
-        at, command = now(), args.command
-        if isinstance(error, GitmemError):
-            failure = LoggedFailure(at, command, error.message)
-        else:
-            failure = unexpected(at, command, error)
+        failure = failure_of(now(), args.command, error.message if isinstance(error, GitmemError) else error)
         journal = FailureLog(app.open(args).private)
         return journal.path * journal.record(failure)
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble

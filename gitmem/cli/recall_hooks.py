@@ -34,20 +34,20 @@ def follow_settings(store: Store, spool: HookSpool) -> None:
 
 def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
     """Return memories of the prompt of an event and what fixed its error before; `name` is gitmem's name of it."""
-    session, prompt, error = (payload.get(key) for key in ("session_id", "prompt", "error"))
-    if not isinstance(session, str) or payload.get("is_interrupt") is True:
+    from gitmem.hosts import text_of  # which a status line does without
+
+    session, prompt, error = (text_of(payload, key) for key in ("session_id", "prompt", "error"))
+    if "session_id" not in payload or payload.get("is_interrupt") is True:
         return ""
     texts = []
-    if isinstance(prompt, str) and prompt and store.config.recall.prompt:
+    if prompt and store.config.recall.prompt:
         from gitmem.lessons.prompt import tell_prompt
 
         texts.append(_first_told(store, lambda one: tell_prompt(one, session, prompt)))
-    if name == ERROR and isinstance(error, str) and store.config.recall.error:
+    if name == ERROR and error and store.config.recall.error:
         from gitmem.lessons.known_errors import tell_error
 
-        given = payload.get("tool_input")
-        command = given.get("command") if isinstance(given, dict) else ""
-        said = command if isinstance(command, str) else ""
+        said = text_of(payload, "tool_input", "command")
         texts.append(_first_told(store, lambda one: tell_error(one, session, error, said)))
     return "\n\n".join(filter(None, texts))
 

@@ -31,7 +31,7 @@ from gitmem.lessons.guide import as_text, guide
 from gitmem.sessions.memory import apply_events, brief, change_of, change_working, find_working
 from gitmem.sessions.read import glance
 from gitmem.sessions.save import save_text
-from gitmem.store.findings import FailureLog, unexpected
+from gitmem.store.findings import FailureLog, failure_of
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.text.terminal import fenced, plain
@@ -147,7 +147,7 @@ def _tool_error(memory: ServedMemory, task: str, error: Exception, remedy: str) 
         )
     with contextlib.suppress(Exception):
         store = memory.open()
-        FailureLog(store.private).record(unexpected(store.context.clock(), f"mcp: {task}", error))
+        FailureLog(store.private).record(failure_of(store.context.clock(), f"mcp: {task}", error))
     return error
 
 

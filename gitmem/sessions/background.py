@@ -17,7 +17,7 @@ from gitmem.platform.safe_open import read_text
 from gitmem.sessions.capture import capture, is_due
 from gitmem.sessions.exchange import file_name
 from gitmem.sessions.read import context_tokens, context_used, lacks_answer, look
-from gitmem.store.findings import FailureLog, LoggedFailure, unexpected
+from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
 from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
 
@@ -115,20 +115,24 @@ def _follow(store: Store, pending: Pending) -> None:
 
 
 def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
-    """Cache headers of facts and concepts, and days of history; ask the model of the settings; do the daily upkeep.
+    """Mirror the agent's own memory, cache headers and days of history, ask the model of the settings, tidy up daily.
 
     The daily upkeep is consolidation (spec P4) and retention (R13), as configured. Once it is `late`, the rest is
     left to the next call. Failures are written to the log.
     """
     from gitmem.facts.edit import compare_new_facts
+    from gitmem.facts.learn import adopt_if_changed
     from gitmem.history.authors import look_up_all
     from gitmem.history.changes_by_others import others_changes
     from gitmem.history.past_days import keep_days
+    from gitmem.hosts.claude_code import memory_folder
     from gitmem.lessons.concepts import known_concepts
     from gitmem.store.document_checks import look as check_documents
     from gitmem.store.known_facts import fact_headers, known_marks
 
     steps = _Steps(store)
+    folder = memory_folder(store.context.environ, store.context.home, os.path.dirname(store.root))
+    steps.run("the agent's own memory", lambda: adopt_if_changed(store, folder))
     steps.run("facts and concepts", lambda: (fact_headers(store), known_concepts(store)))
     store.patience = _PATIENCE
     steps.run("branches", lambda: known_marks(store))
@@ -187,10 +191,7 @@ class _Steps:
         try:
             step()
         except Exception as error:  # noqa: BLE001  # no failure stops the other steps
-            if isinstance(error, GitmemError | OSError):
-                self._note(f"hook: {what}", str(error))
-            else:
-                self._log(unexpected(self._store.context.clock(), f"hook: {what}", error))
+            self._note(f"hook: {what}", str(error) if isinstance(error, GitmemError | OSError) else error)
             return False
         return True
 
@@ -281,11 +282,8 @@ class _Steps:
             if not late() and is_worth_asking(self._store, archive):
                 improve(self._store, archive)
 
-    def _note(self, what: str, message: str) -> None:
-        self._log(LoggedFailure(self._store.context.clock(), what, message))
-
-    def _log(self, failure: LoggedFailure) -> None:
-        FailureLog(self._store.private).record(failure)
+    def _note(self, what: str, problem: str | Exception) -> None:
+        FailureLog(self._store.private).record(failure_of(self._store.context.clock(), what, problem))
 
     def consolidate(self, late: Callable[[], bool]) -> None:
         """Consolidate old days and weeks; a sync merges what several machines made of them."""

@@ -175,15 +175,20 @@ def settle_hypothesis(
     return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
 
 
-def brief_working(store: Store, session: str, events: Iterable[HookEvent]) -> str:
-    """Return a session's working memory in a few lines, events in the spool included; "" if it has none."""
+def brief_session(store: Store, session: str, events: Iterable[HookEvent]) -> str:
+    """Return a session's working memory in a few lines, events in the spool included, else what became of it, or ""."""
     held = _read(_path(store, session))
     clean = cleaner(store)
     own = [clean_event(event, clean) for event in events if event.session == session]
     own.sort(key=lambda event: event.at)
     if own:
         held = _followed(held[0] if held else None, held[1] if held else frozenset(), own)
-    return brief(held[0]) if held else ""
+    if held and (text := brief(held[0])):
+        return text
+    from gitmem.lessons.episode import last_episode
+
+    ended = last_episode(store, session)
+    return brief_episode(ended) if ended else ""
 
 
 def clean_event(event: HookEvent, clean: Callable[[str], str]) -> HookEvent:

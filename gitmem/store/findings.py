@@ -66,12 +66,14 @@ class LoggedFailure(Value):
     traceback: str = ""
 
 
-def unexpected(at: datetime, command: str, error: Exception) -> LoggedFailure:
-    """Return the failure of an error that nothing foresaw, with its traceback."""
+def failure_of(at: datetime, command: str, problem: str | Exception) -> LoggedFailure:
+    """Return the failure of a problem in words, or of an error that nothing foresaw, with its traceback."""
+    if isinstance(problem, str):
+        return LoggedFailure(at, command, problem)
     import traceback
 
-    words = " ".join(f"{type(error).__name__}: {error}".split())
-    return LoggedFailure(at, command, words, "".join(traceback.format_exception(error)))
+    words = " ".join(f"{type(problem).__name__}: {problem}".split())
+    return LoggedFailure(at, command, words, "".join(traceback.format_exception(problem)))
 
 
 class FailureLog:

@@ -17,11 +17,11 @@ from gitmem.archives.summary import (
     Theme,
     archive_day,
     archive_summaries,
+    ask_for_summaries,
     cleaned,
     from_answer,
     from_json,
     method_of,
-    offer,
     parse_document,
     pending_archives,
     render_document,
@@ -238,13 +238,13 @@ def test_a_file_where_the_summaries_should_be_is_told(small, monkeypatch):
 
 
 def test_a_better_summary_is_offered_once_for_an_archive(small):
-    assert offer(small.store) == ""
+    assert ask_for_summaries(small.store) == ((), "")
     rotated(small)
-    said = offer(small.store)
+    _, said = ask_for_summaries(small.store)
     assert said.startswith("1 archive has a summary made without a model only; `gitmem summary pending`")
-    assert offer(small.store) == ""
+    assert ask_for_summaries(small.store) == ((), "")
     rotated(small)
-    assert offer(small.store).startswith("2 archives have")
+    assert ask_for_summaries(small.store)[1].startswith("2 archives have")
     assert said in session_start(small.store, (), None, (), offer=said)
 
 

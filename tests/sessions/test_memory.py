@@ -17,7 +17,7 @@ from gitmem.sessions.events import HookEvent, HookKind
 from gitmem.sessions.memory import (
     FOLDER,
     apply_events,
-    brief_working,
+    brief_session,
     change_working,
     find_working,
     forget_working,
@@ -175,7 +175,7 @@ def test_secrets_are_not_kept(store: Store) -> None:
 
 def test_the_brief_says_task_plan_failures_and_stays_within_its_budget(store: Store) -> None:
     apply_events(store, events()[:3])
-    said = brief_working(store, "s1", events())
+    said = brief_session(store, "s1", events())
     assert said.splitlines() == [
         "Task (bug_fix, active): The loader crashes on empty files, fix it 🎉",
         "Plan: 1 of 2 steps done; now: mend",
@@ -186,9 +186,9 @@ def test_the_brief_says_task_plan_failures_and_stays_within_its_budget(store: St
     ]
     steps = [PlanStep("read", "completed"), PlanStep("mend", "in_progress"), PlanStep("test"), PlanStep("commit")]
     change_working(store, "s1", lambda memory: set_plan(memory, steps))
-    said = brief_working(store, "s1", ())
+    said = brief_session(store, "s1", ())
     assert said.splitlines()[1:3] == ["Plan: 1 of 4 steps done; now: mend", "To do: test; commit"]
     assert find_working(store, "s1").pending == ("mend", "test", "commit", "Run `pytest -x` again")
     change_working(store, "s1", lambda memory: set_plan(memory, [PlanStep("x" * 290)] * 50))
-    assert len(brief_working(store, "s1", ())) <= 4 * 300
-    assert brief_working(store, "unknown", ()) == ""
+    assert len(brief_session(store, "s1", ())) <= 4 * 300
+    assert brief_session(store, "unknown", ()) == ""

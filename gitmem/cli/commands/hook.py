@@ -13,7 +13,7 @@ from functools import partial
 
 from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused, tell_sign
 from gitmem.errors import ExitCode, RefusedError
-from gitmem.hosts import caller, find_host, read_payload
+from gitmem.hosts import caller, find_host, read_payload, text_of
 from gitmem.store.locate import NotAcceptedError, accepted_folder, find_project, find_store, private_folder
 from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, hold, may_answer, parse, release
 from gitmem.values import Value
@@ -44,7 +44,6 @@ _TOLD = (_PROMPT, "PostToolUseFailure")
 _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/hook.sh; whether a long turn is saved then, `save.interval` says
-_ARCHIVES = 20  # the newest, among which those without a model's summary are looked for
 _FEWEST = 150  # tokens of a start, of which 80 are its first and last lines
 _STILL_KNOWN = ("resume", "fork")
 _GOES_ON = (*_STILL_KNOWN, "compact")
@@ -66,12 +65,11 @@ class Call(Value):
 
 
 class TakenEvent(Value):
-    """A payload that was taken: gitmem's name of its event, the host's process, its bytes, as it is and as read.
+    """A payload that was taken: the host's process, its bytes, as it is and as read.
 
     It is not `recorded` on a full or read-only disk.
     """
 
-    name: str
     owner: int
     data: bytes
     payload: dict[str, object]
@@ -157,9 +155,7 @@ def _take(app: App, call: Call) -> None:
             _log(app, f"a payload of {len(data):,} bytes is not a JSON object, so it was dropped")
         return
     _, read = read_payload(payload, call.host, call.event, (app.environ, app.home()))
-    event, cwd = (read or {}).get("hook_event_name"), payload.get("cwd")
-    name = event if isinstance(event, str) else ""
-    folder = cwd if isinstance(cwd, str) else ""
+    name, folder = text_of(read or {}, "hook_event_name"), text_of(payload, "cwd")
     owner = os.getppid() if os.name == "posix" else 0
     root = _find(app, (folder,))
     if root is None and name == _ANSWERED and app.environ.get(REMOTE):
@@ -181,7 +177,7 @@ def _take(app: App, call: Call) -> None:
         except OSError as error:  # a full or read-only disk: what memory holds can still be told
             recorded = False
             _log(app, f"{name} was not recorded: {error}")
-    _respond(app, call, root, spool, TakenEvent(name, owner, data, payload, read, started, recorded))
+    _respond(app, call, root, spool, TakenEvent(owner, data, payload, read, started, recorded))
 
 
 def _joined(app: App, folder: str, owner: int) -> str | None:
@@ -250,61 +246,54 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
         spool.set_untold(owner, untold=False)
     if not may_answer(private_folder(root, app.environ), owner, event.data):
         return
-    given = event.payload.get("hook_event_name")
-    answer = partial(host.answer, given if isinstance(given, str) else name)
+    answer = partial(host.answer, text_of(event.payload, "hook_event_name") or name)
     seconds = LONGEST_SECONDS if starts else TOLD_SECONDS
+    folder = text_of(read, "cwd")
+    folder = folder if os.path.isabs(folder) else app.cwd
 
     with _time_limit(seconds, lambda: _log(app, f"{name} was ended after {seconds:g} s")):
         if starts:
-            _answer_start(app, root, read, answer, event, sign=host.sign)
+            _answer_start(app, root, folder, event._replace(read=read), partial(tell, app.out, answer), host.sign)
         else:
-            store = _hurried(app, root, read.get("cwd"))
+            store = _hurried(app, root, folder)
             tell(app.out, answer, help_for(store, name, read))
             follow_settings(store, spool)
 
 
-def _answer_start(
-    app: App,
-    root: str,
-    payload: dict[str, object],
-    answer: Callable[[str], dict[str, object]],
-    event: TakenEvent,
-    *,
-    sign: str,
-) -> None:
-    """Print the memory for a new session, unless its context still holds it (docs/spec.md, R8).
+def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Callable[..., None], sign: str) -> None:  # noqa: PLR0917
+    """Print the memory for a new session with `say`, unless its context still holds it (docs/spec.md, R8).
 
     `sign` is the key under which the host shows the person a line, "" if it shows none.
     """
     from gitmem.project import ProjectQuestions
 
-    cwd = payload.get("cwd")
-    folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else app.cwd
+    payload, session = event.read, text_of(event.read, "session_id")
     with ProjectQuestions(folder, app.environ) as questions:
         from gitmem.sessions.read import glance, in_context
         from gitmem.sessions.start import MARKER, session_goes_on
 
         store = _hurried(app, root, folder)
-        if app.environ.get("GITMEM_PRIVATE", "0") not in {"", "0"} and (session := payload.get("session_id")):
+        if session and app.environ.get("GITMEM_PRIVATE", "0") not in {"", "0"}:
             from gitmem.store.layers import set_private
 
-            set_private(store, str(session), on=True)
+            set_private(store, session, on=True)
         found = glance(store)
-        transcript = payload.get("transcript_path")
+        transcript = text_of(payload, "transcript_path")
         kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") != _ANSWERED
-        known = kept and isinstance(transcript, str) and in_context(transcript, MARKER)
-        stands = _stands(store, payload, found)
+        known = kept and bool(transcript) and in_context(transcript, MARKER)
+        stands = ""
+        if session and payload.get("source") in _GOES_ON:
+            from gitmem.sessions.memory import brief_session
+
+            stands = brief_session(store, session, found.events if found else ())
         goes_on = (session_goes_on(stands), ()) if known else None
         text, ids = goes_on or _start_text(app, store, questions, found, stands, event=event)
         if text:  # for `gitmem stats`, and so that no prompt is told it again
             from gitmem.lessons.usage_log import START, GivenText, note_asked
 
-            session = payload.get("session_id")
-            name = session if isinstance(session, str) else ""
-            note_asked(store, GivenText(store.context.clock(), name, START, ids), text)
+            note_asked(store, GivenText(store.context.clock(), session, START, ids), text)
         line = "" if known else sign_of_use(store, ids, text, recorded=event.recorded)
-        say = partial(tell, app.out, answer, more={sign: line} if sign and line else {})
-        _tell_with_help(store, say, text, payload)
+        _tell_with_help(store, partial(say, more={sign: line} if sign and line else {}), text, payload)
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
     app.sync_later(store, session=True)
@@ -314,6 +303,7 @@ def _start_text(
     app: App, store: Store, questions: ProjectQuestions, found: Pending | None, stands: str, *, event: TakenEvent
 ) -> tuple[str, tuple[str, ...]]:
     """Return the memory for a new session, and the ids of what it tells; what takes long is left out."""
+    from gitmem.archives.summary import ask_for_summaries
     from gitmem.sessions.read import with_last_answers
     from gitmem.sessions.start import start_parts, start_text
 
@@ -321,7 +311,7 @@ def _start_text(
         return time.monotonic() - event.started > SECONDS
 
     turns = with_last_answers(found) if found and not late() else ()
-    pending, offer = _pending(store) if found and not late() else ((), "")
+    pending, offer = ask_for_summaries(store) if found and not late() else ((), "")
     state = None if late() else questions.answer()
     shown = start_parts(store, turns, state, pending, late, stands=stands, offer=offer)
     text = start_text(store, shown)
@@ -340,36 +330,6 @@ def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload
         say("\n\n".join(filter(None, (text, more))))
 
 
-def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> str:
-    """Return the working memory of a session that goes on in a few lines, else what became of it; "" for a new one."""
-    session = payload.get("session_id")
-    if payload.get("source") not in _GOES_ON or not isinstance(session, str):
-        return ""
-    from gitmem.sessions.memory import brief_working
-
-    text = brief_working(store, session, found.events if found else ())
-    if text:
-        return text
-    from gitmem.lessons.episode import last_episode
-    from gitmem.sessions.memory import brief_episode
-
-    ended = last_episode(store, session)
-    return brief_episode(ended) if ended else ""
-
-
-def _pending(store: Store) -> tuple[Sequence[str], str]:
-    """Return the archives that the agent is asked to summarize if the settings say so, else once an offer."""
-    from gitmem.archives.summary import offer, pending_archives
-    from gitmem.errors import GitmemError
-
-    provider = store.config.summary.provider
-    with contextlib.suppress(GitmemError):  # a link in place of the archives keeps nothing else from being told
-        if provider == "host":
-            return pending_archives(store, _ARCHIVES), ""
-        return (), offer(store, _ARCHIVES) if provider == "offline" else ""
-    return (), ""
-
-
 def _drain(app: App) -> None:
     """Do the work behind a hook, in a process that outlives the host, within a time limit (docs/spec.md, J10).
 
@@ -382,30 +342,17 @@ def _drain(app: App) -> None:
     if root is not None:
         from gitmem.sessions.background import do_upkeep, process_spool
 
-        _spool(app, root)  # raises for a store that was not accepted
+        spool = _spool(app, root)  # raises for a store that was not accepted
         store, started = _open(app, root), time.monotonic()
-        ended = any(name.startswith(_LAST) for name in _spool(app, root).names())
-        follow_settings(store, _spool(app, root))
+        ended = any(name.startswith(_LAST) for name in spool.names())
+        follow_settings(store, spool)
         with _time_limit(
             BACKGROUND_SECONDS, lambda: _log(app, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
         ):
             process_spool(store)
-            _adopt(store, app)
             do_upkeep(store, lambda: time.monotonic() - started > TENDING_SECONDS)
         app.sync_later(store, session=ended)
         app.maintain_later(store)
-
-
-def _adopt(store: Store, app: App) -> None:
-    """Mirror the agent's own memory files; log a failure and go on."""
-    from gitmem.errors import GitmemError
-    from gitmem.facts.learn import adopt_if_changed
-    from gitmem.hosts.claude_code import memory_folder
-
-    try:
-        adopt_if_changed(store, memory_folder(app.environ, app.home(), os.path.dirname(store.root)))
-    except (GitmemError, OSError, ValueError) as error:
-        _log(app, f"the agent's own memory was not mirrored: {error}")
 
 
 def _time_limit(seconds: float, say: Callable[[], None]) -> AbstractContextManager[None]:
@@ -443,12 +390,12 @@ def _open(app: App, root: str) -> Store:
     return Store(root, app.context())
 
 
-def _hurried(app: App, root: str, folder: object) -> Store:
-    """Return a store for an answer that a host waits for, in the folder that its payload names."""
+def _hurried(app: App, root: str, folder: str) -> Store:
+    """Return a store for an answer that a host waits for."""
     from gitmem.store.store import HURRIED
 
     store = _open(app, root)
-    store.folder, store.patience = folder if isinstance(folder, str) and os.path.isabs(folder) else app.cwd, HURRIED
+    store.folder, store.patience = folder, HURRIED
     return store
 
 
@@ -460,14 +407,10 @@ def _log(app: App, problem: str | Exception) -> None:
     """Write a message or an unexpected error to the log of the store, if there is one; ignore failures."""
     try:
         from gitmem.platform.machine import now
-        from gitmem.store.findings import FailureLog, LoggedFailure, unexpected
+        from gitmem.store.findings import FailureLog, failure_of
 
         root = _find(app, ())
         if root is not None:
-            if isinstance(problem, str):
-                failure = LoggedFailure(now(), "hook", problem)
-            else:
-                failure = unexpected(now(), "hook", problem)
-            FailureLog(accepted_folder(root, app.environ, app.home())).record(failure)
+            FailureLog(accepted_folder(root, app.environ, app.home())).record(failure_of(now(), "hook", problem))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
         pass
