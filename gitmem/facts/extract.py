@@ -29,10 +29,12 @@ _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
 _LONGEST = 300  # characters of a clause
 _FEWEST_WORDS = 3  # of a clause that stands alone; a Korean one says as much in one word less
 _LED = 40  # characters of the beginning of a clause that says where it holds: "In the API, always …"
-_CLOSING = " ,;:.!\u2013\u2014-"
+_CLOSING = " ,;:.!"
+_DASHES = re.compile(r"^[\s\u2013\u2014-]+(?=\s)|[\s\u2013\u2014-]+$")  # no part of `-race`
 _OPENING_END = re.compile(r"[\s,.!:]*\s|[,.!:]+$")
 _SPLIT = re.compile(r";\s|\s[\u2013\u2014-]{1,2}\s")
 _JOINT = re.compile(r"(?:[,;:.!)\u2013\u2014-]|\s(?:and|but|so|und|aber))\s*$", re.IGNORECASE)
+_INNER_JOINT = re.compile(r":\s|,\s(?:and|but|und|aber)\s", re.IGNORECASE)
 _QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|[\u201c\u300c][^\u201d\u300d\n]{1,300}[\u201d\u300d]")
 _WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]")
 _HANGUL = re.compile(r"[가-힣]")
@@ -76,17 +78,20 @@ def statements_of(prompt: str) -> list[Statement]:
 
 
 def _of_paragraph(sentences: Iterable[str]) -> list[Statement]:
-    """Return the statements of a paragraph, with the sentences behind one that belong to it."""
+    """Return the statements of a paragraph, with the sentences before or behind one that belong to it."""
     found: list[Statement] = []
-    before: list[Statement] = []  # of the sentence before
+    last = ""  # the sentence before
+    before: list[Statement] = []  # of it
     for sentence in sentences:
         stated = list(_of_sentence(sentence))
         if before and not stated and _is_open(before[-1].text) and tells(sentence):
             stated = [_joined(found.pop(), Statement(FactKind.DECISION, sentence))]
         elif before and len(stated) == 1 and _is_bare_ban(stated[0].text):
             stated = [_joined(found.pop(), stated[0])]
+        elif last and not before and not stated and _is_bare_cue(sentence) and _holds(last):
+            stated = [_joined(Statement(FactKind.RULE, last), Statement(FactKind.RULE, sentence))]
         found += stated
-        before = stated
+        last, before = sentence, stated
     return [one for one in found if not _is_open(one.text) or len(split(one.text)) > 1]
 
 
@@ -106,6 +111,18 @@ def _is_bare_ban(text: str) -> bool:
     return is_negated(text) and len(_without_cues(text).split()) <= _MOST_OF_A_BARE_BAN * (1 + is_korean(text))
 
 
+def _is_bare_cue(sentence: str) -> bool:
+    """Return whether a sentence only says that the one before holds for good: "From now on." "앞으로도 그렇게 해줘."."""
+    masked = _masked(sentence)
+    left = phrases("opening").sub(" ", phrases("points").sub(" ", _without_cues(masked)))
+    return _cue(masked) is not None and len(left.split()) <= is_korean(sentence) and not phrases("leave").search(masked)
+
+
+def _holds(sentence: str) -> bool:
+    """Return whether a sentence that is to hold for good is understood alone, and no question or supposition."""
+    return stands_alone(sentence) and not sentence.endswith(_ASKS) and not phrases("leave").search(_masked(sentence))
+
+
 def _of_sentence(sentence: str) -> Iterator[Statement]:
     masked = _masked(sentence)
     if masked.rstrip(" )\"'").endswith(_ASKS) or _CODE.search(masked):
@@ -123,43 +140,58 @@ def _of_clause(clause: str, sentence: str) -> Statement | None:
     label = phrases("label").match(without_opening(clause))
     if label:
         told = without_opening(clause)[label.end() :].lstrip(" :\uff1a,")
-        return _standing(FactKind.RULE, told, told)
+        return _standing(FactKind.RULE, told)
     clause = without_opening(clause)
     found = _cue(_masked(clause))
     if found is None:
         return None
-    language, kind, at = found
+    language, kind, at, end = found
+    leaves, why = phrases("leave", language), phrases("why")
+    for part in _parts(clause, language, at, end):
+        if any(leaves.search(why.split(text, maxsplit=1)[0]) for text in (_masked(part), without_opening(sentence))):
+            return None  # a question, a supposition, a report, or for now only
+        if said := _standing(kind, part):
+            return said
+    return None
+
+
+def _parts(clause: str, language: str, at: int, end: int) -> Iterator[str]:
+    """Yield the parts of a clause that may state something for good, the likeliest first.
+
+    A part begins at the cue, which stands between `at` and `end`, if what is before it only leads over to it, else with
+    the clause ("No exceptions in the library, never"); then behind the last joint before the cue.
+    """
     before = clause[:at]
     led = len(before) <= _LED and phrases("lead", language).match(before)
     contrasts = phrases("contrast", language).search(clause) and tells(before)  # "X, never Y"
-    if _JOINT.search(before) and not led and not contrasts:
-        clause = without_opening(clause[at:])
-    leaves, why = phrases("leave", language), phrases("why")
-    if any(leaves.search(why.split(text, maxsplit=1)[0]) for text in (_masked(clause), without_opening(sentence))):
-        return None  # a question, a supposition, a report, or for now only
-    return _standing(kind, clause, _masked(clause))
+    leads_over = not led and not contrasts and _JOINT.search(before)
+    if leads_over:
+        yield without_opening(clause[at:])
+    if not leads_over or not _WORD.search(clause[end:]):
+        yield clause
+        yield from (without_opening(clause[joint.end() :]) for joint in [*_INNER_JOINT.finditer(before)][-1:])
 
 
-def _cue(masked: str) -> tuple[str, FactKind, int] | None:
-    """Return the language and kind of the first cue of a clause, and where it begins; None without one."""
+def _cue(masked: str) -> tuple[str, FactKind, int, int] | None:
+    """Return the language and kind of the first cue of a clause, and where it begins and ends; None without one."""
     found = [
-        (match.start() + len(match[0]) - len(match[0].lstrip(" ,")), number, language, kind)
+        (match.start() + len(match[0]) - len(match[0].lstrip(" ,")), number, language, kind, match.end())
         for language in languages()
         for number, (name, kind) in enumerate(_KINDS.items())
         if (match := phrases(name, language).search(masked))
     ]
     if not found:
         return None
-    at, _, language, _ = min(found)
+    at, _, language, _, end = min(found)
     kind = min(found, key=lambda one: one[1])[3]
-    return language, kind, at
+    return language, kind, at, end
 
 
-def _standing(kind: FactKind, clause: str, masked: str) -> Statement | None:
+def _standing(kind: FactKind, clause: str) -> Statement | None:
     """Return a clause as a statement, without its reason; None if it needs what stands around it."""
-    why = phrases("why").search(masked, 8)
+    why = phrases("why").search(_masked(clause), 8)
     told, reason = (clause[: why.start()], clause[why.end() :]) if why else (clause, "")
-    told, reason = told.strip(_CLOSING), reason.strip(_CLOSING)
+    told, reason = _DASHES.sub("", told).strip(_CLOSING), reason.strip(_CLOSING)
     if stands_alone(told):
         return Statement(kind, told, reason if count_words(reason) > 1 else "")
     return None
