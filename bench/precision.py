@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.document.ids import tail_of
-from gitmem.facts.extract import statements_of
+from gitmem.facts.statements import statements_of
 from gitmem.lessons.episode import ending, parse_episode
 from gitmem.lessons.error_occurrence import is_bug
 from gitmem.lessons.known_errors import known_patterns, match, mends_of

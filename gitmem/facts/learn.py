@@ -21,7 +21,6 @@ from gitmem.facts.book import KINDS, LIVE, SAVED, Changes, FactBook, fact_messag
 from gitmem.facts.compare import WEIGHED, says_the_same
 from gitmem.facts.extract import (
     FoundFact,
-    as_statement,
     facts_of_prompt,
     find_facts,
     find_fixes,
@@ -30,11 +29,13 @@ from gitmem.facts.extract import (
     saved_in,
 )
 from gitmem.facts.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
+from gitmem.facts.statements import as_statement
 from gitmem.facts.validity import supersede
 from gitmem.platform.machine import UTC, Context, datetime, timedelta
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.project import ProjectCode, project_code
 from gitmem.sessions.entries import relative_files
+from gitmem.sessions.exchange import Fields
 from gitmem.sessions.read import boot_lines, redacted
 from gitmem.sessions.turns import Turn, derived_id, is_restated
 from gitmem.store.known_facts import known_facts
@@ -48,16 +49,17 @@ _TYPES = {kind.label: kind for kind in MemoryType}
 _LEARNED = {**KINDS, MemoryType.LEARNING: FactKind.CORE_LOGIC, MemoryType.ERROR_FIX: FactKind.SOLUTION}
 
 
-def keep_turn(book: FactBook, turn: Turn, answer_before: str, boot: Collection[str]) -> Changes:
+def keep_turn(book: FactBook, turn: Turn, before: Fields, boot: Collection[str]) -> Changes:
     """Return the file changes that save what a turn states, and resolve the issues that it mends.
 
-    `turn` is redacted; `boot` are the lines of files that the agent loads itself. A fact that the agent saved in
-    the turn gains its exchange, and goes before the person's words that it repeats.
+    `turn` is redacted; `before` is what the session said last; `boot` are the lines of files that the agent loads
+    itself. A fact that the agent saved in the turn gains its exchange, and goes before the person's words that it
+    repeats.
     """
     by_agent = saved_in(book.known().values(), turn)
     changes = _instead(book, turn, by_agent)
     files = relative_files(turn.files, (os.path.dirname(book.store.root), turn.cwd))
-    for found in facts_of_prompt(turn, answer_before, files) if turn.prompt else ():
+    for found in facts_of_prompt(turn, before, files) if turn.prompt else ():
         if not is_restated(found.text, boot) and repeated(by_agent, found.text) is None:
             changes |= take(book, found, turn.session, again=True)
     return changes | resolve(book, [turn])

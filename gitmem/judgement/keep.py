@@ -17,9 +17,10 @@ from gitmem.document.ids import short_session, tail_of
 from gitmem.document.message import one_line
 from gitmem.facts.book import Changes, FactBook, fact_message
 from gitmem.facts.compare import SAID, contradict, stems_of
-from gitmem.facts.extract import FoundFact, as_statement, files_named, repeated, with_reason
+from gitmem.facts.extract import FoundFact, files_named, repeated
 from gitmem.facts.fact import MAX_DESCRIPTION, Fact, FactKind
 from gitmem.facts.learn import take
+from gitmem.facts.statements import as_statement, with_reason
 from gitmem.judgement.question import CONFIRMS, PERSON, REPLACES, RESOLVES, KnownMemory
 from gitmem.judgement.reply import Claim, Judged, JudgedTask, Mend, Subject
 from gitmem.lessons.concepts import has_own_name, known_concepts, merging, naming

@@ -15,8 +15,8 @@ from itertools import pairwise, zip_longest
 
 from gitmem.document.ids import id_in, is_within, tail_of
 from gitmem.document.message import Op, Trailer, link, one_line, session_message
+from gitmem.facts.choices import chosen_options, without_options
 from gitmem.facts.compare import stems_of
-from gitmem.facts.extract import chosen_options, without_options
 from gitmem.lessons.episode import (
     REJECTED,
     UNMENDED,

@@ -192,7 +192,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if turn.closed and not changes:
         return []  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
-    facts = keep_turn(book, clean, _answer_before(transaction, store, turn), boot)
+    facts = keep_turn(book, clean, _said_before(transaction, store, turn), boot)
     changes |= facts
     if remembered.state is not None:
         state = book.as_of_now(remembered.state, turn.exchange_id)
@@ -228,13 +228,13 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
     return remembered._replace(told=joined, state=None)
 
 
-def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
-    """Return the answer of the session's exchange before this one, of the same day; "" if none, or a long prompt.
+def _said_before(transaction: Transaction, store: Store, turn: Turn) -> Fields:
+    """Return the session's exchange before this one, of the same day; an empty one if none, or before a long prompt.
 
-    A person who picks one of its options does so in few words.
+    A person who picks an option of its answer does so in few words.
     """
     if not turn.prompt or len(turn.prompt) > _LONGEST_PICK:
-        return ""
+        return Fields()
     log = day_log(store, transaction, daily_path(f"{turn.started:%Y-%m-%d}"))
     tag, own = session_tag(turn.session), tail_of(turn.exchange_id)
     before = ""
@@ -243,7 +243,7 @@ def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
             break
         if entry.entry.label == EXCHANGE and entry.entry.tags[:1] == tag:
             before = entry.entry.text
-    return split_fields(before).answer
+    return split_fields(before)
 
 
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:

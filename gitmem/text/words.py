@@ -73,12 +73,16 @@ def rows(language: str) -> tuple[Row, ...]:
 
 
 @cache
-def phrases(kind: str, language: str = "") -> re.Pattern[str]:
-    """Return a pattern for the phrases of a kind of cues in one language, or in all; case is ignored."""
+def phrases(kind: str, language: str = "", *, gaps: bool = True) -> re.Pattern[str]:
+    """Return a pattern for the phrases of a kind of cues in one language, or in all; case is ignored.
+
+    Without `gaps` it has no phrases with `*`, which find words of the subject, too.
+    """
     import re
 
     wanted = (language,) if language else languages()
-    found = [phrase for one in wanted for row in rows(one) if row.kind == kind for phrase in row.phrases]
+    said = (phrase for one in wanted for row in rows(one) if row.kind == kind for phrase in row.phrases)
+    found = [phrase for phrase in said if gaps or "*" not in phrase]
     longest_first = sorted(dict.fromkeys(found), key=len, reverse=True)
     return re.compile("|".join(map(form, longest_first)) or "(?!)", re.IGNORECASE)
 

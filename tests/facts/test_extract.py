@@ -6,17 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.facts.extract import (
-    _left_of,
-    as_statement,
-    files_named,
-    find_facts,
-    find_fixes,
-    has_subject,
-    statements_of,
-    without_opening,
-)
-from gitmem.facts.fact import fact_keywords
+from gitmem.facts.choices import _left_of, has_subject
+from gitmem.facts.extract import files_named, find_facts, find_fixes
+from gitmem.facts.fact import FactKind, fact_keywords
+from gitmem.facts.statements import as_statement, statements_of, without_opening
 from gitmem.sessions.turns import Turn
 from gitmem.text.words import languages, phrases, rows
 
@@ -153,16 +146,58 @@ def test_a_choice_is_told_with_its_question():
     assert [one.text for one in find_facts(named, ("/p",))] == [
         "Should sessions live in Redis or in Postgres? Postgres."
     ]
-    state = "As written, they vanish. Ways to count visits of a page:\n\n1. In a counter\n2. In a table\n"
-    assert [fact.text for fact in find_facts([turn("Go.", state), turn("2")], ("/p",))] == []
-    assert (
-        find_facts(
-            [turn("Go.", "As written, they vanish. Two ways:\n\n1. A counter\n2. A table\n"), turn("2")], ("/p",)
-        )
-        == []
-    )
-    unnamed = [turn("Go.", "Which one do you prefer?\n\n1. The first thing\n2. The other\n"), turn("2")]
+    unnamed = [
+        turn("Go.", "Which one do you prefer?\n\n1. The first thing\n2. The other\n"),
+        turn("2"),
+    ]
     assert find_facts(unnamed, ("/p",)) == []
+
+
+@pytest.mark.parametrize(
+    "request_before, answer, said, text",
+    [
+        (
+            "Go.",
+            "As written, they vanish. Ways to count visits of a page:\n\n1. A counter\n2. A table\n",
+            "2. counters lie",
+            "Ways to count visits of a page \u2192 A table.",
+        ),
+        (
+            "We lose visits of bots. What can we do?",
+            "They vanish. Two ways:\n\n1. A counter\n2. A table\n",
+            "2",
+            "We lose visits of bots. What can we do? \u2192 A table.",
+        ),
+        (
+            "방문 수를 어디에 세면 좋을까",
+            "두 가지가 있습니다.\n\n1. 카운터\n2. 테이블\n",
+            "2번",
+            "방문 수를 어디에 세면 좋을까 \u2192 테이블.",
+        ),
+        (
+            "Do 1 from last time.",
+            "Done: `visits` is a table now. It is slow, though. Two ways:\n\n1. An index\n2. A cache\n",
+            "1",
+            "Done: `visits` is a table now \u2192 An index.",
+        ),
+        (
+            "Store visits of bots, too.",
+            "Three ways:\n\n1. A flag\n2. A table\n\nBots by name, or by network?",
+            "1",
+            "Store visits of bots, too \u2192 A flag.",
+        ),
+    ],
+)
+def test_a_choice_from_a_list_is_told_with_what_it_settles(request_before, answer, said, text):
+    turns = [turn(request_before, answer), turn(said, "Done.")]
+    assert [one.text for one in find_facts(turns, ("/p",)) if one.kind is FactKind.DECISION] == [text]
+
+
+@pytest.mark.parametrize("said", ["2 for now", "일단 2번", "1"])
+def test_what_is_picked_for_now_or_somebody_does_next_is_no_fact(said):
+    answer = "The upload needs a token. Two ways:\n\n1. You log in, and I try again\n2. A token in the environment\n"
+    assert find_facts([turn("Upload the package.", answer), turn(said)], ("/p",)) == []
+    assert len(find_facts([turn("Upload the package.", answer), turn("2")], ("/p",))) == 1
 
 
 EVERY = [(language, row) for language in languages() for row in rows(language)]
@@ -174,9 +209,9 @@ def of_kind(kinds: str):
     return pytest.mark.parametrize("language, row", chosen, ids=[row.phrases[0] for _, row in chosen])
 
 
-@of_kind("preference decision rule label")
+@of_kind("preference decision rule practice label")
 def test_a_statement_has_its_kind(language, row):
-    kind = "rule" if row.kind == "label" else row.kind
+    kind = "rule" if row.kind in ("label", "practice") else row.kind
     assert [one.kind.value for one in statements_of(row.example)] == [kind]
     assert statements_of(row.counter) == []
 
@@ -222,9 +257,16 @@ def test_a_question_that_names_no_subject(language, row):
     assert [has_subject(text) for text in (row.example, row.counter)] == [False, True]
 
 
+@of_kind("errand")
+def test_what_somebody_does_next(language, row):
+    assert [bool(phrases("errand").match(text)) for text in (row.example, row.counter)] == [True, False]
+
+
 def test_each_kind_of_row_is_tested():
-    tested = "preference decision rule label leave points back opening lead contrast why pick ordinal or hollow"
-    assert {row.kind for _, row in EVERY} == {*tested.split(), "open", "settled"}
+    tested = (
+        "preference decision rule practice label leave points back opening lead contrast why pick ordinal or hollow"
+    )
+    assert {row.kind for _, row in EVERY} == {*tested.split(), "open", "settled", "errand"}
 
 
 def test_a_third_language_needs_a_folder_alone():
@@ -257,6 +299,7 @@ def test_a_rule_about_one_thing_alone_stands_behind_the_sentence_that_names_it(p
         ("무게는 항상 그램이야. 앞으로 온스 쓰지 마.", ["무게는 항상 그램이야. 앞으로 온스 쓰지 마."]),
         ("Weights are always grams.\n\nNever use ounces.", ["Weights are always grams", "Never use ounces"]),
         ("Weigh the parcel first. Never use ounces.", ["Never use ounces"]),
+        ("Leave the field empty then. Never zero.", []),
         (
             "Weights are always grams. Never close the warehouse before the last van is back.",
             ["Weights are always grams", "Never close the warehouse before the last van is back"],
@@ -264,6 +307,22 @@ def test_a_rule_about_one_thing_alone_stands_behind_the_sentence_that_names_it(p
     ],
 )
 def test_a_ban_of_few_words_stands_behind_the_rule_before_it(prompt, texts):
+    assert [said.text for said in statements_of(prompt)] == texts
+
+
+@pytest.mark.parametrize(
+    "prompt, texts",
+    [
+        ("One thing more: the parcel service sorts nothing, never.", ["the parcel service sorts nothing, never"]),
+        ("Labels are printed at night. From now on.", ["Labels are printed at night. From now on."]),
+        ("라벨은 밤에 찍어줘. 앞으로도 그렇게 부탁해.", ["라벨은 밤에 찍어줘. 앞으로도 그렇게 부탁해."]),
+        ("라벨은 밤에 찍자, 앞으로도.", ["라벨은 밤에 찍자, 앞으로도"]),
+        ("Did the labels come out? Never again.", []),
+        ("Sort it, and print labels at night from now on.", ["print labels at night from now on"]),
+        ("And -v on each run from now on.", ["-v on each run from now on"]),
+    ],
+)
+def test_words_that_say_always_may_stand_behind_what_holds(prompt, texts):
     assert [said.text for said in statements_of(prompt)] == texts
 
 
