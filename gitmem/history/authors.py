@@ -127,7 +127,7 @@ class People:
 
     def whose(self, entry: str, path: str = "") -> str:
         """Return the author of an entry, else of a file, as `other` does; of the person's own, who else changed it."""
-        if self.are_alone():
+        if self.are_alone:
             return ""
         identifier = entry or _identifier(path) or path
         if name := self.other(identifier):
@@ -141,12 +141,9 @@ class People:
         )
         return f"you, from {', '.join(names)}" if names else ""
 
-    def are_alone(self) -> bool:
-        """Return whether all that history brought is the person's own."""
-        return self._are_alone
-
     @cached_property
-    def _are_alone(self) -> bool:
+    def are_alone(self) -> bool:
+        """Whether all that history brought is the person's own."""
         return self._index.is_complete and all(map(self.is_own, self._index.origins))
 
     def is_own(self, origin: Origin, *, gitmem: bool = True) -> bool:
@@ -366,31 +363,23 @@ def _changed(store: Store, commits: Collection[str], foreign: Collection[str], e
             found = (entry.entry for part in of for entry in find_entries(_HEAD + part))
             return {(entry.id, entry.label, entry.text) for entry in found}
 
-        for oid, files in _raw(store, commits, "combined", "ADM", end).items():
-            added = [_identifier(path) for meta, path in files if not meta.rpartition(" ")[2].strip("A")]
-            found[oid] = [identifier for identifier in added if identifier]
+        for oid, files in _files(store, commits, "combined", end).items():
+            found[oid] = [named for one in files if one.letter == "A" and (named := _identifier(one.path))]
             if oid not in foreign:
                 continue
-            before, after, mark = list[str](), dict[str, str](), dict[str, str]()
-            for meta, path in files:
-                fields = meta.lstrip(":").split()
-                parents = len(fields) // 2 - 1  # a mode for each, and for the result; as many blobs; their letters
-                if path.startswith(_OF_ENTRIES) and not {"120000", "160000"}.intersection(fields):
-                    before.extend(fields[parents + 1 : -2])
-                    after[path] = fields[-2]
-                    mark[path] = _CHANGED if fields[-1].strip("A") or path == MEMORY else ""
-            was, is_now = parts(before), parts(after.values())
+            logs = [file for file in files if file.is_file and file.path.startswith(_OF_ENTRIES)]
+            was, is_now = parts(blob for one in logs for blob in one.before), parts(one.after for one in logs)
             old = entries(was - is_now)
             known = {one[0] for one in old}
             new = {one[0]: one[0] in known for one in entries(is_now - was) - old}
-            of_files = (_identifier(path) for meta, path in files if not meta.rpartition(" ")[2].strip("M"))
-            changed = [_CHANGED + identifier for identifier in of_files if identifier]
+            changed = [_CHANGED + named for one in files if one.letter == "M" and (named := _identifier(one.path))]
             changed += [(_CHANGED if is_known else _AGAIN) + one for one, is_known in new.items()]
             found[oid] = changed + [one for one, is_known in new.items() if not is_known] + found[oid]
             gone = _other_lines(was - is_now)
-            for path, blob in after.items():
-                if path.isprintable() and not _identifier(path) and _other_lines(parts([blob]) - was) - gone:
-                    found[oid].append(mark[path] + path)
+            for file in logs:
+                path, is_new = file.path, file.letter == "A" and file.path != MEMORY
+                if path.isprintable() and not _identifier(path) and _other_lines(parts([file.after]) - was) - gone:
+                    found[oid].append(path if is_new else _CHANGED + path)
     return found
 
 
@@ -398,12 +387,11 @@ def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str,
     """Return by commit the files it composed, and the ids and paths of what these were made of."""
     found: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
     with store.repository.reading() as objects:
-        for oid, files in _raw(store, commits, "first-parent", "ADM", end).items():
+        for oid, files in _files(store, commits, "first-parent", end).items():
             archive = commits[oid]
-            made = [
-                path for meta, path in files if meta[-1] != "D" and path.startswith(_ARE_MADE) and path.isprintable()
-            ]
-            gone = {path: meta.split()[2] for meta, path in files if meta[-1] == "D"}
+            gone = {file.path: file.before[0] for file in files if file.letter == "D"}
+            left = (file.path for file in files if file.letter != "D")
+            made = [path for path in left if path.startswith(_ARE_MADE) and path.isprintable()]
             read = [f"{oid}:{archive}"] if any(path != archive for path in made) and archive else [*gone.values()]
             texts = [data.decode("utf-8", "replace") for data in _read(objects, read, end)]
             ids = [entry.entry.id for text in texts for entry in find_entries(text)]
@@ -423,11 +411,10 @@ def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, li
             patterns = filter(None, map(parse_pattern, _read(objects, oids, end)))
             return {claim_id(pattern.id, *claim) for pattern in patterns for claim in claims(pattern)}
 
-        for oid, files in _raw(store, commits, "combined", "ADM", end, BUGS, "counts").items():
-            fields = [meta.lstrip(":").split() for meta, path in files if path.startswith(BUGS)]
-            before = [blob for one in fields for blob in one[len(one) // 2 : -2]]
-            new = claims_in(one[-2] for one in fields) - claims_in(before)
-            counts = (path for _, path in files if not path.startswith(BUGS) and path.isprintable())
+        for oid, files in _files(store, commits, "combined", end, BUGS, "counts").items():
+            bugs = [file for file in files if file.path.startswith(BUGS)]
+            new = claims_in(one.after for one in bugs) - claims_in(blob for one in bugs for blob in one.before)
+            counts = (file.path for file in files if file not in bugs and file.path.isprintable())
             found[oid] = [*sorted(new), *map(counts_id, counts)]
     return found
 
@@ -448,22 +435,32 @@ def _other_lines(parts: Iterable[str]) -> set[str]:
     return {line for rest in rests for line in rest.split("\n") if line.strip() and not line.startswith("#")}
 
 
-def _raw(
-    store: Store, commits: Collection[str], merges: str, change: str, end: float, *paths: str
-) -> dict[str, list[tuple[str, str]]]:
-    """Return the changed files of commits: git's line of modes, objects and letters, and the path."""
+class _File(Value):
+    """A path that a commit changed: its blobs in the parents and the commit, the letter that all parents agree on."""
+
+    path: str
+    before: Sequence[str]
+    after: str
+    letter: str
+    is_file: bool
+
+
+def _files(store: Store, commits: Collection[str], merges: str, end: float, *paths: str) -> dict[str, list[_File]]:
+    """Return the files that commits changed."""
     output = store.repository.git.run(
         *("log", "-z", f"--diff-merges={merges}", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--raw"),
-        *("--no-abbrev", "--no-renames", f"--diff-filter={change}", "--", *paths),
+        *("--no-abbrev", "--no-renames", "--diff-filter=ADM", "--", *paths),
         stdin="".join(f"{oid}\n" for oid in commits).encode(),
         timeout=max(end - time.monotonic(), 0),
     )
-    found: dict[str, list[tuple[str, str]]] = {}
+    found: dict[str, list[_File]] = {}
     fields = (field.strip("\n") for field in output.decode("utf-8", "replace").split("\0"))
-    files: list[tuple[str, str]] = []
+    files: list[_File] = []
     for field in fields:
         if field.startswith(":"):
-            files.append((field, next(fields)))
+            *objects, letters = field.lstrip(":").split()  # the modes of parents and commit, their blobs
+            letter, is_file = letters[: len({*letters}) == 1], not {"120000", "160000"}.intersection(objects)
+            files.append(_File(next(fields), objects[len(objects) // 2 : -1], objects[-1], letter, is_file))
         elif field:
             files = found[field] = []
     return found

@@ -12,7 +12,8 @@ from gitmem.facts.edit import confirm, edit, find_fact, retire
 from gitmem.facts.learn import adopt, fingerprint, learn
 from gitmem.facts.validity import in_force
 from gitmem.history.undo import undo
-from gitmem.sessions.background import process_spool
+from gitmem.hosts.claude_code import memory_folder
+from gitmem.sessions.background import do_upkeep, process_spool
 from gitmem.sessions.end import replay
 from gitmem.sessions.save import save
 from gitmem.sessions.turns import Turn
@@ -66,6 +67,15 @@ def test_files_become_facts_once_and_stay_as_they_are(desk, folder, bare_git):
     root = Path(desk.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     assert bare_git(root, "log", "-1", "--format=%s") == ("Adopt the agent's own memory, 2 new: Deploys go by Fly")
+
+
+def test_upkeep_mirrors_the_folder_in_which_claude_code_keeps_its_memory(desk, folder):
+    context = desk.store.context
+    theirs = Path(memory_folder(context.environ, context.home, os.path.dirname(desk.store.root)))
+    theirs.parent.mkdir(parents=True)
+    folder.rename(theirs)
+    do_upkeep(desk.store, lambda: False)
+    assert kinds(desk)["Deploys go by Fly"] == "core-logic"
 
 
 def test_what_changes_there_changes_here_and_what_goes_is_retired(desk, folder):
