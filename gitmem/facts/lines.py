@@ -221,6 +221,11 @@ def with_marks(text: str, marks: Marks, memory: str = "") -> str:
     Every door calls this with what it is about to show: a document, or lines of one, perhaps those of one `memory`,
     given by its id. What is said of a whole memory stands at the end of its first line.
     """
+    return "".join(marked_parts(text, marks, memory))
+
+
+def marked_parts(text: str, marks: Marks, memory: str = "") -> list[str]:
+    """Return a text cut at its marks, which stand between the parts, as `with_marks` joins them."""
     stated = marks.stated(text)
     memories = _memories(text, marks) or ([_whole(text, memory, marks)] if memory else [])
     edits: list[tuple[int, int, str]] = []
@@ -241,9 +246,11 @@ def with_marks(text: str, marks: Marks, memory: str = "") -> str:
         if state["id"] in marks.facts:
             mark = "" if state["id"] in said else marks.mark(state["id"])
             edits.append((*state.span(), f" [{mark}]" if mark else ""))
-    for begin, end, words in sorted(edits, reverse=True):
-        text = text[:begin] + words + text[end:]
-    return text
+    parts, done = [], 0
+    for begin, end, words in sorted(edits):
+        parts += [text[done:begin], words]
+        done = max(done, end)
+    return [*parts, text[done:]]
 
 
 def _whole(text: str, memory: str, marks: Marks) -> ShownMemory:

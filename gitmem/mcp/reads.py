@@ -89,7 +89,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         **({"weak": True} if hit.weak else {}),
         **({"status": hit.standing} if hit.standing else {}),
         **({"views": list(hit.views)} if hit.views else {}),
-        "snippet": hit.shown(hit.snippet),
+        "snippet": hit.shown_snippet,
     }
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from gitmem.document.entry import find_entries, without_ids
 from gitmem.document.ids import is_fact_id, is_git_folder, scopes_in, session_tag, short_session
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.facts.lines import Marks, with_marks
+from gitmem.facts.lines import Marks, marked_parts, with_marks
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
 from gitmem.search.files import is_searched
@@ -284,6 +284,31 @@ class Hit(Value):
     def shown(self, text: str) -> str:
         """Return a part of the hit's text as it is shown: with marks on what does not hold as it says."""
         return with_marks(text, self.marks, self.entry) if self.marks else text
+
+    @property
+    def shown_snippet(self) -> str:
+        """The snippet as it is shown, in which the text gives way to the marks."""
+        return _fitted(marked_parts(self.snippet, self.marks, self.entry)) if self.marks else self.snippet
+
+
+_LEAST = LENGTH // 3  # characters of a text that are left before its mark
+
+
+def _fitted(parts: list[str]) -> str:
+    """Join a text and its marks, in turn, to `LENGTH` characters at most.
+
+    What is behind the last mark is cut first, then the middle of what is before the first, and last a long mark's end.
+    """
+    before, *marks, behind = parts if len(parts) > 1 else (*parts, "")
+    over = len("".join(parts)) - LENGTH
+    if over > 0 and behind:
+        behind = behind[: max(len(behind) - over - len(ELLIPSIS), 0)].rstrip() + ELLIPSIS
+        over = len("".join((before, *marks, behind))) - LENGTH
+    if over > 0 and (room := max(len(before) - over - len(ELLIPSIS), _LEAST)) < len(before):
+        head, tail = before[: room - _LEAST].rstrip(f" {ELLIPSIS}"), before[-_LEAST:]
+        before = head + ELLIPSIS + ("".join(tail.partition(" ")[1:]) or tail)
+    text = "".join((before, *marks, behind))
+    return text if len(text) <= LENGTH else text[: LENGTH - len(ELLIPSIS)].rstrip() + ELLIPSIS
 
 
 class Facts(Value):

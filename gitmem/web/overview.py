@@ -176,7 +176,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "fact": hit.entry if is_fact_id(hit.entry) else None,
         "score": round(hit.score, 2),
         "href": _page_of(hit),
-        "snippet": hit.shown(hit.snippet),
+        "snippet": hit.shown_snippet,
         "text": hit.shown(without_ids(hit.passage or hit.text)[:_TEXT]),
     }
 

@@ -6,6 +6,7 @@ import pytest
 
 from gitmem.search import engine, parse_query, sources
 from gitmem.search.engine import answer
+from gitmem.search.hits import LENGTH
 from gitmem.search.rank import FAR, LEAST_NEAR, NOTHING, UNKNOWN, Found, Ranked, worths
 
 ENTRY = "- [2026-11-2{n} 10:00:00] **Note**: {text} ^01m80m1r5d7wvtt7ft{n}{n}\n"
@@ -213,3 +214,19 @@ def test_what_a_fact_was_learned_from_says_that_it_does_not_hold(shelf):
         "daily/2026/11/2026-11-02.md": f"# Notes We use Redis for sessions. [{mark}",
     }
     assert found.left_out == 1
+
+
+@pytest.mark.parametrize(
+    "successor", ["Use Memcached for sessions.", f"Use Memcached for {'very long ' * 20}sessions."]
+)
+@pytest.mark.parametrize("before, behind", [("", ""), ("Then. " * 40, ""), ("", " And so on." * 40), ("", " Go." * 8)])
+def test_a_snippet_has_at_most_200_characters_with_what_holds_now(shelf, successor, before, behind):
+    put(shelf, "d000000000a", successor)
+    put(shelf, "d000000000b", "Use Redis for all the sessions.", "superseded", "superseded_by: d000000000a\n")
+    shelf.put("daily/2026/11/2026-11-02.md", f"{before}We use Redis for all the sessions.{behind}\n")
+
+    found = answer(shelf.store, "redis sessions")
+    [shown] = [hit.shown_snippet for hit in found.hits if hit.path.startswith("daily/")]
+    assert len(shown) <= LENGTH
+    assert "Redis for all the sessions. [superseded since 2026-11-01, now: Use Memcached for" in shown
+    assert (f"{successor}]" in shown) is (len(successor) < 100)

@@ -102,7 +102,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
             hit, "path start_line=start end_line=end heading? layer field? type=label? tags date? session? author?"
         ),
         **fields(hit, "entry? score"),
-        "snippet": hit.shown(hit.snippet),
+        "snippet": hit.shown_snippet,
         **fields(hit, "tokens commit?"),
         "text": hit.shown(hit.passage),
         **fields(hit, "weak status? others own views part?"),
@@ -134,7 +134,7 @@ def hits_text(app: App, hits: Sequence[Hit], query: str, *, by_layer: bool = Fal
         facts = plain(", ".join(filter(None, about)))
         between = "  " if screen is None or cells(f"{place}  {facts}") <= screen.columns else "\n    "
         lines.append(f"{app.styled('place', place)}{between}{app.styled('aside', facts)}".rstrip())
-        lines.append(f"    {_highlighted(plain(hit.shown(hit.snippet)), marks, app.styled)}")
+        lines.append(f"    {_highlighted(plain(hit.shown_snippet), marks, app.styled)}")
         if hit.views:
             lines.append(app.styled("aside", f"    also: {plain(', '.join(hit.views))}"))
     return "\n".join(lines)
