@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-from gitmem.errors import RefusedError, UsageError
+from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError, UsageError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -112,8 +112,6 @@ class App(Value):
             return self.cwd
         folder = os.path.join(self.cwd, os.path.expanduser(args.directory))
         if not os.path.isdir(folder):
-            from gitmem.errors import NotFoundError
-
             raise NotFoundError(f"There is no folder {folder}.", "-C takes the folder to work in.")
         return folder
 
@@ -128,7 +126,6 @@ class App(Value):
             StoreNotFoundError: there is none.
 
         """
-        from gitmem.errors import StoreNotFoundError
         from gitmem.store.locate import find_store, is_store, user_store
 
         if args.user:
@@ -157,8 +154,6 @@ class App(Value):
 
         If that is not possible now (busy, read-only, a merge in progress), stderr says why, and the store can be read.
         """
-        from gitmem.errors import GitmemError
-
         store = self.open(args)
         if not store.may_write():  # it can be read
             from gitmem.sync.clone import check_opened
@@ -192,8 +187,6 @@ class App(Value):
             NotFoundError: the file cannot be read.
 
         """
-        from gitmem.errors import NotFoundError
-
         if name is None:
             return ""
         try:

@@ -8,6 +8,7 @@ Tested through `tests/history/test_changes_by_others.py`.
 
 from __future__ import annotations
 
+from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Message, Op, Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError
@@ -190,7 +191,6 @@ def _is_made_of_its_parents(store: Store, commit: Commit, path: str) -> bool:
 
 def _source(store: Store, repair: Commit, identifier: str) -> Commit:
     """Return the commit whose edit of a fact's line a repair followed, the repair itself if there is none."""
-    from gitmem.document.document import Document
     from gitmem.facts.lines import fact_entries
     from gitmem.git.log import log
 

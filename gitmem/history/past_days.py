@@ -14,6 +14,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.document.message import Op, Trailer
 from gitmem.git import is_object_id
+from gitmem.platform.machine import date
 from gitmem.platform.safe_open import read_regular, read_text, replace_file
 from gitmem.values import Value
 
@@ -62,7 +63,6 @@ def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
 def is_told(day: str, there: Collection[str]) -> bool:
     """Return whether the document of a day's week or month is there."""
     from gitmem.archives.plans import holders_of
-    from gitmem.platform.machine import date
 
     try:
         return any(path in there for path in holders_of(date.fromisoformat(day)))
@@ -80,7 +80,6 @@ def drop_days(private: str) -> None:
 def week_name(day: str) -> str:
     """Return the ISO week of a day, `YYYY-Www`."""
     from gitmem.archives.plans import week_of
-    from gitmem.platform.machine import date
 
     return week_of(date.fromisoformat(day))
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from itertools import chain
 
+from gitmem.platform.machine import read_resource
 from gitmem.text.terminal import FENCE
 from gitmem.values import Value
 
@@ -80,8 +81,6 @@ def script_path(home: str) -> str:
 def hook_script(program: str) -> bytes:
     """Return the script; `program` is the gitmem to start if the PATH has none, "" if unknown."""
     import shlex
-
-    from gitmem.platform.machine import read_resource
 
     text = read_resource("hooks", SCRIPT).decode()
     return text.replace(_PROGRAM, f"gitmem_installed={shlex.quote(program)}").encode("utf-8", "surrogateescape")

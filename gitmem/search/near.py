@@ -11,6 +11,7 @@ from heapq import nlargest
 
 from gitmem.errors import GitmemError
 from gitmem.llm import make_embedder
+from gitmem.platform.machine import install_command
 from gitmem.search import Query, sources
 from gitmem.search.files import TRANSCRIPTS, FileVersion, list_files
 from gitmem.search.filters import Filters, excluded
@@ -192,8 +193,6 @@ class Embedding:
             self.problem = f"{self._embedder.name} gives vectors of another dimension now: 'gitmem reindex --afresh'."
             return None
         if not is_comparable(number, dimensions):
-            from gitmem.platform.machine import install_command
-
             much = f"{number:,} vectors take too long to compare without numpy"
             self.problem = f"{much}, which the extra 'local' brings: {install_command('local')}"
             return None

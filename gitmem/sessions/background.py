@@ -12,14 +12,17 @@ import time
 from functools import partial
 
 from gitmem.errors import GitmemError, UnreadableError
+from gitmem.facts.learn import adopt_if_changed
 from gitmem.platform.machine import is_running
 from gitmem.platform.safe_open import read_text
 from gitmem.sessions.capture import capture, is_due
 from gitmem.sessions.exchange import file_name
 from gitmem.sessions.read import context_tokens, context_used, lacks_answer, look
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
+from gitmem.store.known_facts import fact_headers, known_facts, known_marks
 from gitmem.store.spool import HookSpool
 from gitmem.store.transact import transact
+from gitmem.text.sentences import count
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -121,14 +124,12 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     left to the next call. Failures are written to the log.
     """
     from gitmem.facts.edit import compare_new_facts
-    from gitmem.facts.learn import adopt_if_changed
     from gitmem.history.authors import look_up_all
     from gitmem.history.changes_by_others import others_changes
     from gitmem.history.past_days import keep_days
     from gitmem.hosts.claude_code import memory_folder
     from gitmem.lessons.concepts import known_concepts
     from gitmem.store.document_checks import look as check_documents
-    from gitmem.store.known_facts import fact_headers, known_marks
 
     steps = _Steps(store)
     folder = memory_folder(store.context.environ, store.context.home, os.path.dirname(store.root))
@@ -167,8 +168,6 @@ def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None
     """Write down what the turns of a session taught, for the line at the next start; `errors` were known before."""
     from gitmem.lessons.known_errors import pattern_headers
     from gitmem.sessions.start import LEARNED
-    from gitmem.store.known_facts import known_facts
-    from gitmem.text.sentences import count
 
     own = {turn.exchange_id for turn in turns}
     facts = [fact for fact in known_facts(store) if own & {*fact.sources}]

@@ -10,6 +10,7 @@ from gitmem.document.entry import Entry, MemoryType, find_entries
 from gitmem.document.ids import daily_path, scopes_in, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import UnreadableError
+from gitmem.facts.learn import learn
 from gitmem.hosts import file_of, find_host, read_transcript, writer
 from gitmem.platform.machine import local
 from gitmem.platform.safe_open import open_regular
@@ -178,7 +179,6 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
 
 def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record]) -> None:
     """Save a session's exchanges (spec V1), and what they teach: facts (V4), concepts (V3), episodes (M2), errors."""
-    from gitmem.facts.learn import learn
     from gitmem.lessons.concepts import group
     from gitmem.lessons.episodes import save_episodes
     from gitmem.lessons.learn import learn_bugs, learn_commands, learn_preferences

@@ -9,7 +9,7 @@ from itertools import islice
 from operator import itemgetter
 
 from gitmem.document.document import Document
-from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section, without_ids
+from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section, render_entry, without_ids
 from gitmem.document.ids import MEMORY, do_meet, scopes_of_line, tail_of
 from gitmem.errors import GitmemError
 from gitmem.facts.lines import normalized, with_marks
@@ -376,7 +376,6 @@ def _joint(detail: re.Match[str]) -> str:
 def _unsaved(store: Store, turns: Sequence[Turn]) -> list[tuple[str, str]]:
     if not turns:
         return []
-    from gitmem.document.entry import render_entry
     from gitmem.sessions.entries import exchange_of
     from gitmem.sessions.read import redacted
 

@@ -17,12 +17,15 @@ from gitmem import __version__
 from gitmem.document.document import Document
 from gitmem.document.ids import check_path, fold
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
+from gitmem.git.log import messages
 from gitmem.git.objects import PathChange
 from gitmem.git.packing import known_files
 from gitmem.history.review import ToReview, review_since
 from gitmem.platform.safe_open import read_json, write_json
+from gitmem.redact.redact import redact
 from gitmem.store.findings import Finding, Level, judged
 from gitmem.store.store import Store
+from gitmem.store.transaction import readings
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
@@ -73,10 +76,6 @@ def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
 
     The secret itself is never shown.
     """
-    from gitmem.git.log import messages
-    from gitmem.redact.redact import redact
-    from gitmem.store.transaction import readings
-
     named = bool(_secrets(store, ["\n".join(paths)]))  # all at once: a look at each takes as long as at its text
     found = []
     for path in paths:
@@ -97,8 +96,6 @@ def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
 
 def _secrets(store: Store, texts: Iterable[str]) -> str:
     """Return the number of secrets of each kind in some texts as words, "" for none."""
-    from gitmem.redact.redact import redact
-
     results = (redact(text, allow=store.config.redaction.allow) for text in texts)
     kinds = Counter(finding.kind for result in results for finding in result.findings)
     return ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from gitmem.document.ids import MEMORY, SHORT_LENGTH, do_meet, id_in, is_id
 from gitmem.errors import GitmemError
-from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
+from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, parse_fact
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import enter, read_json, read_regular, replace_file, write_json
 from gitmem.values import Value
@@ -434,8 +434,6 @@ _CACHED = [name for name in Fact._fields if name not in {"text", "file", "source
 
 
 def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
-    from gitmem.facts.fact import parse_fact
-
     fact = parse_fact(data, path)
     if fact is None:
         return None

@@ -11,6 +11,7 @@ from gitmem.config import read_config
 from gitmem.document.ids import FORMAT, LONGEST_SCOPE, TEMPORARY, is_within, scope_name
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError, disk_errors
 from gitmem.git import STORE_FOLDER, Repository, is_object_id
+from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.platform.machine import install_command, start_detached
 from gitmem.platform.safe_open import read_small, read_text
 from gitmem.store.locate import PRIVATE_FOLDER, PRIVATE_SUFFIX, Acceptance, checked_layout, is_store, user_store
@@ -19,7 +20,6 @@ from gitmem.store.spool import Spool
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.git.lock import Lock, LockKind
-    from gitmem.git.trust import IdentityLookup
     from gitmem.git.worktree import WorkTree
     from gitmem.platform.machine import Context
     from gitmem.project import ProjectCode
@@ -295,8 +295,6 @@ class Store:
 
     def identity(self) -> IdentityLookup:
         """Return the lookup of the author, shared by all transactions of a command."""
-        from gitmem.git.trust import IdentityLookup
-
         if self._identity is None or self._identity.expired:
             layout = self.repository.layout
             self._identity = IdentityLookup(layout.git_dir, layout.work_tree, self.context.environ)
@@ -307,8 +305,6 @@ class Store:
 
         git is asked for the person's address where `address` does not give it.
         """
-        from gitmem.git.trust import GITMEM
-
         also = {one.casefold() for one in self.config.author.also}
         own = address or self.identity().result().email
         known = {own.casefold(), *also, *((GITMEM.email,) if gitmem else ())}

@@ -14,6 +14,7 @@ from functools import partial
 from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused, tell_sign
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.hosts import caller, find_host, read_payload, text_of
+from gitmem.platform.machine import now, start_detached, time_limit
 from gitmem.store.locate import NotAcceptedError, accepted_folder, find_project, find_store, private_folder
 from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, hold, may_answer, parse, release
 from gitmem.values import Value
@@ -185,8 +186,6 @@ def _joined(app: App, folder: str, owner: int) -> str | None:
 
     The clone goes on then, and this session is told with a prompt. Only a project that git knows gets a store unasked.
     """
-    from gitmem.platform.machine import start_detached
-
     start = folder if os.path.isabs(folder) else app.cwd
     if find_project(start, app.home()).common_dir is None:
         return None
@@ -357,7 +356,6 @@ def _drain(app: App) -> None:
 
 def _time_limit(seconds: float, say: Callable[[], None]) -> AbstractContextManager[None]:
     """Call `say` and end this process if the block takes longer than this many seconds."""
-    from gitmem.platform.machine import time_limit
 
     def end() -> None:
         say()
@@ -406,7 +404,6 @@ def _settle_later(store: Store) -> None:
 def _log(app: App, problem: str | Exception) -> None:
     """Write a message or an unexpected error to the log of the store, if there is one; ignore failures."""
     try:
-        from gitmem.platform.machine import now
         from gitmem.store.findings import FailureLog, failure_of
 
         root = _find(app, ())
