@@ -6,6 +6,7 @@ A choice that lasts is the option's own text behind what it settles; it is none 
 from __future__ import annotations
 
 import re
+from itertools import dropwhile
 
 from gitmem.facts.fact import FactKind
 from gitmem.facts.statements import Statement, count_words, is_pasted, stands_alone, without_opening
@@ -20,7 +21,7 @@ _LONGEST_PROMPT = 160  # characters
 _LONGEST_OPTION = 200  # characters of a question, and of an option
 _MOST_WORDS = 8  # of a pick that names its option
 _FEWEST_OF_SUBJECT = 2  # words of a question that names its subject
-_LONGEST_REQUEST = 160  # characters of a request before a choice
+_LONGEST_PART = 95  # characters of a request before a choice, and of the option: a fact tells 200
 _LEAD = 3  # sentences before a list of options
 _LEADS_ON = re.compile(r"(?:,\s*(?:so|and|but))?[\s,;.:\uff1a]*$")
 _LINE = re.compile(
@@ -36,13 +37,14 @@ _PART = re.compile(r"[^\W_]+(?:[.+#-][^\W_]+)*")
 def picks_of(prompt: str, answer: str, request: str = "") -> list[Statement]:
     """Return the options of the answer before that a prompt picks, each behind what it settles.
 
-    That is the answer's question, else the person's `request` before it, else what leads to its list. What is picked
-    for now only is none, nor what somebody does next ("You log in, and I try again").
+    That is the answer's question, else the person's `request` before it, else what leads to its list. A list that
+    nobody calls a choice is one of things to do. What is picked for now only is none, nor what somebody does next ("You
+    log in, and I try again").
     """
     said, why = _pick_in(prompt)
     chosen = [] if phrases("leave").search(said) else chosen_options(prompt, answer)
     about = _settled_by(answer[-_LOOK_AT:], request) if chosen else ""
-    lasting = (option for option in chosen if about and not phrases("errand").match(option))
+    lasting = (shorten(option, _LONGEST_PART) for option in chosen if about and not phrases("errand").match(option))
     return [Statement(FactKind.DECISION, f"{about} {option.rstrip('?')}", why) for option in lasting]
 
 
@@ -50,23 +52,28 @@ def _settled_by(answer: str, request: str) -> str:
     """Return what the choice among the options of an answer settles: its question, else the request, else its lead."""
     if not _options_of(answer):
         return _question(answer)
-    lead = [sentence for sentence in reversed(_lead(answer)[-_LEAD:]) if not _speaks_of(sentence)]
-    own = (block for block in blocks(human_text(request)) if not is_pasted(block.text))
-    said = " ".join(sentence for block in own for sentence in sentences_of(block) if not asks_back(sentence))
-    asked = shorten(said, _LONGEST_REQUEST)
-    if question := next((one for one in lead if one.endswith(_ASKS) and _names_subject(one)), ""):
+    lead, after = _around(answer)
+    question = lead[-1] if lead and lead[-1].endswith(_ASKS) else ""
+    if not question and not phrases("offer").search("\n".join((request, *lead, after))):
+        return ""
+    if question and not _speaks_of(question) and _names_subject(question):
         return question
-    settled = next(filter(_names_subject, (asked, *lead)), "")
-    return settled and f"{_LEADS_ON.sub('', settled)} \u2192"
+    lead = [sentence for sentence in reversed(lead) if not _speaks_of(sentence)]
+    own = (block for block in blocks(human_text(request)) if not is_pasted(block.text))
+    asked = (sentence for block in own for sentence in sentences_of(block) if not asks_back(sentence))
+    begun = " ".join(dropwhile(lambda sentence: not has_subject(sentence), asked))
+    settled = next(filter(_names_subject, (shorten(begun, _LONGEST_PART), *lead)), "")
+    return settled and f"{_LEADS_ON.sub('', shorten(settled, _LONGEST_PART))} \u2192"
 
 
-def _lead(answer: str) -> list[str]:
-    """Return the sentences of the paragraph before the last list of options."""
+def _around(answer: str) -> tuple[list[str], str]:
+    """Return the last sentences of the paragraph before the last list of options, and the text behind the list."""
     lines = answer.splitlines()[-_MOST_LINES:]
     keys = [(match["key"].casefold() if (match := _LINE.match(line)) else "") for line in lines]
-    first = len(keys) - 1 - keys[::-1].index(next(iter(_options_of(answer))))
+    options = list(_options_of(answer))
+    first, last = (len(keys) - 1 - keys[::-1].index(key) for key in (options[0], options[-1]))
     before = blocks("\n".join(line for line, key in zip(lines[:first], keys, strict=False) if not key))
-    return sentences_of(before[-1]) if before else []
+    return sentences_of(before[-1])[-_LEAD:] if before else [], "\n".join(lines[last + 1 :])
 
 
 def _names_subject(sentence: str) -> bool:

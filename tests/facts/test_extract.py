@@ -198,6 +198,8 @@ def test_what_is_picked_for_now_or_somebody_does_next_is_no_fact(said):
     answer = "The upload needs a token. Two ways:\n\n1. You log in, and I try again\n2. A token in the environment\n"
     assert find_facts([turn("Upload the package.", answer), turn(said)], ("/p",)) == []
     assert len(find_facts([turn("Upload the package.", answer), turn("2")], ("/p",))) == 1
+    todo = "The upload needs a token. Quick wins:\n\n1. A shorter name\n2. A token in the environment\n"
+    assert find_facts([turn("Upload the package.", todo), turn("2")], ("/p",)) == []
 
 
 EVERY = [(language, row) for language in languages() for row in rows(language)]
@@ -257,16 +259,16 @@ def test_a_question_that_names_no_subject(language, row):
     assert [has_subject(text) for text in (row.example, row.counter)] == [False, True]
 
 
-@of_kind("errand")
-def test_what_somebody_does_next(language, row):
-    assert [bool(phrases("errand").match(text)) for text in (row.example, row.counter)] == [True, False]
+@of_kind("errand offer")
+def test_what_somebody_does_next_and_what_is_left_to_choose(language, row):
+    assert [bool(phrases(row.kind).search(text)) for text in (row.example, row.counter)] == [True, False]
 
 
 def test_each_kind_of_row_is_tested():
     tested = (
         "preference decision rule practice label leave points back opening lead contrast why pick ordinal or hollow"
     )
-    assert {row.kind for _, row in EVERY} == {*tested.split(), "open", "settled", "errand"}
+    assert {row.kind for _, row in EVERY} == {*tested.split(), "open", "settled", "errand", "offer"}
 
 
 def test_a_third_language_needs_a_folder_alone():
