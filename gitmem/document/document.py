@@ -96,13 +96,18 @@ class Document(Value):
         return Document(header, self.body, self.opening + fence, fence)
 
     def remove(self, key: str) -> Document:
-        """Return the document without `key`; the header stays, if only as two fences. Raises as `set` does."""
+        """Return the document without `key`, and without a header that is empty then. Raises as `set` does.
+
+        Its two fences stay before a body that begins with a header of its own.
+        """
         from gitmem.document.yaml import remove_value
 
         self._require_readable_header()
         if self.header is None:
             return self
-        return Document(remove_value(self.header, (key,)), self.body, self.opening, self.closing)
+        left = Document(remove_value(self.header, (key,)), self.body, self.opening, self.closing)
+        bare = Document(None, self.body, self.opening.partition("---")[0])
+        return bare if not left.header and Document.parse(bare.render()) == bare and not bare.problem else left
 
     def with_body(self, body: str) -> Document:
         """Return the document with another body, also where the header is broken.

@@ -122,9 +122,20 @@ def test_set(before, after):
     assert document.get("k") == "v"
 
 
-def test_remove_keeps_the_fences():
-    assert Document.parse(b"---\nk: v\n---\nx").remove("k").render() == b"---\n---\nx"
-    assert Document.parse(b"x").remove("k").render() == b"x"
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        (b"---\nk: v\n---\nx", b"x"),
+        (b"x", b"x"),
+        (b"\xef\xbb\xbf---\r\nk: v\r\n---\r\n", b"\xef\xbb\xbf"),
+        (b"---\nk: v\n---\n---\n\nrule", b"---\n\nrule"),
+        (b"---\nk: v\n# a comment\n---\nx", b"---\n# a comment\n---\nx"),
+        (b"---\nk: v\n---\n---\na: 1\n---\nx", b"---\n---\n---\na: 1\n---\nx"),
+        (b"---\nk: v\n---\n---\na: 1\nx", b"---\n---\n---\na: 1\nx"),
+    ],
+)
+def test_remove_takes_an_empty_header_away_where_the_body_has_none_of_its_own(before, after):
+    assert Document.parse(before).remove("k").render() == after
 
 
 @pytest.mark.parametrize(
