@@ -292,7 +292,7 @@ def merge_trees(
 
 def _add(merged: MergedTrees, path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> None:
     result = merge(path, base, ours, theirs)
-    _put(merged, path, result.data, review=result.status is MergeStatus.REVIEW)
+    _put(merged, path, result.data, review=result.status is MergeStatus.REVIEW and result.beside is None)
     if result.beside is not None:
         _put(merged, beside_path(path, result.beside), result.beside, review=True)
 

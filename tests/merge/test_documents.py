@@ -301,7 +301,7 @@ def test_files_of_an_unknown_kind_that_cannot_be_merged_are_both_kept():
     beside = beside_path("config.yaml", b"a: 2\n")
     assert trees.files == {"config.yaml": b"a: 3\n", beside: b"a: 2\n"}
     assert is_beside(beside)
-    assert trees.review == {"config.yaml", beside}
+    assert trees.review == {beside}
     image, other = b"\x89PNG\0\1", b"\x89PNG\0\2"
     assert both(b"\x89PNG\0", image, other, "knowledge/a.png").beside == image
 
