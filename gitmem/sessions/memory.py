@@ -136,12 +136,12 @@ def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Itera
         if says_the_same(one.text, said):
             joined = tuple(dict.fromkeys((*one.evidence, *given)))
             return _with(memory, one._replace(confidence=max(one.confidence, confidence), evidence=joined))
-    number = 1 + max((int(one.id[1:]) for one in memory.hypotheses), default=0)
+    counts = memory.statistics._replace(hypotheses=memory.statistics.hypotheses + 1)
     rivals = [one for one in memory.hypotheses if contradict(one.text, said)]
-    made = Hypothesis(f"h{number}", said, confidence, given, conflicts=tuple(one.id for one in rivals))
+    made = Hypothesis(f"h{counts.hypotheses}", said, confidence, given, conflicts=tuple(one.id for one in rivals))
     for one in rivals:
         memory = _with(memory, one._replace(conflicts=(*one.conflicts, made.id)))
-    return memory._replace(hypotheses=(*memory.hypotheses, made)[-MAX_NOTES:])
+    return memory._replace(hypotheses=(*memory.hypotheses, made)[-MAX_NOTES:], statistics=counts)
 
 
 def _with(memory: WorkingMemory, changed: Hypothesis) -> WorkingMemory:

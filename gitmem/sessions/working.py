@@ -127,7 +127,8 @@ class Statistics(Value):
     """Counts over the session.
 
     `proposed` counts the calls that were to change files, `changes` those that did; `tokens` is by how much the agent's
-    context grew, and `context` what it held when last looked at; both are 0 if the host does not say.
+    context grew, and `context` what it held when last looked at; both are 0 if the host does not say. `hypotheses`
+    counts those that are gone, too, so that no id is given twice.
     """
 
     prompts: int = 0
@@ -137,6 +138,7 @@ class Statistics(Value):
     proposed: int = 0
     tokens: int = 0
     context: int = 0
+    hypotheses: int = 0
 
 
 class EndedTask(Value):
