@@ -25,7 +25,7 @@ from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
 from gitmem.hosts.script import arrives, comes_back, hooked_file, lock_settings, plan_script, project_top, put_script
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TablesEdit
-from gitmem.llm import JUDGED_TOKENS, OFFLINE, PROVIDER_OF
+from gitmem.llm import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF
 from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
@@ -283,10 +283,27 @@ def _told(args: argparse.Namespace, app: App, plan: _Plan, parts: tuple[str, ...
         names = " ".join(f"{plan.host.slash}{word}" for word in words)
         lines.append(f"You get the commands {names}.")
     if SUMMARIES in parts:
-        lines.append("For summaries by the skill memory-rotate, run: gitmem config --user summary.provider host")
+        lines.append(_on_summaries(app, plan))
     if plan.others:
         app.notices((f"Left as it is, since it is not gitmem's or was changed: {', '.join(plan.others)}",))
     return "\n".join(lines)
+
+
+def _on_summaries(app: App, plan: _Plan) -> str:
+    """Return what is to be done so that the skill sums up archives."""
+    if not _paths_of(plan, SUMMARIES):
+        return f"{plan.host.title} gets no skill that sums up archives: only Claude Code does."
+    is_for_all = plan.place.scope is Scope.USER
+    root = None if is_for_all else find_store(plan.place.project, app.home())
+    provider = read_config(app.environ, app.home(), root).summary.provider
+    command = f"gitmem config {'--user ' * is_for_all}summary.provider host"
+    if provider in {OFFLINE, HOST}:
+        told = "With the hooks a session's start names archives for the skill memory-rotate to sum up"
+        return f"{told}." if provider == HOST else f"{told}, once you run: {command}"
+    return (
+        f"Archives are summed up by {provider}, as your settings say. For the skill memory-rotate to do it, "
+        f"and no model to judge sessions, run: {command}"
+    )
 
 
 def _paths_of(plan: _Plan, part: str) -> list[str]:
