@@ -46,10 +46,14 @@ _CHOOSES, _BEFORE_A_VALUE = _set("chooses"), _set("chooses", "marker")
 _MARKERS, _IS, _BEFORE_A_NUMBER = _BEFORE_A_VALUE | _set("subject"), _set("is"), _set("number")
 _LIGHT = frozenset(words("light"))  # carry no meaning of their own
 _PARTICLES = {role: sorted(_set(role), key=len, reverse=True) for role in ("topic", "value", "object", "owner")}
-_REASON, _OPENING, _CHOSEN, _NEGATION, _DOES, _ADDS, _UNSURE, _NOW, _DENIED, _DENIED_AFTER = (
+_REASON, _OPENING, _CHOSEN, _NEGATION, _DOES, _ADDS, _UNSURE, _NOW, _DENIED, _DENIED_AFTER, _KEEPS, _LEAVES = (
     matcher("comparing.tsv", kind)
-    for kind in ("reason", "opening", "chosen", "negation", "does", "adds", "unsure", "now", "denied", "denied_after")
+    for kind in (
+        *("reason", "opening", "chosen", "negation", "does", "adds", "unsure", "now", "denied", "denied_after"),
+        *("keeps", "leaves"),
+    )
 )
+_ACTS = {word: number for listed in _listed("acts") for number, word in enumerate(listed)}
 _NAME = r"[\w`][^\s,;:()!?]*?(?: [^\s,;:()!?]+?){0,2}?"
 _END = r"(?=[,;:()!]|\.?\s*$|\.\s|\s(?:for|in|when|because|since|as|on|with|and|so|any ?more|instead|everywhere)\b)"
 
@@ -98,12 +102,24 @@ def contradict(one: str, other: str) -> bool:
     """Return whether two facts contradict each other, judged by their words."""
     if one == other or _UNSURE.search(one) or _UNSURE.search(other):
         return False
+    if _hands_over(one, other) or _hands_over(other, one):
+        return True
     if _leaves(one, other, (*_CHANGES, *_REJECTED)) or _leaves(other, one, (*_CHANGES, *_REJECTED)):
         return True
     one, other = _without_rejected(one), _without_rejected(other)
     if is_negated(one) != is_negated(other):
         return _denies(one, other) or _denies(other, one)
     return not _ADDS.search(one) and not _ADDS.search(other) and differ_in_value(one, other)
+
+
+def _hands_over(one: str, other: str) -> bool:
+    """Return whether the person keeps an act in one statement that the other leaves to the agent ("I push myself")."""
+    keeps, leaves = ([bool(form.search(text)) for form in (_KEEPS, _LEAVES)] for text in (one, other))
+    return keeps == [True, False] and leaves == [False, True] and not _acts(one).isdisjoint(_acts(other))
+
+
+def _acts(text: str) -> set[int]:
+    return {number for word, number in _ACTS.items() if word in text.casefold()}
 
 
 def ends(newer: str, older: str) -> bool:
