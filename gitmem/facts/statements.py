@@ -40,6 +40,8 @@ _ASKS = ("?", "\uff1f")
 _ANTECEDENT = 3  # words before a pronoun that speaks of one of them
 _LOOK_AT = 30_000  # characters of an answer, its last
 _LONGEST_OPTION = 200  # characters of a question, and of an option
+_FEW = 2  # words of a statement that needs the sentence before it
+_LONGEST_BEFORE = 200  # characters of that
 _FEWEST_OF_CONTEXT = 3  # words of a sentence that says what a statement speaks of
 _PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?![\w./:@(-])")  # no `new.ts`, `formatDate()` or `dashboard-app`
 
@@ -75,14 +77,12 @@ def _of_paragraph(sentences: Iterable[str]) -> list[Statement]:
         stated = [] if is_bare else list(_of_sentence(sentence))
         if before and not stated and _is_open(before[-1].text) and tells(sentence):
             stated = [_joined(found.pop(), Statement(FactKind.DECISION, sentence))]
-        elif before and len(stated) == 1 and _is_bare_ban(stated[0].text):
-            stated = [_joined(found.pop(), stated[0])]
-        elif last and len(stated) == 1 and _is_bare_ban(stated[0].text, 1) and not is_korean(sentence):
-            stated = []  # of what the sentence before speaks of, which does not stand for good
+        elif len(stated) == 1 and _says_little(stated[0].text, after_rule=bool(before)):
+            stated = [_joined(found.pop() if before else stated[0]._replace(text=last), stated[0])] if last else stated
         elif last and not before and is_bare and _holds(last):
             stated = [_joined(Statement(FactKind.RULE, last), Statement(FactKind.RULE, sentence))]
         found += stated
-        last, before = sentence, stated
+        last, before = sentence if _leads(sentence) else "", stated
     return [one for one in found if not _is_open(one.text) or len(split(one.text)) > 1]
 
 
@@ -97,21 +97,33 @@ def _is_open(text: str) -> bool:
     return bool(phrases("open").search(first)) and not phrases("settled").search(first)
 
 
-def _is_bare_ban(text: str, most: int = 2) -> bool:
-    """Return whether a text forbids a thing or two and not where: "Amounts are always cents. Never floats."."""
-    left = phrases("opening").sub(" ", _without_cues(text))
-    return is_negated(text) and len(left.split()) <= most * (1 + is_korean(text))  # a Korean verb of a ban has two
+def _says_little(text: str, *, after_rule: bool) -> bool:
+    """Return whether a statement has so few words that it needs the sentence before it: "Never floats."."""
+    left = phrases("opening").sub(" ", _without_plain_cues(text))
+    most = _FEW * (1 + (after_rule and is_korean(text) and is_negated(text)))  # the verb of a Korean ban has two
+    return len(_WORD.findall(left)) <= most
 
 
 def _is_bare_cue(sentence: str) -> bool:
     """Return whether a sentence only says that what stands before it holds for good: "From now on.", "Always so."."""
-    masked = left = _masked(sentence)
-    for kind in _KINDS:
-        left = phrases(kind, gaps=False).sub(" ", left)
+    masked, left = _masked(sentence), _without_plain_cues(sentence)
     if left == masked or phrases("leave").search(masked):
         return False
     left = phrases("opening").sub(" ", phrases("points").sub(" ", left))
     return len(_WORD.findall(left)) <= is_korean(sentence)
+
+
+def _without_plain_cues(text: str) -> str:
+    """Return the masked text of a statement without the words that make it one, which name no subject themselves."""
+    left = _masked(text)
+    for kind in _KINDS:
+        left = phrases(kind, gaps=False).sub(" ", left)
+    return left
+
+
+def _leads(sentence: str) -> bool:
+    """Return whether a sentence may stand before a short statement: it is short itself, and asks nothing."""
+    return len(sentence) <= _LONGEST_BEFORE and not sentence.endswith(_ASKS)
 
 
 def _holds(sentence: str) -> bool:
@@ -155,23 +167,27 @@ def _parts(clause: str, language: str, at: int, end: int) -> Iterator[str]:
     """Yield the parts of a clause that may state something for good, the likeliest first.
 
     A part begins at the cue, which stands between `at` and `end`, if what is before it only leads over to it, else with
-    the clause ("No exceptions in the library, never"); then behind the last joint before the cue.
+    the clause ("No exceptions in the library, never"); then behind the last joint before the cue. Each may do without
+    what follows the next comma ("Never sell the key, they lost one with it").
     """
     before = clause[:at]
     led = len(before) <= _LED and phrases("lead", language).match(before)
     contrasts = phrases("contrast", language).search(clause) and tells(before)  # "X, never Y"
     leads_over = not led and not contrasts and _JOINT.search(before)
-    if leads_over:
-        yield without_opening(clause[at:])
-    if not leads_over or not _WORD.search(clause[end:]):
-        yield clause
-        yield from (without_opening(clause[joint.end() :]) for joint in [*_INNER_JOINT.finditer(before)][-1:])
+    starts = [at] if leads_over else []
+    if not leads_over or not _WORD.search(clause[end:]) or tells(before):
+        starts += [0, *(joint.end() for joint in [*_INNER_JOINT.finditer(before)][-1:])]
+    comma = clause.find(", ", end)
+    for start in starts:
+        yield without_opening(clause[start:])
+        if comma > 0:
+            yield without_opening(clause[start:comma])
 
 
 def _cue(masked: str) -> tuple[str, FactKind, int, int] | None:
     """Return the language and kind of the first cue of a clause, and where it begins and ends; None without one."""
     found = [
-        (match.start() + len(match[0]) - len(match[0].lstrip(" ,")), number, language, kind, match.end())
+        (match.start() + len(match[0]) - len(match[0].lstrip(" ,:")), number, language, kind, match.end())
         for language in languages()
         for number, (name, kind) in enumerate([*_KINDS.items(), (_PRACTICE, FactKind.RULE)])
         if (match := phrases(name, language).search(masked))
@@ -188,7 +204,7 @@ def _standing(kind: FactKind, clause: str) -> Statement | None:
     why = phrases("why").search(_masked(clause), 8)
     told, reason = (clause[: why.start()], clause[why.end() :]) if why else (clause, "")
     told, reason = _DASHES.sub("", told).strip(_CLOSING), reason.strip(_CLOSING)
-    if stands_alone(told):
+    if stands_alone(told) and _WORD.search(_without_plain_cues(told)):
         return Statement(kind, told, reason if count_words(reason) > 1 else "")
     return None
 

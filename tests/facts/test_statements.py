@@ -107,15 +107,15 @@ def test_a_rule_about_one_thing_alone_stands_behind_the_sentence_that_names_it(p
         ("Weights are always grams. Never use ounces.", ["Weights are always grams. Never use ounces."]),
         ("무게는 항상 그램이야. 앞으로 온스 쓰지 마.", ["무게는 항상 그램이야. 앞으로 온스 쓰지 마."]),
         ("Weights are always grams.\n\nNever use ounces.", ["Weights are always grams", "Never use ounces"]),
-        ("Weigh the parcel first. Never use ounces.", ["Never use ounces"]),
-        ("Leave the field empty then. Never zero.", []),
+        ("Weigh the parcel first. Never use ounces.", ["Weigh the parcel first. Never use ounces."]),
+        ("Is the field empty? Never use ounces.", ["Never use ounces"]),
         (
             "Weights are always grams. Never close the warehouse before the last van is back.",
             ["Weights are always grams", "Never close the warehouse before the last van is back"],
         ),
     ],
 )
-def test_a_ban_of_few_words_stands_behind_the_rule_before_it(prompt, texts):
+def test_a_rule_of_few_words_stands_behind_the_sentence_before_it(prompt, texts):
     assert [said.text for said in statements_of(prompt)] == texts
 
 
@@ -127,6 +127,9 @@ def test_a_ban_of_few_words_stands_behind_the_rule_before_it(prompt, texts):
         ("라벨은 밤에 찍어줘. 앞으로도 그렇게 부탁해.", ["라벨은 밤에 찍어줘. 앞으로도 그렇게 부탁해."]),
         ("라벨은 밤에 찍자, 앞으로도.", ["라벨은 밤에 찍자, 앞으로도"]),
         ("Did the labels come out? Never again.", []),
+        ("One thing: never open the crate, the seal is worth more.", ["never open the crate, the seal is worth more"]),
+        ("Never open the crate, that way it keeps.", ["Never open the crate"]),
+        ("Once the crate is sealed, we never open it.", ["Once the crate is sealed, we never open it"]),
         ("Sort it, and print labels at night from now on.", ["print labels at night from now on"]),
         ("And -v on each run from now on.", ["-v on each run from now on"]),
     ],
