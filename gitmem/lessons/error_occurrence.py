@@ -253,9 +253,7 @@ def mend_of(
     changes = [f"{PLACE}{one}`" if one in files else one for one in changes]
     elsewhere = repeated_elsewhere(failure.command, failure.fixed_by)
     if not changes:
-        around = environment(failure.fixed_by)
-        moved = around and around != environment(failure.command)
-        return f"`{one_line(bare(failure.fixed_by), _LONGEST)}`" if moved else ""
+        return f"`{one_line(elsewhere, _LONGEST)}`" if elsewhere else ""
     edits = [one for one in changes if one.startswith(PLACE)]
     named = [edit for edit in edits if diagnosed and _base(_file(edit)[len(PLACE) : -1]) == diagnosed]
     if named and len(edits) == len(changes):

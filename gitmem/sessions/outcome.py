@@ -64,7 +64,12 @@ def _form(kind: str) -> re.Pattern[str]:
     return re.compile("|".join(row[1] for row in table("commands.tsv") if row[0] == kind), re.MULTILINE)
 
 
-_PARTS = r"\s*(?:&&|\|\||;|\n)\s*"
+_JOINERS = r"\s*(&&|\|\||;|\n)\s*"
+# A quoted text, but for the script of a shell, whose commands are those of the line.
+_TEXT = r"(?<!sh -c )(?<!sh -lc )(?:'[^'\n]*'|\"(?:[^\"\\\n]|\\.)*\")"
+_SIGNS = "&|;<>"
+_IN_TEXT = str.maketrans(_SIGNS, "\ue000\ue001\ue002\ue003\ue004")
+_AS_BEFORE = str.maketrans("\ue000\ue001\ue002\ue003\ue004", _SIGNS)
 _OUTPUT = r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|[^\s;&|]{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)"
 _SCRIPT = r"\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"  # a quoted text of several lines
 _WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
@@ -78,10 +83,8 @@ _OF_VERB = r"[\s:=-]+"
 
 
 def bare(command: str) -> str:
-    """Return a command line without redirections, what is fed to it, pipes to pagers, and a leading `cd`."""
-    line = re.sub(_OUTPUT, "", command.partition("<<")[0])
-    parts = [part for part in re.split(_PARTS, line) if not part.startswith("cd ")]
-    return " && ".join(filter(None, parts)).strip()
+    """Return a command line without redirections, what is fed to it, pipes to pagers, and each `cd`."""
+    return _joined(_rows(command))
 
 
 def only_reads(command: str) -> bool:
@@ -142,7 +145,7 @@ def repeated_elsewhere(failed: str, worked: str) -> str:
 def effects_before(failed: str, later: str) -> str:
     """Return what a command line runs before what it repeats of a failed one; "" if none of it has an effect."""
     repeated = {_core(part) for part in _parts(failed)}
-    return effect_in(" && ".join(takewhile(lambda part: _core(part) not in repeated, _parts(later))))
+    return effect_in(_joined(takewhile(lambda row: _core(row[1]) not in repeated, _rows(later))))
 
 
 def runs_program_before(failed: str, later: str) -> bool:
@@ -154,10 +157,11 @@ def runs_program_before(failed: str, later: str) -> bool:
 
 def effect_in(command: str) -> str:
     """Return a command line without what only reads, and what tests or commits at its end; "" if nothing acts."""
-    parts = [part for part in _parts(command) if not _looks(part)]
-    while parts and not _acts(parts[-1]) and (_is_done_once(parts[-1]) or _form("tests").search(parts[-1])):
-        parts.pop()
-    return " && ".join(parts) if any(map(_acts, parts)) else ""
+    rows = [("" if _looks(part) else part, joiner) for joiner, part in _rows(command)]
+    while rows and not _acts(last := rows[-1][0]) and (not last or _is_done_once(last) or _form("tests").search(last)):
+        rows.pop()
+    acts = any(_acts(part) for part, _ in rows)
+    return _joined((joiner, part) for part, joiner in rows) if acts else ""
 
 
 def without_wrappers(command: str) -> str:
@@ -179,18 +183,43 @@ def helps_once(command: str) -> bool:
 
 
 def _parts(command: str) -> list[str]:
-    return [part for part in re.split(_PARTS, bare(command)) if part]
+    return [part for _, part in _rows(command) if part]
+
+
+def _rows(command: str) -> list[tuple[str, str]]:
+    """Return the commands of a line, each with what joins it to the one before; "" for a `cd`."""
+    line = re.sub(_OUTPUT, "", _without_signs(command).partition("<<")[0])
+    joiners_and_parts = ["&&", *re.split(_JOINERS, line.strip())]
+    pairs = zip(joiners_and_parts[::2], joiners_and_parts[1::2], strict=True)
+    return [(joiner, "" if part.startswith("cd ") else part.translate(_AS_BEFORE)) for joiner, part in pairs]
+
+
+def _joined(rows: Iterable[tuple[str, str]]) -> str:
+    """Return commands as a line. Around one that is left out, `&&` holds only if it stands on both sides."""
+    line, between = "", []
+    for joiner, part in rows:
+        between.append(joiner)
+        if part:
+            sure = between[0] if len(set(between)) == 1 and between[0] != "\n" else ";"
+            line += part if not line else f" {sure} {part}" if sure != ";" else f"; {part}"
+            between = []
+    return line.strip()
+
+
+def _without_signs(command: str) -> str:
+    """Return a command line in whose quoted texts no sign joins or redirects commands."""
+    return re.sub(_TEXT, lambda text: text[0].translate(_IN_TEXT), command)
 
 
 def _looks(part: str) -> bool:
     """Return whether a command and all that it is piped to only read."""
-    return all(_form("looks").match(stage.strip()) for stage in part.split("|"))
+    return all(_form("looks").match(stage.strip()) for stage in _without_signs(part).split("|"))
 
 
 def _known(worked: str) -> set[tuple[str, ...]]:
     """Return the commands of a line that worked, as far as its end shows it."""
-    last = re.split(r"\s*(?:\|\||;|\n)\s*", worked.strip())[-1]
-    return {_core(part) for part in last.split("&&") if "|" not in part}
+    last = re.split(r"\s*(?:\|\||;|\n)\s*", _without_signs(worked).strip())[-1]
+    return {_core(part.translate(_AS_BEFORE)) for part in last.split("&&") if "|" not in part}
 
 
 def _is_done_once(part: str) -> bool:

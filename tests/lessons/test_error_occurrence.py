@@ -42,7 +42,7 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
         (failure("uv init && pytest", fixed_by="uv add httpx && uv lock && pytest -q"), "`uv add httpx && uv lock`"),
         (
             failure("pytest", fixed_by="sudo apt-get install -y jq >/dev/null; make x; pytest"),
-            "`sudo apt-get install -y jq && make x`",
+            "`sudo apt-get install -y jq; make x`",
         ),
         (
             failure("make", fixed_by="cat a.env && docker compose up -d db && ./load.sh && make"),
@@ -50,6 +50,9 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
         ),
         (failure("make", fixed_by="pnpm --filter web add zod && make"), "`pnpm --filter web add zod`"),
         (failure("make", fixed_by="make", meanwhile="npm ci && git commit -qam x && pytest -q"), "`npm ci`"),
+        (failure("make", fixed_by="npm ci && uv run make && CI=1 make x"), "`npm ci && uv run make`"),
+        (failure("make", fixed_by="npm ls; npm ci && make"), "`npm ci`"),
+        (failure("make", fixed_by="npm ci 2>&1 | grep -E 'a|b' && make"), "`npm ci`"),
         (failure("make", fixed_by="./load.sh && make"), ""),
         (failure("make", fixed_by="npm ci && CI=1 make"), "`npm ci && CI=1 make`"),
         (failure("make", fixed_by="CI=1 make", meanwhile="npm ci"), "`npm ci && CI=1 make`"),
@@ -153,8 +156,20 @@ def test_what_the_host_refused_is_no_error():
     assert is_bug(failure("pytest"))
 
 
-def test_the_part_of_a_command_that_counts():
-    assert bare("cd /app && pytest -q 2>&1 | tail -5") == "pytest -q"
+@pytest.mark.parametrize(
+    "line, part",
+    [
+        ("cd /app && pytest -q 2>&1 | tail -5", "pytest -q"),
+        ("npm ci; npm test || npm run why", "npm ci; npm test || npm run why"),
+        ("npm ci; cd web && npm test", "npm ci; npm test"),
+        ("npm ci && cd web && npm test", "npm ci && npm test"),
+        ("npm ci\nnpm test", "npm ci; npm test"),
+        ("npm ci | grep -E 'added|found' && npm test", "npm ci && npm test"),
+        ("node -e 'a(); b() > 2' && npm test", "node -e 'a(); b() > 2' && npm test"),
+    ],
+)
+def test_the_part_of_a_command_that_counts(line, part):
+    assert bare(line) == part
 
 
 def test_an_error_that_comes_again_in_a_turn_is_one_sight_with_what_did_not_help():
