@@ -27,20 +27,24 @@ from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
 from gitmem.sessions.outcome import (
     bare,
+    beyond,
+    commits_before,
     effect_in,
-    effects_before,
     environment,
     has_compound,
+    has_effect,
     helps_once,
+    is_proposed,
     only_reads,
     rejects,
     repeated_elsewhere,
     reports,
+    run_before,
     runs_again,
     runs_program_before,
+    shows_mended,
     told_error,
     without_wrappers,
-    works_now,
 )
 from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, program
 from gitmem.text.sentences import blocks, is_korean, sentences_of
@@ -50,6 +54,7 @@ from gitmem.values import Value
 _LONGEST = 400  # characters of a mend
 _SENTENCE = 240  # characters of a sentence
 _MAX_TRIED, _MAX_FILES = 5, 6
+_NAME = 4  # characters of a name of what a command runs
 _NEXT = 3  # turns after one, in which its errors may be mended
 _FEWEST = 2  # words that a sentence shares with an error, unless it has its name
 _READ = 8_000  # characters of a text
@@ -120,6 +125,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         if not last.fixed_by and not last.explained:
             last, later = _mended_later(last, turn, following)
             works = bool(last.fixed_by)
+        last = last._replace(meanwhile=_without_taken_back(last.meanwhile, failures[:-1]))
         place = _diagnosed(last, error)
         mend = mend_of(last, turn.files, roots, place, error.names)
         is_check = _is_check(error)
@@ -167,7 +173,7 @@ def _mended_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> tu
             break
         for run in later.runs:
             changes += run.after
-            if works_now(failure.command, run.command, run.said):
+            if shows_mended(failure.command, failure.error, run.command, run.said):
                 if run.failed:
                     return failure, None
                 mended = failure._replace(fixed_by=run.command, fixed_at=later.ended, meanwhile="\n".join(changes))
@@ -191,6 +197,8 @@ def _got_rid_of(failure: Failure, later: Sequence[Failure]) -> Failure:
         is_effect = "\n" not in failure.meanwhile and not failure.meanwhile.startswith(PLACE)
         return failure._replace(fixed_by=later[0].command) if later and is_effect else failure
     done = later[-1].fixed_by
+    if not done and repeated_elsewhere(failure.command, later[0].command):
+        return failure._replace(fixed_by=later[0].command)
     if not done or environment(done) != environment(failure.command):
         return failure
     changes = "\n".join(filter(None, (one.meanwhile for one in later)))
@@ -248,13 +256,16 @@ def mend_of(
         return one_line(failure.explained.removeprefix(logged), _LONGEST)
     if not failure.fixed_by:
         return ""
-    before = "" if failure.again else effects_before(failure.command, failure.fixed_by)
-    changes = list(dict.fromkeys(filter(None, (*failure.meanwhile.split("\n"), before))))
-    changes = [f"{PLACE}{one}`" if one in files else one for one in changes]
+    changes = [*dict.fromkeys(filter(None, failure.meanwhile.split("\n")))]
+    changes = [one if one.startswith(PLACE) else beyond(failure.command, one) for one in changes]
+    changes = [f"{PLACE}{one}`" if one in files else one for one in changes if one]
+    if not failure.again and (before := _run_before(failure, is_alone=not any(map(_is_edit, changes)))):
+        changes = [*dict.fromkeys((*changes, before))]
+        changes = [one for one in changes if not (_is_edit(one) and _makes(one, before))]
     elsewhere = repeated_elsewhere(failure.command, failure.fixed_by)
     if not changes:
         return f"`{one_line(elsewhere, _LONGEST)}`" if elsewhere else ""
-    edits = [one for one in changes if one.startswith(PLACE)]
+    edits = [*filter(_is_edit, changes)]
     named = [edit for edit in edits if diagnosed and _base(_file(edit)[len(PLACE) : -1]) == diagnosed]
     if named and len(edits) == len(changes):
         changes = edits = named
@@ -266,11 +277,50 @@ def mend_of(
     if not edits:
         command = effect_in(changes[0]) or bare(changes[0]) or changes[0]
         command = " && ".join(filter(None, (command, elsewhere)))
-        return "" if helps_once(command) or has_compound(command) else f"`{one_line(command, _LONGEST)}`"
+        is_no_mend = helps_once(command) or has_compound(command) or is_proposed(command, failure.error)
+        return "" if is_no_mend else f"`{one_line(command, _LONGEST)}`"
     told = "; ".join([edits[0], *(one.removeprefix(_file(one)).lstrip(": ") for one in edits[1:])])
     for root in roots:
         told = told.replace(f"`{root.rstrip('/')}/", "`")
     return told if len(told) <= _LONGEST and not any(map(is_place, edits[1:])) else ""
+
+
+def _run_before(failure: Failure, *, is_alone: bool) -> str:
+    """Return what the line that worked runs before it repeats the failed command, if that may have mended it.
+
+    What has no effect that is known counts if nothing was edited, and no script or commit stands before the command.
+    """
+    before = run_before(failure.command, failure.fixed_by)
+    is_plain = is_alone and "<<" not in failure.fixed_by and not commits_before(failure.command, failure.fixed_by)
+    return before if is_plain or has_effect(before) else ""
+
+
+def _makes(edit: str, command: str) -> bool:
+    """Return whether an edit adds the target that a command line runs (`load:`, `"load": …`), or writes its script."""
+    parts = [part.split() for part in re.split(r"&&|\|\||;", command)]
+    names = [name for words in parts for name in words[1:3] if len(name) >= _NAME]
+    scripts = [words[0].removeprefix("./") for words in parts if words[0].startswith("./")]
+    added = edit.removeprefix(_file(edit))
+    targets = (re.search(rf"(?<![\w-]){re.escape(name)}[\"']?\s*:", added) for name in names)
+    return any(targets) or any(_file(edit).endswith(f"/{script}`") for script in scripts)
+
+
+def _without_taken_back(changed: str, before: Iterable[Failure]) -> str:
+    """Return changes without the edits that take back what was tried before the last failure."""
+    tried = [_lines_of(edit) for failure in before for edit in failure.meanwhile.split("\n") if _is_edit(edit)]
+    undone = {(file, added, removed) for file, removed, added in tried if removed or added}
+    return "\n".join(one for one in changed.split("\n") if not (_is_edit(one) and _lines_of(one) in undone))
+
+
+def _lines_of(edit: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return an edit's file, the lines it removed and those it added."""
+    lines = re.findall(r"`([-+]) (.+?)`(?= `[-+] |$)", edit.removeprefix(_file(edit)))
+    removed, added = (tuple(line for sign, line in lines if sign == kind) for kind in "-+")
+    return _file(edit), removed, added
+
+
+def _is_edit(change: str) -> bool:
+    return change.startswith(PLACE)
 
 
 def _file(edit: str) -> str:

@@ -79,7 +79,11 @@ _SET = r"[A-Za-z_]\w*=\S*$"  # an assignment before a command
 _TO_READER = r"\s*(?:[0-9]>&[0-9]\s*)?\|\s*(?:tail|tee|cat)\b[^|&;\n]*$"  # shows the end, but hides whether it worked
 _OF_WRAPPER = r"-|[0-9.]+[smhd]?$"  # a flag or a time that goes with a wrapper
 _WHERE = r" (?:--(?:filter|workspace|prefix|dir|cwd)[= ]|-[CFw] )\S+"  # in which package a command runs
+_OTHERWISE = r"\s*\|\|\s*(?:\{[^{}]*\}|(?:true|:|exit [0-9]+)(?=\s*(?:$|[;&\n])))"  # what follows a failure alone
 _OF_VERB = r"[\s:=-]+"
+_NONE_FAILED = r"\b(?:0|no) (?:\w{1,20} )?(?:failed|failures?|failing|errors?|exceptions?|invalid|missing|unknown)\b"
+_XARGS = r"^\s*xargs (?:-\S+ )*"
+_TARGET = r"[\w.:/][\w.:/-]*"
 
 
 def bare(command: str) -> str:
@@ -102,6 +106,11 @@ def is_commit(command: str) -> bool:
     return _form("commits").search(bare(command)) is not None
 
 
+def runs_elsewhere(command: str) -> bool:
+    """Return whether the end of a command line runs in a container, or on a server or another machine."""
+    return any(_form("elsewhere").search(" ".join(_unwrapped(part)[0])) for part in _parts(command)[-1:])
+
+
 def written(command: str) -> str:
     """Return the file that a command line writes its output to, "" without one."""
     match = re.search(_WRITES, command.partition("\n")[0])
@@ -112,20 +121,28 @@ def works_now(failed: str, worked: str, said: str = "") -> bool:
     """Return whether a command that worked shows that a failed one works now, behind whatever wrapper.
 
     Of a pipe only the end is known, unless `said`, its output, is shown to its end without a word of failure. Of
-    commands in a row only the last is known, unless `&&` is between them. What installs, commits or the like before the
-    end of the failed row need not be done again.
+    commands in a row only the last is known, unless `&&` is between them. What reads, installs, commits or the like
+    before the end of the failed row need not be done again.
     """
     if "|" in worked and said and not _tells_failure(said):
         worked = re.sub(_TO_READER, "", worked)
     if failed.strip() == worked.strip():
         return bool(failed.strip())
     parts = _parts(failed)
-    lasting = {_core(part) for part in parts[:-1] if not _is_done_once(part)} | {_core(part) for part in parts[-1:]}
+    needed = (part for part in parts[:-1] if not (_is_done_once(part) or _looks(part)))
+    lasting = {_core(part) for part in (*needed, *parts[-1:])}
     return bool(lasting) and lasting <= _known(worked)
 
 
+def shows_mended(failed: str, output: str, worked: str, said: str = "") -> bool:
+    """Return whether a command that worked shows that a failed one works: its tests, if the output blames them."""
+    tests = [part for part in _parts(failed) if _form("tests").search(part)]
+    is_of_tests = len(tests) == 1 and _form("failing").search(output) is not None
+    return works_now(failed, worked, said) or (is_of_tests and works_now(tests[0], worked, said))
+
+
 def _tells_failure(said: str) -> bool:
-    low = said.casefold()
+    low = re.sub(_NONE_FAILED, "", said.casefold())
     return any(word in low for words in _TELLING for word in words)
 
 
@@ -144,24 +161,38 @@ def repeated_elsewhere(failed: str, worked: str) -> str:
 
 def effects_before(failed: str, later: str) -> str:
     """Return what a command line runs before what it repeats of a failed one; "" if none of it has an effect."""
+    before = run_before(failed, later)
+    return before if has_effect(before) else ""
+
+
+def run_before(failed: str, later: str) -> str:
+    """Return what a command line runs before what it repeats of a failed one, without what reads, checks or commits."""
+    before = _rows_before(failed, later)
+    return _joined((joiner, "" if _looks(part) or _ends(part) else part) for joiner, part in before)
+
+
+def commits_before(failed: str, later: str) -> bool:
+    """Return whether a command line commits before what it repeats of a failed one."""
+    return any(is_commit(part) for _, part in _rows_before(failed, later))
+
+
+def _rows_before(failed: str, later: str) -> list[tuple[str, str]]:
     repeated = {_core(part) for part in _parts(failed)}
-    return effect_in(_joined(takewhile(lambda row: _core(row[1]) not in repeated, _rows(later))))
+    return [*takewhile(lambda row: _core(row[1]) not in repeated, _rows(later))]
 
 
 def runs_program_before(failed: str, later: str) -> bool:
     """Return whether a command line runs the program of a failed one before it repeats its end."""
-    repeated, last = {_core(part) for part in _parts(failed)}, _parts(failed)[-1:]
-    before = takewhile(lambda part: _core(part) not in repeated, _parts(later))
-    return bool({_unwrapped(part)[0][:1] for part in before} & {_unwrapped(part)[0][:1] for part in last})
+    before = {_unwrapped(part)[0][:1] for _, part in _rows_before(failed, later) if part}
+    return bool(before & {_unwrapped(part)[0][:1] for part in _parts(failed)[-1:]})
 
 
 def effect_in(command: str) -> str:
     """Return a command line without what only reads, and what tests or commits at its end; "" if nothing acts."""
-    rows = [("" if _looks(part) else part, joiner) for joiner, part in _rows(command)]
-    while rows and not _acts(last := rows[-1][0]) and (not last or _is_done_once(last) or _form("tests").search(last)):
+    rows = [(joiner, "" if _looks(part) else part) for joiner, part in _rows(command)]
+    while rows and (not rows[-1][1] or _ends(rows[-1][1])):
         rows.pop()
-    acts = any(_acts(part) for part, _ in rows)
-    return _joined((joiner, part) for part, joiner in rows) if acts else ""
+    return _joined(rows) if any(_acts(part) for _, part in rows) else ""
 
 
 def without_wrappers(command: str) -> str:
@@ -174,10 +205,31 @@ def has_compound(command: str) -> bool:
     return any(re.match(_OPENS, part) for part in _parts(command))
 
 
+def adds_named(command: str) -> bool:
+    """Return whether a command line adds or installs something by its name."""
+    return any(map(_added, _parts(command.strip("`"))))
+
+
+def is_proposed(command: str, said: str) -> bool:
+    """Return whether a command line adds to the project what an output says, in its words: it is there since."""
+    own, text = _words_of("effects.tsv")["manifest"], " ".join(said.split())
+    added = (one for one in map(_added, _parts(command)) if " ".join(one.split()[:2]) in own)
+    return any(one in text for one in added)
+
+
+def _added(part: str) -> str:
+    """Return a command that adds something up to its name without its version, "" if it adds nothing."""
+    words, adds = _unwrapped(re.sub(_WHERE, "", part))[0], _words_of("effects.tsv")["adds"]
+    at = next((at for at, word in enumerate(words[1:3], 1) if word in adds), 0)
+    name = next((word for word in words[at + 1 :] if at and not word.startswith("-")), "")
+    return f"{' '.join(words[: at + 1])} {name.partition('@')[0] or name}" if name else ""
+
+
 def helps_once(command: str) -> bool:
     """Return whether a command line helps no second time: it edits files in place, or names a process or an id."""
     edits = _words_of("effects.tsv")["edit"]
-    parts = [_unwrapped(part)[0] for part in _parts(command)]
+    stages = (stage for part in _parts(command) for stage in _without_signs(part).split("|"))
+    parts = [_unwrapped(re.sub(_XARGS, "", stage.translate(_AS_BEFORE)))[0] for stage in stages]
     once = (" ".join(words[:2]) in edits or (words[:1] == ("kill",) and words[-1].isdecimal()) for words in parts)
     return any(once) or re.search(_ID, command) is not None
 
@@ -188,10 +240,21 @@ def _parts(command: str) -> list[str]:
 
 def _rows(command: str) -> list[tuple[str, str]]:
     """Return the commands of a line, each with what joins it to the one before; "" for a `cd`."""
-    line = re.sub(_OUTPUT, "", _without_signs(command).partition("<<")[0])
+    line = re.sub(f"{_OUTPUT}|{_OTHERWISE}", "", _without_signs(command).partition("<<")[0])
     joiners_and_parts = ["&&", *re.split(_JOINERS, line.strip())]
-    pairs = zip(joiners_and_parts[::2], joiners_and_parts[1::2], strict=True)
-    return [(joiner, "" if part.startswith("cd ") else part.translate(_AS_BEFORE)) for joiner, part in pairs]
+    rows: list[tuple[str, str]] = []
+    for joiner, part in zip(joiners_and_parts[::2], joiners_and_parts[1::2], strict=True):
+        first, *others = _targets("" if part.startswith("cd ") else part.translate(_AS_BEFORE))
+        rows += [(joiner, first), *(("&&", other) for other in others)]
+    return rows
+
+
+def _targets(part: str) -> list[str]:
+    """Return a command that builds several targets as one for each: `make a b` is `make a && make b`."""
+    head = _form("targets").match(part)
+    named = part[head.end() :].split() if head else []
+    several = len(named) > 1 and all(map(re.compile(_TARGET).fullmatch, named))
+    return [f"{part[: head.end()].strip()} {name}" for name in named] if head and several else [part]
 
 
 def _joined(rows: Iterable[tuple[str, str]]) -> str:
@@ -219,11 +282,26 @@ def _looks(part: str) -> bool:
 def _known(worked: str) -> set[tuple[str, ...]]:
     """Return the commands of a line that worked, as far as its end shows it."""
     last = re.split(r"\s*(?:\|\||;|\n)\s*", _without_signs(worked).strip())[-1]
-    return {_core(part.translate(_AS_BEFORE)) for part in last.split("&&") if "|" not in part}
+    plain = (part.strip().translate(_AS_BEFORE) for part in last.split("&&") if "|" not in part)
+    return {_core(target) for part in plain for target in _targets(part)}
+
+
+def _ends(part: str) -> bool:
+    """Return whether a command tests, checks or commits, and changes nothing that another one needs."""
+    commits = is_commit(part) or part.startswith("git add ")
+    return not _acts(part) and (commits or any(_form(kind).search(part) for kind in ("tests", "checks")))
+
+
+def beyond(failed: str, command: str) -> str:
+    """Return what a command line does that a failed one did not."""
+    done = {_core(part) for part in _parts(failed)}
+    return _joined((joiner, "" if part and _core(part) in done else part) for joiner, part in _rows(command))
 
 
 def _is_done_once(part: str) -> bool:
-    return _acts(part) or is_commit(part) or part.startswith("git add ")
+    """Return whether a command need not be done again: it acts, commits, starts something, or sets up the shell."""
+    starts = part.endswith(("&", "&)"))
+    return starts or _acts(part) or is_commit(part) or part.startswith(("git add ", "set "))
 
 
 def environment(command: str) -> tuple[str, ...]:
@@ -280,8 +358,10 @@ def _acts(part: str) -> bool:
     if not words or words[:2] == ("git", "add"):
         return False
     named = _words_of("effects.tsv")
-    told = takewhile(lambda word: not word.startswith("-"), words[1:3])
+    told = [*takewhile(lambda word: not word.startswith("-"), words[1:3])]
     said = {verb for word in told for verb in (word, re.split(_OF_VERB, word)[-1]) if verb == word or verb != "ci"}
+    if _form("task").match(" ".join(words)) and not any(map(_form("checks").search, told)):
+        said |= {re.split(_OF_VERB, word)[0] for word in told}
     program = (named["program"] | named["edit"]) & {words[0], " ".join(words[:2])}
     return bool(program or said & named["verb"] or set(words) & named["flag"])
 

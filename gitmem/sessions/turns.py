@@ -15,7 +15,7 @@ from functools import cache
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.platform.machine import table
 from gitmem.sessions.events import PLACE, HookEvent, HookKind
-from gitmem.sessions.outcome import bare, effects_before, has_effect, runs_again, works_now, written
+from gitmem.sessions.outcome import bare, effects_before, has_effect, runs_again, shows_mended, written
 from gitmem.text.terminal import FENCE
 from gitmem.text.words import matcher
 from gitmem.values import Value
@@ -310,7 +310,7 @@ def _is_retry(failure: Failure, event: HookEvent) -> bool:
     if failure.tool != event.tool:
         return False
     if event.command:
-        return works_now(failure.command, event.command, event.text)
+        return shows_mended(failure.command, failure.error, event.command, event.text)
     return failure.command in {_what(event), _call(event)}
 
 

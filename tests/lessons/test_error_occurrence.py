@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitmem.lessons.error_occurrence import find_occurrences, is_bug, mend_of, with_errors
-from gitmem.sessions.outcome import bare, works_now
+from gitmem.sessions.outcome import bare, shows_mended, works_now
 from gitmem.sessions.turns import Failure, Run, Turn
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -53,7 +53,29 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
         (failure("make", fixed_by="npm ci && uv run make && CI=1 make x"), "`npm ci && uv run make`"),
         (failure("make", fixed_by="npm ls; npm ci && make"), "`npm ci`"),
         (failure("make", fixed_by="npm ci 2>&1 | grep -E 'a|b' && make"), "`npm ci`"),
-        (failure("make", fixed_by="./load.sh && make"), ""),
+        (failure("make", fixed_by="./load.sh && make"), "`./load.sh`"),
+        (failure("make", fixed_by="./load.sh && make", meanwhile="npm ci"), ""),
+        (failure("make", fixed_by="npm run lint && npm test && make"), ""),
+        (failure("git push", fixed_by="./load.sh && git commit -qam x && git push"), ""),
+        (failure("make", fixed_by="./load.sh && python - <<'E'\nx()\nE\nmake"), ""),
+        (failure("export A=1; make x", fixed_by="export A=1; make x", meanwhile="export A=1\nnpm ci"), "`npm ci`"),
+        (failure("make test", fixed_by="make migrate-test test"), "`make migrate-test`"),
+        (failure("make", fixed_by="ls | xargs sed -i s/8/9/ && make"), ""),
+        (failure("make test", fixed_by="make load-test test", meanwhile=EDIT), ""),
+        (
+            failure("make a", fixed_by="make gen-b a", meanwhile="change `/app/Makefile`: `+ gen-b:` `+ b`"),
+            "`make gen-b`",
+        ),
+        (failure("make a", fixed_by="make gen-b a", meanwhile="change `/app/c.yml`: `+ - gen-b`"), ""),
+        (
+            failure(
+                "go test",
+                "go: no required module provides package a.b/c; to add it:\n\tgo get a.b/c",
+                "go test",
+                "go get a.b/c@v1.2.0",
+            ),
+            "",
+        ),
         (failure("make", fixed_by="npm ci && CI=1 make"), "`npm ci && CI=1 make`"),
         (failure("make", fixed_by="CI=1 make", meanwhile="npm ci"), "`npm ci && CI=1 make`"),
         (failure("make", fixed_by="CI=1 make", meanwhile=EDIT), ""),
@@ -71,6 +93,43 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
 )
 def test_what_mended_a_failure(failed, mend):
     assert mend_of(failed, (), ("/app",)) == (failed.explained if mend is None else mend)
+
+
+@pytest.mark.parametrize(
+    "failed, said, worked",
+    [
+        ("cat a.txt; set -a; (serve &); make x", "", "make x"),
+        ("make x || { tail log; exit 1; }", "", "make x"),
+        ("make x", "", "./gradlew build && make gen x"),
+        ("cmake --build b && ctest -R a", "1 test failed", "ctest -R a"),
+        ("make x", "", "make x | tail -3"),
+    ],
+)
+def test_a_command_shows_that_the_failed_one_works(failed, said, worked):
+    assert shows_mended(failed, said, worked, "100% of the tests passed, 0 tests failed")
+
+
+@pytest.mark.parametrize(
+    "failed, said, worked",
+    [
+        ("make y && make x", "", "make x"),
+        ("cmake --build b && ctest -R a", "a.c:1:2: error: unknown type name", "ctest -R a"),
+        ("make x", "", "make x-all"),
+    ],
+)
+def test_a_command_shows_nothing_of_the_failed_one(failed, said, worked):
+    assert not shows_mended(failed, said, worked, "all done")
+
+
+def test_an_edit_that_takes_back_what_was_tried_is_no_part_of_the_mend():
+    tried = "change `/app/a.yml`: `- x: 1` `+ x: 2`"
+    taken_back = "change `/app/a.yml`: `- x: 2` `+ x: 1`"
+    failures = (
+        failure("pytest -q", fixed_by="pytest -q", meanwhile=tried)._replace(again=True),
+        failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{taken_back}\nuv sync"),
+    )
+    turn = Turn("s-1", "h", "t-1", AT, AT, "Fix", "Done.", ("/app/a.yml",), failures, cwd="/app")
+    assert [one.mend for one in find_occurrences([turn])] == ["`uv sync`"]
 
 
 def test_of_edits_to_several_files_the_one_that_the_linter_names_counts():
