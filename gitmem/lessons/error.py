@@ -19,6 +19,7 @@ from gitmem.values import Value
 
 MATCH = 0.5  # the least score of the same error (docs/spec.md, M3)
 MAX_ERRORS = 3  # of one output
+_ALIKE, _FEWEST = 0.75, 2  # the share and number of words in which two errors say the same of two things
 _MAX_LINES = 400  # of an output, half from its beginning and half from its end
 _MAX_LINE = 500  # characters
 _MAX_FRAMES = 3
@@ -44,6 +45,7 @@ _NUMBER = re.compile(
     r"(?<![A-Za-z_/])(?:[+-]|(?<![0-9]))[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])"
 )
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\w+://")
+_PLACE_IN_CODE = re.compile(r":[0-9]{1,7}:[0-9]{1,7}(?!\S*[0-9]:)")
 _MASKED = re.compile(r"<\w+>")
 _SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, which linters quote at the end
 _WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
@@ -120,6 +122,23 @@ def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
     return overlap + ((1 - overlap) * 0.2 if same else 0.0)
 
 
+def says_of_another(known: ErrorSignature, seen: ErrorSignature) -> bool:
+    """Return whether two errors say the same, each of another thing: `No module named` first `a`, then `b`."""
+    if known.type != seen.type or not (known.names and seen.names) or known.names[1:] != seen.names[1:]:
+        return False
+    one, other = map(_sentence, (known, seen))
+    common, all_words = len(one & other), len(one | other)
+    return known.names[0] != seen.names[0] and common >= _FEWEST and common >= _ALIKE * all_words
+
+
+def _sentence(error: ErrorSignature) -> set[str]:
+    """Return the words of an error without its names."""
+    message = error.message
+    for name in error.names:
+        message = message.replace(name, " ")
+    return {word for word in _words(error._replace(names=(), message=message)) if not _MASKED.fullmatch(word)}
+
+
 def is_again(known: ErrorSignature, seen: ErrorSignature) -> bool:
     """Return whether an error of one turn or output came there before; its time and place count for a vague one."""
     return known == seen or likeness(known, seen) > MATCH
@@ -135,6 +154,11 @@ def number_in(output: str, error: ErrorSignature) -> str:
     """Return the first number of four or five digits in an error's line of an output, as a port; "" for none."""
     lines = (line for line in _lines(output) if error.message and error.message in mask(line))
     return next(iter(long_numbers(next(lines, ""))), "")
+
+
+def is_placed(output: str, error: ErrorSignature) -> bool:
+    """Return whether a line of an output says an error of a place in code, with line and column."""
+    return any(error.message in mask(line) for line in _lines(output) if _PLACE_IN_CODE.search(line))
 
 
 def long_numbers(text: str) -> list[str]:

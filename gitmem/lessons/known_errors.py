@@ -12,7 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from gitmem.document.ids import BUGS, do_meet
 from gitmem.errors import GitmemError
 from gitmem.history.authors import Origin, People, claim_id, counts_id
-from gitmem.lessons.error import MATCH, ErrorSignature, likeness, long_numbers, number_in, read_errors, signature
+from gitmem.lessons.error import (
+    MATCH,
+    ErrorSignature,
+    is_placed,
+    likeness,
+    long_numbers,
+    number_in,
+    read_errors,
+    says_of_another,
+    signature,
+)
 from gitmem.lessons.pattern import FOLDER, BugPattern, Cause, Solution, claims, only, parse_pattern
 from gitmem.lessons.usage_log import (
     COUNTS,
@@ -26,11 +36,17 @@ from gitmem.lessons.usage_log import (
     usefulness_of,
 )
 from gitmem.sessions.events import PLACE
+from gitmem.sessions.outcome import adds_named, environment, runs_elsewhere, without_wrappers
+from gitmem.sessions.turns import program
 from gitmem.store.known_facts import Header, marked, read_headers
 from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import Value
+
+_CODE = re.compile(
+    r"[A-Za-z_]*(?:[a-z0-9][A-Z]|[A-Za-z0-9]_)\w+"
+)  # a name of code by its form: `RateTable`, `rate_table`
 
 UNKNOWN = "somebody"  # no commit that the index knows brought it
 
@@ -102,21 +118,29 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
     """Return the bug patterns that match the errors in a command's output: error by error, the likeliest first.
 
     An edit is no solution of an error that no rule names: it is in the code since, so the cause is another one. What
-    the agent said of one port says nothing of another.
+    the agent said of one port says nothing of another. What mended an error here says nothing of one in a container.
     """
     errors = read_errors(output)
     headers = pattern_headers(store) if errors else []
     found: dict[tuple[str, str], Matched] = {}
     for error in errors:
-        matched = match_error(store, error, headers, command)
+        matched = match_error(store, error, headers, command, is_wide=True)
         number = number_in(output, error) if matched else ""
         for one in matched:
             solution = one.solution if one.solution and _fits(one.solution.text, number) else None
             if solution and solution.text.startswith(PLACE) and not error.type:
                 solution = None
-            cause = next((each for each in one.pattern.causes if _fits(each.text, number)), None)
-            fitting = one._replace(solution=solution, cause=cause)
-            found.setdefault((one.pattern.id, one.author), fitting)
+            if solution and not _is_of_place(solution, command):
+                solution = None
+            fits = (each for each in one.pattern.causes if _fits(each.text, number))
+            cause = next((each for each in fits if not _names_another(each.text, one)), None)
+            if one.score <= MATCH:
+                is_of_any = solution is not None and _is_of_any(solution, one, command)
+                is_any_name = len(error.names) == 1 and is_placed(output, error)  # it may be missing for any reason
+                solution, cause = (solution if is_of_any and not is_any_name else None), None
+            if one.score > MATCH or solution:
+                fitting = one._replace(solution=solution, cause=cause)
+                found.setdefault((one.pattern.id, one.author), fitting)
     return list(found.values())
 
 
@@ -126,17 +150,51 @@ def _fits(text: str, number: str) -> bool:
     return is_act or not number or not (numbers := long_numbers(text)) or number in numbers
 
 
-def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "") -> list[Matched]:
+def _names_another(text: str, matched: Matched) -> bool:
+    """Return whether a sentence names a thing of the known error that the one that came does not speak of."""
+    there, here = (set(_CODE.findall(error.message)) for error in (matched.pattern.error, matched.error))
+    return bool((there - here) & set(_CODE.findall(text)))
+
+
+def _is_of_any(solution: Solution, matched: Matched, command: str) -> bool:
+    """Return whether what mended an error mends it of another thing, too: a command for whatever it is of.
+
+    It names nothing of the error and installs nothing by name, and the same program failed, or the tool of the command
+    runs the program that is missing: `uv sync` for `uv run x`.
+    """
+    text = solution.text
+    failed = {one.partition(" ")[0] for one in solution.commands}
+    same = _program(command).partition(" ")[0] in failed or text[1:].split()[:1] == [*environment(command)[:1]]
+    names = matched.pattern.error.names
+    return same and text.startswith("`") and not any(name in text for name in names) and not adds_named(text)
+
+
+def _is_of_place(solution: Solution, command: str) -> bool:
+    """Return whether what mended an error mends it where a command ran: in a container only what is installed there."""
+    text = solution.text
+    installs = text.startswith(PLACE) or adds_named(text) or " lock" in text
+    return installs or not runs_elsewhere(command) or _program(command) in solution.commands
+
+
+def _program(command: str) -> str:
+    return program(without_wrappers(command.partition("<<")[0]))
+
+
+def match_error(
+    store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "", *, is_wide: bool = False
+) -> list[Matched]:
     """Return the bug patterns of these headers that match an error of a command: the person's, then the likeliest.
 
-    Those of another part of the project are left out.
+    Those of another part of the project are left out. If `is_wide`, those that say the same of another thing count.
     """
     found = []
     for header in headers:
         if header.key[0] != error.type:
             continue
-        score = likeness(signature_of(header), error)
-        pattern = read_pattern(store, header.path) if score > MATCH else None
+        known = signature_of(header)
+        score = likeness(known, error)
+        is_known = score > MATCH or (is_wide and says_of_another(known, error))
+        pattern = read_pattern(store, header.path) if is_known else None
         told = pattern is not None and do_meet(pattern.scope, (store.here,))
         parts = experience(store, pattern) if pattern is not None and told else ()
         found += [Matched(one.part, error, score, one.part.best(command), one.author) for one in parts]
@@ -233,19 +291,20 @@ def mend_line(found: Matched, told: Solution | Cause) -> str:
     Without a sure fix it is what the agent said of the error.
     """
     pattern, fix = found.pattern, told.text[:_MAX_MEND]
+    named = pattern.title if found.score > MATCH else f"Of another name: {pattern.title}"
     if found.author:
-        return f"{pattern.title}\n{from_other(fix, found.author, pattern.id)} ^{pattern.id}"
+        return f"{named}\n{from_other(fix, found.author, pattern.id)} ^{pattern.id}"
     date, times = f"{pattern.updated:%Y-%m-%d}", seen_times(len(pattern.seen))
     seen, when = f"{times}. " if len(pattern.seen) > 1 else "", f"Last time ({date}) "
     if (told.said if isinstance(told, Cause) else told.worked)[-1:] != pattern.seen[-1:]:
         seen, when = f"{times}, last on {date}. ", "Before, "
     if isinstance(told, Cause):
-        return f'{pattern.title}\n{seen}{when}the agent said of it: "{fix}" ^{pattern.id}'
+        return f'{named}\n{seen}{when}the agent said of it: "{fix}" ^{pattern.id}'
     tried = len(told.worked) + len(told.failed)
     more = f" It helped {len(told.worked)} of {tried} times." if tried > 1 else ""
     more += " Its files changed a lot since." if pattern.stale else ""
     what = "it" if when == "Before, " else "this"
-    return f'{pattern.title}\n{seen}{when}{what} was fixed by: "{fix}"{more} ^{pattern.id}'
+    return f'{named}\n{seen}{when}{what} was fixed by: "{fix}"{more} ^{pattern.id}'
 
 
 # A pipe or a substitution into an interpreter, more rights, what downloads. As a string: rarely needed.

@@ -69,6 +69,51 @@ def test_an_error_without_a_sure_mend_is_told_with_what_the_agent_said_of_its_po
     assert 'was fixed by: "`web stop mail`"' in tell_error(desk.store, "s-6", busy)
 
 
+@pytest.mark.parametrize(
+    "mend, command, is_told",
+    [
+        ("make load", "pytest tests/b", True),
+        ("make load", "npm test", False),  # another program failed
+        ("uv sync", "uv run npm test", True),  # the mend is of the tool that runs both
+        ("make load shelf", "pytest tests/b", False),  # it names the thing
+        ("pip install bookcase", "pytest tests/b", False),
+        ("change `/app/a.py`: `+ x = 1`", "pytest tests/b", False),
+    ],
+)
+def test_what_mended_an_error_whatever_it_is_of_is_told_of_another_name(desk, mend, command, is_told):
+    failed(desk, "s-1", 'db.errors.Undefined: table "shelf" does not exist', mend)
+    text = tell_error(desk.store, "s-9", 'db.errors.Undefined: table "book" does not exist', command)
+    assert text.startswith("<gitmem-memory") is is_told
+    assert ('\nOf another name: Undefined: table "shelf" does not exist\nLast time' in text) is is_told
+
+
+def test_a_name_that_a_compiler_does_not_find_may_be_missing_for_any_reason(desk):
+    failed(desk, "s-1", "src/a.go:3:5: cannot find the name `shelf` in here", "make load")
+    assert not tell_error(desk.store, "s-9", "src/a.go:4:5: cannot find the name `book` in here", "pytest")
+    failed(desk, "s-2", "src/a.go:3:5: `shelf` is no part of the type `Room`", "make load")
+    assert tell_error(desk.store, "s-9", "src/a.go:4:5: `book` is no part of the type `Room`", "pytest")
+
+
+@pytest.mark.parametrize(
+    "mend, command, is_told",
+    [
+        ("docker compose up -d db", "pytest", True),
+        ("docker compose up -d db", "docker run --rm app pytest", False),
+        ("sudo apt-get install -y libyaml-dev", "docker run --rm app pytest", True),
+    ],
+)
+def test_what_mended_an_error_on_this_machine_says_nothing_of_one_in_a_container(desk, mend, command, is_told):
+    failed(desk, "s-1", FIRST, mend)
+    assert bool(tell_error(desk.store, "s-9", AGAIN, command)) is is_told
+
+
+def test_what_the_agent_said_of_one_thing_is_not_told_of_another(desk):
+    error = "error: [Unbound] app.{0} cannot be provided without a binding, and no module of the graph has one"
+    failed(desk, "s-1", error.format("RateTable"), answer="It failed because `RateTable` was missing from the module.")
+    assert "the agent said of it" in tell_error(desk.store, "s-9", error.format("RateTable"))
+    assert tell_error(desk.store, "s-8", error.format("OrderLog")) == ""
+
+
 def test_several_errors_of_one_output_are_told_each_with_its_mend(desk):
     failed(desk, "s-1", FIRST, "uv sync")
     failed(desk, "s-2", "redis.exceptions.ConnectionError: Error 111 connecting to cache:6379", "docker compose up -d")
