@@ -27,7 +27,7 @@ class ExitCode(IntEnum):
     USAGE = 2, "the command line is wrong"
     NO_STORE = 3, "there is no store here"
     STORE_FORMAT = 4, "the store has another format version"
-    BUSY = 5, "another process holds the store, or writes the settings of agents"
+    BUSY = 5, "another process holds the store, or writes settings"
     NOT_SAVED = 6, "not saved: the message names the text, the reason and its place"
     UNFINISHED = 7, "the store is in the middle of a merge, rebase, revert or bisect"
     REFUSED = 8, "refused: unsafe input"

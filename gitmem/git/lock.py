@@ -39,6 +39,7 @@ STALE_SECONDS = 60.0  # without a heartbeat for so long a holder loses the lock 
 LOCK_REF = "refs/gitmem/lock"
 _RECORD_LIMIT = 4096  # bytes; a longer one is no record
 _YIELD = 3  # pauses between two attempts, which a process rests after it released a lock
+_WRITING_SECONDS = 10.0  # which another gitmem has for the settings that it writes
 _BEAT_SECONDS = 15.0  # well under `STALE_SECONDS`
 _LOCKED_BYTE = 1 << 30  # Windows keeps others from reading locked bytes: lock one beyond the record
 # Another machine, or the host of a virtual one, may hold a lock that this kernel calls free. All of FUSE, except
@@ -426,6 +427,30 @@ def choose_kind(kind: LockKind, folder: str) -> LockKind:
     if kind is LockKind.AUTO:
         return LockKind.FILE if file_locks_serve(folder) else LockKind.REF
     return kind
+
+
+@contextlib.contextmanager
+def writing_alone(folder: str, what: str) -> Iterator[None]:
+    """Let one gitmem at a time write the files of a folder.
+
+    Where no lock can be made, as in a read-only home, it goes without.
+
+    Raises:
+        BusyError: another gitmem is writing them.
+
+    """
+    lock = FileLock(folder, purpose="settings", machine="this machine", clock=Clock())
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        lock.acquire(_WRITING_SECONDS)
+    except BusyError:
+        raise BusyError(f"Another gitmem is writing {what}.", "Try again when it is done.") from None
+    except OSError:  # what cannot be written is told where it is written
+        pass
+    try:
+        yield
+    finally:
+        lock.remove()
 
 
 def open_lock(

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 
-from gitmem.errors import BusyError, RefusedError
+from gitmem.errors import RefusedError
 from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, hook_script, is_current, script_path
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import SettingsChange, carry_out, is_present, left_of, missing_folders, plan_whole
@@ -56,7 +56,6 @@ def project_top(start: str) -> str:
 
 _USERS = "users.json"
 _BEGINS = b"# gitmem hook script"
-_LOCK_SECONDS = 10.0
 
 
 @contextlib.contextmanager
@@ -69,23 +68,16 @@ def lock_settings(home: str) -> Iterator[set[str]]:
         BusyError: another gitmem is writing them.
 
     """
-    from gitmem.git.lock import Clock, FileLock  # late: `status` lists the agents
+    from gitmem.git.lock import writing_alone  # late: `status` lists the agents
 
     path = script_path(home)
     made, folder = set(missing_folders(path)), os.path.dirname(path)
-    lock = FileLock(folder, purpose="install", machine="this machine", clock=Clock())
+    folders: set[str] = set()
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        lock.acquire(_LOCK_SECONDS)
-    except BusyError:
-        raise BusyError("Another gitmem is writing the settings of agents.", "Try again when it is done.") from None
-    except OSError:  # what cannot be written is told where it is written
-        pass
-    folders = _users(home)[1] | made
-    try:
-        yield folders
+        with writing_alone(folder, "the settings of agents"):
+            folders |= _users(home)[1] | made
+            yield folders
     finally:
-        lock.remove()
         left_of(folders)
 
 

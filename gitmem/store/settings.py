@@ -31,6 +31,7 @@ from gitmem.document.ids import CONFIG
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.document.yaml import remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
+from gitmem.git.lock import writing_alone
 from gitmem.platform.safe_open import read_small, replace_file
 from gitmem.store.transact import transact
 from gitmem.values import Value
@@ -41,18 +42,20 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
+_OWN = "your settings"
 _MADE = "config-made"  # the digest of the settings file that gitmem made
 
 
 def agree(context: Context, root: str, values: Mapping[str, object]) -> None:
     """Record that the person agreed to these values of the store at `root`; None withdraws that for a setting."""
     folder = personal_folder(context.environ, context.home)
-    stores, name = read_trust(folder), os.path.realpath(root)
-    agreed = {**stores.get(name, {}), **values}
-    stores[name] = {key: value for key, value in agreed.items() if value is not None}
-    kept = {store: agreed for store, agreed in stores.items() if agreed}
-    text = json.dumps({"v": 1, "stores": kept}, ensure_ascii=True, indent=1, sort_keys=True)
-    _write_personal(os.path.join(folder, TRUST), text.encode() + b"\n")
+    with writing_alone(folder, _OWN):
+        stores, name = read_trust(folder), os.path.realpath(root)
+        agreed = {**stores.get(name, {}), **values}
+        stores[name] = {key: value for key, value in agreed.items() if value is not None}
+        kept = {store: agreed for store, agreed in stores.items() if agreed}
+        text = json.dumps({"v": 1, "stores": kept}, ensure_ascii=True, indent=1, sort_keys=True)
+        _write_personal(os.path.join(folder, TRUST), text.encode() + b"\n")
 
 
 def made_files(context: Context) -> list[str]:
@@ -221,10 +224,12 @@ def _edited(name: str, data: bytes, path: tuple[str, ...], value: object | None)
 
 
 def _set_in_own_file(environ: Mapping[str, str], home: str, place: tuple[str, ...], value: object | None) -> str:
-    path = os.path.join(personal_folder(environ, home), CONFIG)
-    data = read_small(path)
-    if data is None and os.path.exists(path):
-        raise GitmemError(f"{path} cannot be read.", "Give access to it, then try again.")
-    made = not os.path.lexists(path) or _is_made(path)
-    _write_personal(path, _edited(path, data or b"", place, value), made=made)
+    folder = personal_folder(environ, home)
+    path = os.path.join(folder, CONFIG)
+    with writing_alone(folder, _OWN):
+        data = read_small(path)
+        if data is None and os.path.exists(path):
+            raise GitmemError(f"{path} cannot be read.", "Give access to it, then try again.")
+        made = not os.path.lexists(path) or _is_made(path)
+        _write_personal(path, _edited(path, data or b"", place, value), made=made)
     return path
