@@ -28,6 +28,7 @@ from gitmem.errors import (
 from gitmem.git import move_ref
 from gitmem.git.objects import read_tree
 from gitmem.git.packing import is_bundle, is_whole, write_bundle
+from gitmem.git.process import Git
 from gitmem.git.remote import Connection, Remote, check_url
 from gitmem.git.setup import check_out, make_root
 from gitmem.platform.machine import Context, is_running
@@ -75,7 +76,7 @@ def clone_store(
     made = make_store(start, context, place)
     store = made.store
     root = make_root(store.repository.git)
-    if not made.new and store.tip not in {None, root}:
+    if store.tip not in {None, root}:  # also that of a branch whose work tree was gone
         raise GitmemError(
             f"This project has a store already, at {store.root}.",
             f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two.",
@@ -94,10 +95,10 @@ def clone_store(
         shared = bool(merge_bases(store.repository.git, root, theirs))
         check_incoming(store, remote, root, theirs, accept, shared=shared)
     except BaseException:
-        if made.new and store.own_repository and os.listdir(store.root) == [".git"]:
-            shutil.rmtree(store.root, ignore_errors=True)
-        elif remote and not once:  # so that another address can be taken
+        if remote and not once:  # so that another address can be taken
             remove_remote(store, remote.name)
+        if made.new and os.listdir(store.root) == [".git"]:
+            _remove_empty(store, root)
         raise
     branch = store.repository.branch()  # which is checked out into the empty work tree
     if not move_ref(store.repository.git, branch, theirs, store.tip, "gitmem clone"):
@@ -114,6 +115,16 @@ def clone_store(
     if held != theirs:
         sweep(store)
     return store
+
+
+def _remove_empty(store: Store, root: str) -> None:
+    """Remove a new store without files, and its branch in the project's repository."""
+    if store.own_repository:
+        shutil.rmtree(store.root, ignore_errors=True)
+        return
+    branch, git = store.repository.branch(), Git(store.repository.layout.common_dir, None, store.context.environ)
+    git.run("worktree", "remove", "--force", "--", store.root)
+    git.run("update-ref", "-d", branch, root)
 
 
 def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
