@@ -97,11 +97,14 @@ def follow_lines(transaction: Transaction) -> None:
     document = Document.parse(after)
     edits = line_edits(fact_entries(Document.parse(before).body), document.body)
     shelf = Shelf(transaction.read, transaction.names)
+    ids = dict.fromkeys((*edits.ended, *edits.reworded, *edits.revived))
     for fact in facts_as_edited(edits, shelf.get, transaction.now).values():
-        with contextlib.suppress(BrokenHeaderError):
+        try:
             _amend_fact(transaction, fact)
             shelf.facts[fact.id] = fact
-    facts = shelf.with_successors([*edits.ended, *edits.reworded, *edits.revived])
+        except BrokenHeaderError:  # its line stays as the person wrote it
+            del ids[fact.id]
+    facts = shelf.with_successors(ids)
     body = updated_body(edits.body, facts, document.newline)
     transaction.amend(MEMORY, lambda _: document.with_body(body).render())
 

@@ -40,6 +40,15 @@ def test_an_edit_of_a_file_that_is_changed_is_a_commit_of_its_own(box, scan, sta
     box.sound()
 
 
+def test_an_edit_of_the_line_of_a_fact_whose_header_is_broken_is_kept(box):
+    line = "- [2026-01-13 11:27:00] **Rule**: Use {} ^r2gw8y9ey5e\n"
+    memory = "# Memory\n\n## Core Decisions\n\n" + line
+    box.put({"memory.md": memory.format("uv").encode(), "facts/rule/r2gw8y9ey5e-uv.md": b"---\nid: [\n---\nUse uv\n"})
+    box.write("memory.md", memory.format("pixi").encode())
+    box.append("memory.md", b"saved\n")
+    assert box.files()["memory.md"].decode() == memory.format("pixi") + "saved\n"
+
+
 def test_many_edits_have_a_short_subject(box):
     for number in range(5):
         box.write(f"{number}.md", b"x")
