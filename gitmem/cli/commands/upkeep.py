@@ -180,8 +180,15 @@ def run_maintain(args: argparse.Namespace, app: App) -> None:
     if reason:
         app.answer(args, {"done": False, "reason": reason}, reason, OWN)
         return
-    with Progress(app.err) as progress:
-        done = maintain(store, progress.step)
+    try:
+        with Progress(app.err) as progress:
+            done = maintain(store, progress.step)
+    except BusyError as error:
+        if not args.if_needed:  # else it started by itself, beside another
+            raise
+        reason = f"Nothing was done: {error.message}"
+        app.answer(args, {"done": False, "reason": reason}, reason, OWN)
+        return
     app.notices(done.notices)
     sizes = {"before": done.before._asdict(), "after": done.after._asdict()}
     app.answer(args, {"done": True, **done._asdict(), **sizes}, _maintain_words(done), OWN)

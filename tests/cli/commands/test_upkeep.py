@@ -8,6 +8,10 @@ import re
 import pytest
 
 from gitmem.cli import output as terminal
+from gitmem.cli.commands import upkeep
+from gitmem.errors import ExitCode
+from gitmem.git.lock import Clock, FileLock
+from gitmem.store.findings import FailureLog
 
 
 def test_a_person_is_told_of_a_rotation_in_words(gitmem):
@@ -34,6 +38,17 @@ def test_progress_is_shown_to_a_person_who_has_waited(gitmem, monkeypatch):
     assert gitmem("maintain")[2] == ""
     monkeypatch.setattr(terminal, "_PATIENCE", 60.0)
     assert gitmem("maintain", terminal=True)[2] == ""
+
+
+def test_packing_that_starts_by_itself_beside_another_is_no_failure(gitmem, store, monkeypatch):
+    monkeypatch.setattr(upkeep, "is_due", lambda _: True)
+    private = store / ".git" / "gitmem"
+    (private / "maintenance").mkdir()
+    with FileLock(str(private / "maintenance"), purpose="maintain", machine="here", clock=Clock()).acquire(0):
+        code, out, _ = gitmem("maintain", "--if-needed")
+        assert (code, out.startswith("Nothing was done: The store is held by")) == (0, True)
+        assert gitmem("maintain")[0] == ExitCode.BUSY
+    assert len(FailureLog(str(private)).failures()) == 1
 
 
 def test_doctor_as_json(gitmem, store):
