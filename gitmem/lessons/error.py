@@ -49,6 +49,7 @@ _PLACE_IN_CODE = re.compile(r":[0-9]{1,7}:[0-9]{1,7}(?!\S*[0-9]:)")
 _MASKED = re.compile(r"<\w+>")
 _SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, which linters quote at the end
 _WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
+_HEADING = re.compile(r"(?:[A-Z][a-z]+ ){1,2}Error$")  # `Compilation Error` above what it is
 _PROGRAM = re.compile(r"((?:[a-z][\w.-]{0,40}: ){1,3})")  # `gh: `, `aws: error: `
 _VERSION_PART = re.compile(r"v[0-9]{1,3}")
 
@@ -244,14 +245,15 @@ def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def _continued(lines: list[str], at: int, message: str) -> str:
-    """Return a message with the next lines that have text, as long as they end with a colon ("during build:").
+    """Return a message with the next lines that have text, as long as they end with a colon or are a heading.
 
     The line below "Caused by:" belongs to the message, too.
     """
     texts = [lines[at], *filter(None, lines[at + 1 :])]
     if len(texts) > 1 and _form("cause").match(texts[1]):
         return f"{message}: {' '.join(texts[2:3])}" if message else texts[2]
-    leading = sum(1 for _ in takewhile(lambda text: text.endswith(":"), texts[:_MAX_MESSAGE_LINES]))
+    leads = takewhile(lambda text: text.endswith(":") or _HEADING.match(text), texts[:_MAX_MESSAGE_LINES])
+    leading = sum(1 for _ in leads)
     return " ".join(filter(None, (message, *texts[1 : leading + 1])))
 
 

@@ -161,29 +161,33 @@ def repeated_elsewhere(failed: str, worked: str) -> str:
 
 def effects_before(failed: str, later: str) -> str:
     """Return what a command line runs before what it repeats of a failed one; "" if none of it has an effect."""
-    before = run_before(failed, later)
+    before = _changing(_rows_before(_parts(failed), later))
     return before if has_effect(before) else ""
 
 
 def run_before(failed: str, later: str) -> str:
-    """Return what a command line runs before what it repeats of a failed one, without what reads, checks or commits."""
-    before = _rows_before(failed, later)
-    return _joined((joiner, "" if _looks(part) or _ends(part) else part) for joiner, part in before)
+    """Return what a command line runs before the end of a failed one and that did not; nothing that reads or checks."""
+    return beyond(failed, _changing(_rows_before(_parts(failed)[-1:], later)))
 
 
 def commits_before(failed: str, later: str) -> bool:
     """Return whether a command line commits before what it repeats of a failed one."""
-    return any(is_commit(part) for _, part in _rows_before(failed, later))
+    return any(is_commit(part) for _, part in _rows_before(_parts(failed), later))
 
 
-def _rows_before(failed: str, later: str) -> list[tuple[str, str]]:
-    repeated = {_core(part) for part in _parts(failed)}
+def _rows_before(parts: list[str], later: str) -> list[tuple[str, str]]:
+    repeated = {_core(part) for part in parts}
     return [*takewhile(lambda row: _core(row[1]) not in repeated, _rows(later))]
+
+
+def _changing(rows: Iterable[tuple[str, str]]) -> str:
+    """Return commands as a line without those that only read, check or commit."""
+    return _joined((joiner, "" if _looks(part) or _ends(part) else part) for joiner, part in rows)
 
 
 def runs_program_before(failed: str, later: str) -> bool:
     """Return whether a command line runs the program of a failed one before it repeats its end."""
-    before = {_unwrapped(part)[0][:1] for _, part in _rows_before(failed, later) if part}
+    before = {_unwrapped(part)[0][:1] for _, part in _rows_before(_parts(failed), later) if part}
     return bool(before & {_unwrapped(part)[0][:1] for part in _parts(failed)[-1:]})
 
 

@@ -151,6 +151,7 @@ def test_an_answer_in_json_beside_the_error_says_nothing_of_it():
         ),
         ("  FAILED  Tests\\CartTest > it sums\n  The mail was not sent.\n\n  Tests:  1 failed", "FAILED", ""),
         ("--- FAIL: TestSum (0.00s)\nFAIL", "FAIL", ""),
+        ("The tea cannot be sold:\nPricing Error\n  No rate for tea.", "", "sold: Pricing Error No rate for tea."),
         (
             "error: no rate for tea\nerror: could not compile `shop` (lib) due to 1 previous error",
             "",

@@ -61,6 +61,7 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
         (failure("export A=1; make x", fixed_by="export A=1; make x", meanwhile="export A=1\nnpm ci"), "`npm ci`"),
         (failure("make test", fixed_by="make migrate-test test"), "`make migrate-test`"),
         (failure("make", fixed_by="ls | xargs sed -i s/8/9/ && make"), ""),
+        (failure("(serve &); make x", fixed_by="(serve &); ./load.sh && make x"), "`./load.sh`"),
         (failure("make test", fixed_by="make load-test test", meanwhile=EDIT), ""),
         (
             failure("make a", fixed_by="make gen-b a", meanwhile="change `/app/Makefile`: `+ gen-b:` `+ b`"),
