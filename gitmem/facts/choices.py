@@ -6,15 +6,17 @@ A choice that lasts is the option's own text behind what it settles; it is none 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import dropwhile
 
 from gitmem.facts.fact import FactKind
 from gitmem.facts.statements import Statement, count_words, is_pasted, stands_alone, without_opening
-from gitmem.sessions.turns import asks_back, human_text
+from gitmem.sessions.turns import TaskType, asks_back, classify, human_text
 from gitmem.text.sentences import blocks, mask_code, sentences_of, shorten, split
 from gitmem.text.words import languages, phrases, rows
 
 _ASKS = ("?", "\uff1f")
+_LEADS_TO = (":", "\uff1a")
 _LOOK_AT = 30_000  # characters of an answer, its last
 _MOST_LINES = 400
 _LONGEST_PROMPT = 160  # characters
@@ -49,7 +51,7 @@ def picks_of(prompt: str, answer: str, request: str = "") -> list[Statement]:
 
 
 def _settled_by(answer: str, request: str) -> str:
-    """Return what the choice among the options of an answer settles: its question, else the request, else its lead."""
+    """Return what the choice among the options of an answer settles: its question, the request, or what leads to it."""
     if not _options_of(answer):
         return _question(answer)
     lead, after = _around(answer)
@@ -58,12 +60,19 @@ def _settled_by(answer: str, request: str) -> str:
         return ""
     if question and not _speaks_of(question) and _names_subject(question):
         return question
-    lead = [sentence for sentence in reversed(lead) if not _speaks_of(sentence)]
     own = (block for block in blocks(human_text(request)) if not is_pasted(block.text))
-    asked = (sentence for block in own for sentence in sentences_of(block) if not asks_back(sentence))
-    begun = " ".join(dropwhile(lambda sentence: not has_subject(sentence), asked))
-    settled = next(filter(_names_subject, (shorten(begun, _LONGEST_PART), *lead)), "")
+    asked = [sentence for block in own for sentence in sentences_of(block) if not asks_back(sentence)]
+    begun = shorten(" ".join(dropwhile(lambda sentence: not has_subject(sentence), asked)), _LONGEST_PART)
+    led = [sentence for sentence in reversed(lead) if not _speaks_of(sentence)]
+    # Of a request that asks for no options the agent tells what came up.
+    met = [] if _asks_for_options(asked) else [one for one in led if not phrases("offer").search(one)]
+    settled = next(filter(_names_subject, (*(one for one in met if not one.endswith(_LEADS_TO)), begun, *led)), "")
     return settled and f"{_LEADS_ON.sub('', shorten(settled, _LONGEST_PART))} \u2192"
+
+
+def _asks_for_options(request: Sequence[str]) -> bool:
+    asks = (one for one in request if one.endswith(_ASKS))
+    return any(map(phrases("offer").search, request)) or any(classify(one) is TaskType.QUESTION for one in asks)
 
 
 def _around(answer: str) -> tuple[list[str], str]:
@@ -133,7 +142,7 @@ def _options_of(answer: str) -> dict[str, str]:
 
 def _chosen(left: str, options: dict[str, str], asked: str) -> list[str]:
     """Return the options that a pick names by number, letter, place or words, or its side of "Redis or Postgres?"."""
-    if keys := _KEYS.fullmatch(left) or _KEYS.fullmatch(_AND_MORE.split(left, maxsplit=1)[0]):
+    if keys := _KEYS.fullmatch(left) or _KEYS.fullmatch(_AND_MORE.split(left, maxsplit=1)[0].strip()):
         return [options[key.casefold()] for key in keys.groups() if key and key.casefold() in options]
     if phrases("ordinal").fullmatch(left):
         return [*options.values()][_place(left.casefold()) :][:1]

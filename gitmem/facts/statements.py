@@ -14,7 +14,7 @@ from gitmem.facts.compare import is_negated, stems_of
 from gitmem.facts.fact import FactKind
 from gitmem.sessions.turns import human_text, tells
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of, split
-from gitmem.text.words import languages, phrases
+from gitmem.text.words import files_of, languages, phrases
 from gitmem.values import Value
 
 WHY = "**Why:**"
@@ -166,22 +166,33 @@ def _of_clause(clause: str, sentence: str) -> Statement | None:
 def _parts(clause: str, language: str, at: int, end: int) -> Iterator[str]:
     """Yield the parts of a clause that may state something for good, the likeliest first.
 
-    A part begins at the cue, which stands between `at` and `end`, if what is before it only leads over to it, else with
-    the clause ("No exceptions in the library, never"); then behind the last joint before the cue. Each may do without
-    what follows the next comma ("Never sell the key, they lost one with it").
+    A part begins with the clause, behind its last colon or another joint before the cue, which stands between `at` and
+    `end`; or at the cue, if words of a task lead over to it. Each may do without what follows the next comma ("Never
+    sell the key, they lost one with it").
     """
     before = clause[:at]
     led = len(before) <= _LED and phrases("lead", language).match(before)
     contrasts = phrases("contrast", language).search(clause) and tells(before)  # "X, never Y"
-    leads_over = not led and not contrasts and _JOINT.search(before)
-    starts = [at] if leads_over else []
-    if not leads_over or not _WORD.search(clause[end:]) or tells(before):
-        starts += [0, *(joint.end() for joint in [*_INNER_JOINT.finditer(before)][-1:])]
+    joints = [match.end() for match in _INNER_JOINT.finditer(before)]
+    if led or contrasts or not _JOINT.search(before):
+        starts = [0, *joints[-1:]]
+    else:
+        colon = before.rfind(": ") + 1
+        is_whole = count_words(clause[at:]) >= _FEWEST_WORDS and _declares(before[colon:], language)
+        starts = [colon, at] if is_whole else [at]
+        starts += [] if _WORD.search(clause[end:]) else [0, *joints[-1:]]  # "No exceptions in the library, never"
     comma = clause.find(", ", end)
     for start in starts:
         yield without_opening(clause[start:])
         if comma > 0:
             yield without_opening(clause[start:comma])
+
+
+def _declares(text: str, language: str) -> bool:
+    """Return whether a text orders nothing: it begins with who or what it speaks of, or has no word of a task."""
+    if phrases("subject").match(without_opening(text.strip())):
+        return True
+    return f"{language}/tasks.tsv" in files_of("tasks.tsv") and tells(text)
 
 
 def _cue(masked: str) -> tuple[str, FactKind, int, int] | None:
@@ -224,7 +235,7 @@ def in_context(text: str, answer: str) -> str:
     That is "" if the sentence says no more than the statement. If the answer does not name the thing, it needs none.
     """
     about = stems_of(_without_cues(text))
-    if len(about) != 1:
+    if len(about) != 1 or phrases(_PRACTICE).search(_masked(text)):
         return text
     said = (one for block in blocks(human_text(answer)[-_LOOK_AT:]) for one in sentences_of(block))
     named = next((one for one in said if about <= stems_of(one)), "")

@@ -66,6 +66,11 @@ def test_where_a_rule_holds_and_what_it_says_before_never_stay_with_it(language,
     assert [one.text for one in statements_of(row.counter)] == [row.counter.rstrip(".").partition(", ")[2]]
 
 
+@of_kind("subject")
+def test_what_is_said_before_a_cue_stays_with_it_and_a_task_does_not(language, row):
+    assert [phrases("subject").match(text) is not None for text in (row.example, row.counter)] == [True, False]
+
+
 @of_kind("why")
 def test_a_reason_is_parted_from_what_it_is_for(language, row):
     assert [bool(one.why) for text in (row.example, row.counter) for one in statements_of(text)] == [True, False]
@@ -75,7 +80,7 @@ def test_each_kind_of_row_is_tested():
     tested = (
         "preference decision rule practice label leave points back opening lead contrast why pick ordinal or hollow"
     )
-    assert {row.kind for _, row in EVERY} == {*tested.split(), "open", "settled", "errand", "offer"}
+    assert {row.kind for _, row in EVERY} == {*tested.split(), "open", "settled", "errand", "offer", "subject"}
 
 
 def test_a_third_language_needs_a_folder_alone():
