@@ -241,7 +241,18 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         return SimpleNamespace(**plain)  # type: ignore[return-value]  # as `argparse.Namespace`, without its import
     from gitmem.cli.parser import build_parser
 
-    return build_parser([] if word is None else [word]).parse_args(argv)
+    return build_parser([] if word is None else [word]).parse_args(_with_usual(argv))
+
+
+def _with_usual(argv: Sequence[str]) -> Sequence[str]:
+    """Return a command line that names the usual one of a command's own: `facts --all` as `facts list --all`."""
+    place = _command_place(argv)
+    rest = argv[place + 1 :] if place is not None else ()
+    if place is None or not rest or not rest[0].startswith("-"):
+        return argv
+    usual, name = sections()[argv[place]].usual, argv[place]
+    named = {"-h", "--help", *(words.removeprefix(f"{name} ") for words in sections())}
+    return argv if not usual or named & {*rest} else [*argv[: place + 1], usual, *rest]
 
 
 _SWITCH = {"action": "store_true"}
