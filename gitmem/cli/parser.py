@@ -73,7 +73,8 @@ class Parser(argparse.ArgumentParser):
         raise HelpAskedError(self.format_help().rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
-        """Raise a usage error."""
+        """Raise a usage error; the name of an argument that is the list of its choices says them twice."""
+        message = re.sub(r"^argument \S+\|\S+: (?=invalid choice)", "", message)
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"'{self.asked or self.prog} --help' shows how.")
 
 

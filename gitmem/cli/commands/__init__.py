@@ -179,8 +179,10 @@ def _argument(usage: str) -> tuple[list[str], dict[str, Any]]:
     value, repeats = value.removesuffix(" ...").removesuffix("!"), value.endswith(" ...")
     value, _, choices = value.partition("{")
     value = value.strip()
+    listed = choices.rstrip("}").split(", ") if choices else []
+    value = value or "|".join(listed) * (not names)
     options |= {"metavar": value} if value else {}
-    options |= {"choices": choices.rstrip("}").split(", ")} if choices else {}
+    options |= {"choices": listed} if choices else {}
     options |= {"type": whole_number} if value == "N" else {"type": share} if value == "0-1" else {}
     if has_default:
         options["default"] = whole_number(default) if value == "N" else default
