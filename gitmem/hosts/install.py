@@ -78,6 +78,13 @@ class SettingsChange(Value):
         return self.before != self.after
 
 
+def record_of(edit: Edit) -> InstallRecord | None:
+    """Return the record of a file that is gitmem's as a whole and holds what this version writes; None of another."""
+    if isinstance(edit, FileEdit) and _read(edit.path) == edit.data:
+        return InstallRecord(created=True, noted={WHOLE: _sha256(_decoded(edit.data))})
+    return None
+
+
 class Manifest:
     """The records of the files that gitmem wrote, by path, and the folders that it made for them, in one file."""
 

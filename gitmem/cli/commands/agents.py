@@ -25,6 +25,7 @@ from gitmem.hosts.install import (
     plan_edits,
     plan_takes,
     plan_whole,
+    record_of,
 )
 from gitmem.hosts.script import (
     content,
@@ -207,6 +208,8 @@ def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list[
     records = manifest.records() if manifest else {}
     place = place_of(args, app, scope)
     edits = edits_of(host, place)
+    if manifest is None and hooked_file(host, place):  # it went with the memory: what gitmem writes tells its files
+        records = {edit.path: record for edit in edits if (record := record_of(edit)) is not None}
     shared = _still_needed(args, app, host, scope)
     own = [edit for edit in edits if edit.part == HOOKS or edit.path not in shared]
     # A file that an earlier version brought, and this one does not, is in the record only.

@@ -56,3 +56,13 @@ def test_everything_goes_after_a_yes_and_what_the_person_wrote_stays(bare_projec
     assert not any(driver(one) for one in (run, other))
     assert not (home / ".local").exists()
     assert run("uninstall", "--everything", "--yes")[1] == "Nothing to do.\n"
+
+
+def test_what_it_wrote_goes_also_where_the_memory_with_its_record_went_before(bare_project):
+    run, project = bare_project, bare_project.cwd
+    assert run("install", "claude", "--init", "--yes")[0] == 0
+    (project / ".claude" / "commands" / "gitmem" / "save.md").write_text("of the person\n", encoding="utf-8")
+    shutil.rmtree(run.root)
+    assert run("uninstall", "claude")[0] == 0
+    left = [path.name for path in (project / ".claude").rglob("*") if path.is_file()]
+    assert sorted(left) == ["save.md", "settings.json"]
