@@ -53,7 +53,7 @@ from gitmem.sessions.working import EndedTask, TaskStatus, WorkingMemory, workin
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.text.sentences import blocks, count, sentences_of, shorten
+from gitmem.text.sentences import blocks, count, sentences_of, split
 from gitmem.text.words import matcher
 
 Notes = EndedTask | WorkingMemory
@@ -93,8 +93,8 @@ def _begins(turn: Turn, task: Sequence[Turn], said: Collection[str]) -> bool:
 
     `said` are the stems of the last one's words.
 
-    A question about it while nothing shows that the task is done does not, nor does what goes on with it, nor what
-    says too little to stand alone ("add it").
+    A question about it while nothing, such as thanks, shows that the task is done does not, nor does what goes on with
+    it, nor what says too little to stand alone ("add it").
     """
     prompt, last = human_text(turn.prompt), task[-1]
     words = stems_of(headline(prompt, _TASK))
@@ -104,7 +104,7 @@ def _begins(turn: Turn, task: Sequence[Turn], said: Collection[str]) -> bool:
         return True
     if (goes_on := _goes_on(prompt, last)) or _committed(last):
         return not goes_on
-    if classify(prompt) is TaskType.QUESTION:
+    if classify(prompt) is TaskType.QUESTION and reaction_of(last, prompt) is not Outcome.SUCCESS:
         return words.isdisjoint(said)
     return not set(turn.files) & {file for one in task for file in one.files} and 2 * len(
         words.intersection(said)
@@ -117,14 +117,21 @@ def _committed(turn: Turn) -> bool:
 
 
 def _goes_on(prompt: str, last: Turn) -> bool:
-    """Return whether a request turns the work of the last turn, replies to its question, or names items of its list.
+    """Return whether a request turns or forbids what the last turn did, replies to its question, or names its items.
 
     So does what sets no task at all ("my user is ann") after a turn without an answer.
     """
     answer = human_text(last.answer).rstrip()
     named = set(_NUMBER.findall(prompt)) if len(prompt) <= _TASK else set()  # "skip 5 and 7"
     replies = answer.endswith(_ASKS) or (named and named <= set(_KEY.findall(answer[-_READ:])))
-    return bool(replies) or _turned(last, prompt) or (not answer and tells(prompt))
+    return bool(replies) or _forbids(prompt, answer) or _turned(last, prompt) or (not answer and tells(prompt))
+
+
+def _forbids(prompt: str, answer: str) -> bool:
+    """Return whether a request begins with a "don't" about what the answer before it ends with."""
+    [first, *_] = split(prompt[:_TASK]) or [""]
+    forbids = matcher("outcomes.tsv", "forbids").search(first) is not None
+    return forbids and not stems_of(first).isdisjoint(stems_of(answer[-2 * _LINE :]))
 
 
 def episodes_of(
@@ -201,7 +208,7 @@ def _episode_of(
     first, exchanges = turns[0], [exchange for _, exchange, _ in own]
     sights = find_occurrences(turns, project)
     request = human_text(_asking(first, own[0][0]).prompt) or exchanges[0].summary
-    task = one_line(headline(request, _TASK), _TASK)
+    task = one_line(_beginning(request, _TASK), _TASK)
     tests = verdict_of(run for turn in turns for run in turn.runs)
     errors, scopes = list[ErrorSignature](), [turn.scope for turn in turns]
     for sight in sights:
@@ -278,26 +285,45 @@ def _solution(own: Sequence[_Told]) -> str:
     """Return what the first exchange and the last that changed something or passed tests came to, else the last answer.
 
     Results that the person rejected, answers that the person doubted or that offer a choice are none, nor are names
-    of changed files alone, nor, without another result, that something is done, committed or passes. What a result
-    leaves to a question, the last exchange tells.
+    of changed files alone, nor, without another result, that something is done, committed or passes. What comes after
+    a rejected result is one. What a result leaves open, the last exchange tells; a no to what a result proposes stands
+    behind it.
     """
+    if all(map(_names_files, own)):
+        return ""
     answers = {turn.key: (before.answer, said) for (before, *_), (turn, _, said) in pairwise((own[0], *own))}
-    met = []
-    for turn, exchange, after in own:
-        is_short = len(turn.answer) < _SUMMARY / 2 and names_only_files(exchange.summary)
-        if not is_short or verdict_of(turn.runs) or _committed(turn):  # else it says only which files were changed
-            met.append((turn, reaction_of(turn, after)))
+    met = [(one[0], reaction_of(one[0], one[2])) for one in own if not _names_files(one) or _says_more(one[0])]
     good = [(turn, met) for turn, met in met if turn.answer and not turn.interrupted and met is not Outcome.FAILED]
-    changed = [turn for turn, _ in good if turn.files or verdict_of(turn.runs) is Outcome.SUCCESS]
+    again = {turn.key for before, (turn, *_) in pairwise(own) if reaction_of(before[0], before[2]) is Outcome.FAILED}
+    changed = [turn for turn, _ in good if turn.files or turn.key in again or verdict_of(turn.runs) is Outcome.SUCCESS]
     said = [turn for turn, met in good if met is not Outcome.PARTIAL and not offers(turn.answer)]
     last = said[-1:]
     said = [turn for turn in said if not _committed(turn)] or said
     results = changed[-_RESULTS:] or said[-1:]
     begun = [turn for turn in said[:1] if turn is own[0][0] and turn not in results]
-    ended = [turn for turn in last if results and turn not in results and _asks(results[-1])]
+    is_open = bool(results) and _is_open(results[-1], answers[results[-1].key][1])
+    ended = [turn for turn in last if is_open and turn not in results and (_says_more(turn) or _asks(results[-1]))]
     listed = (*begun, *results, *ended)
-    told = (_result(turn, own[0][0], *answers[turn.key]) for turn in listed)
+    requests, told = {human_text(turn.prompt) for turn in listed}, list[str]()
+    for turn in listed:
+        before, after = answers[turn.key]
+        told.append(_result(turn, own[0][0], before, after))
+        if after not in requests and _refuses(after, turn):
+            told.append(one_line(headline(after, _SUMMARY), _SUMMARY))
     return "; ".join(filter(None, told)) if any(map(_says_more, listed)) else ""
+
+
+def _names_files(told: _Told) -> bool:
+    """Return whether of a turn no more is known than which files it changed."""
+    turn, exchange, _ = told
+    is_short = len(turn.answer) < _SUMMARY / 2 and names_only_files(exchange.summary)
+    return is_short and not (verdict_of(turn.runs) or _committed(turn))
+
+
+def _refuses(said: str, turn: Turn) -> bool:
+    """Return whether the request after a turn begins with a no or a "don't" to what its answer asks or proposes."""
+    declines = _asks(turn) and matcher("outcomes.tsv", "declined").search(said) is not None
+    return declines or _forbids(said, human_text(turn.answer))
 
 
 def _says_more(turn: Turn) -> bool:
@@ -312,6 +338,12 @@ def _asks(turn: Turn) -> bool:
     return turn.answer.rstrip().endswith(_ASKS) or offers(turn.answer)
 
 
+def _is_open(turn: Turn, said: str) -> bool:
+    """Return whether a result leaves something open: it asks, not all of it worked, or the person met an error."""
+    met = matcher("outcomes.tsv", "error").search(said) is not None
+    return met or _asks(turn) or judge_outcome(turn, said) is not Outcome.SUCCESS
+
+
 def _result(turn: Turn, first: Turn, before: str, said: str) -> str:
     """Return how an answer, or its section that is most about the request, begins; behind the request if not first.
 
@@ -321,15 +353,21 @@ def _result(turn: Turn, first: Turn, before: str, said: str) -> str:
     asked, answer = human_text(turn.prompt), human_text(turn.answer)[:_READ]
     words = stems_of(asked[:_READ])
     picked = chosen_options(asked, before) if turn is not first else []
-    head = headline(picked[0] if picked else asked, _SUMMARY)
+    head = one_line(_beginning(picked[0] if picked else asked, _SUMMARY), _SUMMARY)
     head = f"{head} → " if turn is not first and (picked or not is_trivial(asked)) else ""
     if offers(answer) or chosen_options(said, answer):
         answer = without_options(answer)
     sections = _HEADING.split(_CHEER.sub("", answer))
     shared = [len(words & stems_of(section[: 2 * _LINE])) for section in sections]
     told = _QUESTION.sub("", "".join(sections[shared.index(max(shared)) :]))
-    told = _LEAD_IN.sub("", shorten(_LEAD_IN.sub("", told), _LINE)).rstrip()
+    told = _LEAD_IN.sub("", _beginning(_LEAD_IN.sub("", told), _LINE)).rstrip()
     return told and one_line(f"{head}{told}", _SUMMARY + _LINE).removesuffix(".")
+
+
+def _beginning(text: str, limit: int) -> str:
+    """Return the first sentences of a text, and more than fits if the first alone says little ("Good morning!")."""
+    begins = headline(text, limit)
+    return begins if len(begins) > limit // 4 else headline(text, 2 * limit)
 
 
 def _gotchas(own: Sequence[_Told], sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:

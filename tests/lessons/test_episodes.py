@@ -260,6 +260,20 @@ def test_a_reply_to_a_question_and_to_a_list_and_what_comes_after_no_answer_go_o
     assert len(tasks_in([first._replace(answer=""), turn(2, "Write chapter 7 of the handbook")])) == 2
 
 
+def test_a_dont_about_what_an_answer_proposes_goes_on_with_its_task():
+    first = turn(1, "Deploy the gateway", "The broker holds the lock. Restarting the broker would free it.")
+    assert len(tasks_in([first, turn(2, "Please don't restart the broker, others use it; find another way")])) == 1
+    assert len(tasks_in([first, turn(2, "브로커 broker는 다시 띄우지 마. 다른 방법을 찾아 줘")])) == 1
+    assert len(tasks_in([first, turn(2, "Don't format tables in the handbook; use lists of words there")])) == 2
+
+
+def test_a_question_after_thanks_may_begin_another_task():
+    first = turn(1, "Read the list of books", "All books are read from the list.", files=("a.py",))
+    asks = "Could the browser read a barcode of the books with its camera?"
+    assert len(tasks_in([first, turn(2, asks)])) == 1
+    assert len(tasks_in([first, turn(2, f"Thanks. {asks}")])) == 2
+
+
 def test_work_in_another_folder_is_another_task():
     first = turn(1, "Fix the loader", cwd="/a/app", files=("a.py",))
     more = turn(2, "The loader still reads no rows of the loader")
@@ -272,6 +286,50 @@ def test_a_solution_tells_the_last_results_that_changed_something():
     two = turn(2, "and the lexer", "The lexer skips them, too.", files=("b.py",))
     [episode] = told([one, two, turn(3, "and why?", "They came from a bad export.")])
     assert episode.solution == "The loader skips empty rows; and the lexer → The lexer skips them, too"
+
+
+def test_a_short_result_is_told_beside_another_though_its_summary_names_only_files():
+    found = turn(1, "Install it on the phone", "The phone has a release build, which a debug build can't replace.")
+    suffix = turn(2, "keep that one, find another way", "It has a suffix of its own.", files=("build.gradle",))
+    own = [
+        Exchange(one.exchange_id, "2026-11-18 09:16:48", (), summary, files=one.files)
+        for one, summary in ((found, found.answer), (suffix, "keep that one → changed build.gradle"))
+    ]
+    [episode] = episodes_of([found, suffix], own, LINK)
+    assert episode.solution.endswith("; keep that one, find another way → It has a suffix of its own")
+
+
+def test_a_no_to_what_a_result_proposes_stands_behind_it():
+    built = turn(1, "Build the app", "It builds with Java 17. Best set that for all.", files=("a.py",))
+    refusal = turn(2, "don't set Java for all, others need 11", "")
+    [episode] = told([built, refusal])
+    assert episode.solution == "It builds with Java 17. Best set that for all; don't set Java for all, others need 11"
+
+
+def test_what_a_result_leaves_open_the_last_answer_tells():
+    refused = (Failure(AT, "Bash", "a", "gh release create", "error: not logged in"),)
+    bundle = turn(1, "Make a draft of the release", "The bundle is there, the draft is not.", files=("a.py",))
+    again = turn(2, "and again, I logged in", "The draft is there, with the bundle.")
+    [episode] = told([bundle, again])
+    assert episode.solution == "The bundle is there, the draft is not"
+    [episode] = told([bundle._replace(failures=refused), again])
+    assert episode.solution.endswith("; and again, I logged in → The draft is there, with the bundle")
+
+
+def test_what_comes_after_a_rejected_result_is_told():
+    first = turn(1, "Add the nightly job", "The job runs at midnight.", files=("a.py",))
+    guess = turn(2, "and let it retry", "It retries five times.", files=("b.py",))
+    restart = turn(3, "still not working", "The worker held the old code; a restart helped.")
+    [episode] = told([first, guess, restart, turn(4, "and log it", "It logs its runs.", files=("c.py",))])
+    assert "It retries" not in episode.solution
+    assert "The worker held the old code; a restart helped; and log it" in episode.solution
+
+
+def test_of_a_result_and_a_request_that_begin_with_few_words_more_is_told():
+    long = f"The memory ran out, since rows are sorted before they are written{', and so are columns' * 9}."
+    [episode] = told([turn(1, f"Good morning! {long}", f"The build passes. {long}", files=("a.py",))])
+    assert episode.task.startswith("Good morning! The memory ran out")
+    assert episode.solution.startswith("The build passes. The memory ran out")
 
 
 def test_of_an_answer_with_headings_the_section_about_the_request_is_told():
