@@ -297,13 +297,16 @@ _LEAST = LENGTH // 3  # characters of a text that are left before its mark
 def _fitted(parts: list[str]) -> str:
     """Join a text and its marks, in turn, to `LENGTH` characters at most.
 
-    What is behind the last mark is cut first, then the middle of what is before the first, and last a long mark's end.
+    What is behind the last mark is cut first, then later marks go with what they are on, as nothing stands without its
+    mark, then the middle of what is before the first, and last a long mark's end.
     """
     before, *marks, behind = parts if len(parts) > 1 else (*parts, "")
     over = len("".join(parts)) - LENGTH
     if over > 0 and behind:
         behind = behind[: max(len(behind) - over - len(ELLIPSIS), 0)].rstrip() + ELLIPSIS
         over = len("".join((before, *marks, behind))) - LENGTH
+    if over > 0 and len(marks) > 1:
+        return _fitted([before, *marks[:-2], ELLIPSIS])
     if over > 0 and (room := max(len(before) - over - len(ELLIPSIS), _LEAST)) < len(before):
         head, tail = before[: room - _LEAST].rstrip(f" {ELLIPSIS}"), before[-_LEAST:]
         before = head + ELLIPSIS + ("".join(tail.partition(" ")[1:]) or tail)
