@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import islice
 from statistics import mean, median
@@ -167,7 +167,7 @@ def measure(
         "usage": {
             "commits": len(found),
             "saves": ops[Op.SAVE.value],
-            "exchanges": ops[Op.TURN.value],
+            "exchanges": len(_turns(found)),
             "sessions": len({session for session, _ in hosts}),
             "agents": dict(Counter(host for _, host in hosts if host).most_common()),
         },
@@ -215,7 +215,7 @@ def _learning(
     weeks: list[str],
 ) -> dict[str, Weeks]:
     numbers: dict[str, Iterable[tuple[datetime, int]]] = {
-        "exchanges": ((record.date, 1) for record in found if record.op == Op.TURN.value),
+        "exchanges": ((record.date, 1) for record in _turns(found)),
         "saves": ((record.date, 1) for record in found if record.op == Op.SAVE.value),
         "facts": ((fact.created, 1) for fact in facts),
         "patterns": ((datetime.fromisoformat(header.key[1]), 1) for header in pattern_headers(store)),
@@ -225,6 +225,11 @@ def _learning(
         "contradictions": ((at, 1) for at in _contradictions(found, facts)),
     }
     return {name: _by_week(pairs, weeks) for name, pairs in numbers.items()}
+
+
+def _turns(found: Iterable[CommitRecord]) -> Collection[CommitRecord]:
+    """Return a commit for each turn; one that goes on is committed again, with the same first entry."""
+    return {record.entries[0]: record for record in found if record.op == Op.TURN.value and record.entries}.values()
 
 
 def _numbered(found: Iterable[CommitRecord], form: re.Pattern[str], sign: int) -> Iterator[tuple[datetime, int]]:

@@ -10,6 +10,7 @@ from gitmem.config import SummaryConfig
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import id_in
 from gitmem.facts.learn import learn
+from gitmem.history.records import records
 from gitmem.history.undo import undo
 from gitmem.judgement.ask import Asking, Ledger, Spent
 from gitmem.lessons.episode import Episode, episode_path, render_episode
@@ -210,6 +211,21 @@ def test_learning_counts_what_was_made_and_contradictions_in_their_week(desk):
     assert learned["patterns"][WEEK] == 1
     assert sum(learned["facts"].values()) == 4
     assert sum(learned["contradictions"].values()) == 2
+
+
+def test_a_turn_that_goes_on_is_one_exchange(desk, tmp_path):
+    session = Recorder(tmp_path / "one.jsonl", "s-one")
+    session.turn(1, "Make the parser of numbers build", "It builds now.")
+    session.write()
+    session.live(desk.store)
+    process_spool(desk.store)
+    session.payloads.clear()
+    at = session.record("assistant", [{"type": "text", "text": "The linter is content, too."}])
+    session.deliver("Stop", at, "p-1", last_assistant_message="The linter is content, too.")
+    finish(desk, session)
+    assert [one.op for one in records(desk.store)].count("turn") > 1
+    figures = measure(desk.store)
+    assert (figures["usage"]["exchanges"], sum(figures["learning"]["exchanges"].values())) == (1, 1)
 
 
 ENDS = {"": 1.0, "still broken, that is not it": 0.0}
