@@ -68,6 +68,7 @@ _CHEER = re.compile(r"\A\s*(?:\w[\w', ]{0,30}!\s+){1,3}")  # "Perfect!" before w
 _HEADING = re.compile(r"(?m)^(?=#{1,6} )")
 _ASKS = ("?", "\uff1f")
 _SENTENCE = r"(?:(?<=[.!)] )|(?m:^))[^.!?\n`]{1,200}"
+_FURTHER = re.compile(r"(?:[.!]\s|\n)\s*")  # before what is said behind the first sentence
 _QUESTION = re.compile(rf"{_SENTENCE}\?(?=\s|$)")
 _LEAD_IN = re.compile(rf"{_SENTENCE}:\s*\Z")  # to what is left out
 _NUMBER = re.compile(r"(?<![\w.])#?([0-9]{1,2})(?![\w.]*[0-9])\b")
@@ -347,13 +348,14 @@ def _is_open(turn: Turn, said: str) -> bool:
 def _result(turn: Turn, first: Turn, before: str, said: str) -> str:
     """Return how an answer, or its section that is most about the request, begins; behind the request if not first.
 
-    A request that picks an option of the answer `before` is told by the option. Options are left out if the request
-    that follows picks one or the answer asks, and so are questions.
+    A request that picks options of the answer `before` is told by them and by what it says further. Options are left
+    out if the request that follows picks one or the answer asks, and so are questions.
     """
     asked, answer = human_text(turn.prompt), human_text(turn.answer)[:_READ]
     words = stems_of(asked[:_READ])
     picked = chosen_options(asked, before) if turn is not first else []
-    head = one_line(_beginning(picked[0] if picked else asked, _SUMMARY), _SUMMARY)
+    settled = ". ".join(one.removesuffix(".") for one in (*picked, *_FURTHER.split(asked, maxsplit=1)[1:]) if one)
+    head = one_line(_beginning(settled if picked else asked, _SUMMARY), _SUMMARY)
     head = f"{head} → " if turn is not first and (picked or not is_trivial(asked)) else ""
     if offers(answer) or chosen_options(said, answer):
         answer = without_options(answer)

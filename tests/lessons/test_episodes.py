@@ -415,6 +415,13 @@ def test_a_declined_call_and_a_no_to_a_question_reject_nothing():
     assert (episode.gotchas, episode.changes, episode.outcome) == ((), (), None)
 
 
+def test_what_a_request_says_behind_its_pick_is_told_with_the_option():
+    listed = "Reading takes most of it. Ways:\n\n1. a queue in front\n2. threads that read\n\nWhich one?"
+    offer = turn(1, "Speed up the import", listed)
+    [episode] = told([offer, turn(2, "2. and never lock the table", "The import uses threads.", files=("a.py",))])
+    assert episode.solution == "threads that read. and never lock the table \u2192 The import uses threads"
+
+
 def test_a_rejected_option_is_no_solution():
     offer = turn(1, "Speed up the import", "Option 1: a queue. Option 2: threads. Which one do you want?")
     queue = turn(2, "2", "The import uses threads now.", files=("a.py",))
