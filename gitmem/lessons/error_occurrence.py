@@ -130,6 +130,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         mend = mend_of(last, turn.files, roots, place, error.names)
         is_check = _is_check(error)
         is_own = bool(place or error.frames) and _edited_before(turn, failures[0]) and not _answers(mend, error)
+        is_own = is_own or (_is_edit(mend) and _is_missing(_file(mend), error))
         if mend.startswith(PLACE) and (is_check or is_own or not _is_of(mend, error, last) or rejects(turn, after)):
             mend = ""
         if last.fixed_by and (not mend or is_place(mend)):
@@ -225,6 +226,13 @@ def _is_check(error: ErrorSignature) -> bool:
 def _answers(edit: str, error: ErrorSignature) -> bool:
     """Return whether an edit speaks of what an error names, or the error is the finding of a linter's rule."""
     return error.type[:1].islower() or any(name in edit for name in error.names)
+
+
+def _is_missing(file: str, error: ErrorSignature) -> bool:
+    """Return whether an edited file is what an error says is not there: it is since."""
+    stem = re.sub(r"\.\w{1,5}`$", "", file)
+    named = (one for name in error.names for one in (name.replace(".", "/"), re.sub(r"\.\w{1,5}$", "", name)))
+    return any(stem.endswith((f"/{name}", f"`{name}")) for name in named)
 
 
 def _edited_before(turn: Turn, failure: Failure) -> bool:

@@ -150,6 +150,9 @@ def test_of_edits_to_several_files_the_one_that_the_linter_names_counts():
         ("a.c:3:5: error: no spam [-Wspam]\na.c:9:5: error: no eggs [-Weggs]", ""),
         ("b.c:3:5: error: no spam [-Wspam]\na.c:9:5: error: no eggs [-Weggs]", "change `src/b.c`: `+ ham`"),
         ("    a_test.go:24: got 3, want 4", ""),
+        ("ModuleNotFoundError: No module named 'src.b'", ""),  # it is there since
+        ("Error: Cannot find module './src/b.js'", ""),
+        ("ModuleNotFoundError: No module named 'spam'", "change `src/b.c`: `+ ham`"),
     ],
 )
 def test_an_edit_mends_an_error_that_is_alone_or_names_the_file(said, mend):
