@@ -216,6 +216,9 @@ class Repository:
         branch, memory = self.head(), f"refs/heads/{MEMORY_BRANCH}"
         go_back = f"Go back with 'git switch {MEMORY_BRANCH}' there."
         if branch is None:
+            file = os.path.join(git_dir, "HEAD")
+            if not is_object_id(head := read_text(file).strip()) and not head.startswith("ref: "):  # as by a power cut
+                raise UnfinishedError(f"{file} is damaged: it names no branch.", f"Write 'ref: {memory}' into it.")
             raise UnfinishedError(f"The store at {work_tree} has no branch checked out (HEAD is detached).", go_back)
         if branch != memory and self.tip(memory) is not None:
             raise UnfinishedError(f"The store at {work_tree} is on {branch}, not on its memory.", go_back)
