@@ -139,7 +139,9 @@ def _list(args: argparse.Namespace, app: App) -> None:
         values.append(
             {"host": host.name, "title": host.title, "hooks": [p for p in paths.values() if p], "parts": parts}
         )
-    text = "\n".join(lines) or "No agent that gitmem knows is on this machine."
+    text = "\n".join(lines) or (
+        "No agent that gitmem knows is on this machine; 'gitmem install claude' installs all the same."
+    )
     if lines:
         text += "\n\n'gitmem install --all' installs for all of them; --user for all your projects."
     app.answer(args, values, text, OWN)
