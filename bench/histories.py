@@ -1,16 +1,14 @@
-"""What 24 invented histories of work are told and teach, read by two agents: 1,007 prompts, 568 failed commands.
+"""What invented histories of work are told and teach, read by two agents.
 
 `bench/histories/NAME.json` are sessions of a project over six weeks each, in English, in Korean and in both, written by
 agents that had seen nothing of gitmem. Each project is replayed in order of time into a store of its own, as
 bench/precision.py does with recordings. `bench/histories/verdicts.tsv` has what two readers, each alone, said of each
 thing that was learned or told: `helps`, `beside` the point or `wrong`; where they differ both verdicts stay. What is
-told now and stands in no row is *unread* and counts as wrong.
+told now and stands in no row is *unread* and counts as wrong; of some projects only some kinds were read, and the
+others are left out.
 
-Rules were changed for what was read, so none is held out any more: tessera, baram and quern showed what was wrong,
-then halyard, nari and osprey, then corvid and mulgil, lantern and dasom, marsh and nuri, kestrel and haneul, wharf and
-sarang, then ferry, maru, grove and haru, heron and soban, tarn and onggi, each read after the rules that came of those
-before. docs/figures.md has the figures of each at its first reading. Each row has the verdicts of the last two that
-read its text.
+Rules were changed for what was read, so none is held out any more; docs/figures.md has the figures of each at its first
+reading. Each row has the verdicts of the last two that read its text.
 
     python bench/histories.py [PROJECT...] [--list] [--told]
 """
@@ -36,32 +34,7 @@ from precision import Piece, Session
 from gitmem.lessons.error_occurrence import is_bug
 
 FOLDER = Path(__file__).with_suffix("")
-PROJECTS = (
-    "tessera",
-    "baram",
-    "quern",
-    "halyard",
-    "nari",
-    "osprey",
-    "corvid",
-    "mulgil",
-    "lantern",
-    "dasom",
-    "marsh",
-    "nuri",
-    "kestrel",
-    "haneul",
-    "wharf",
-    "sarang",
-    "ferry",
-    "maru",
-    "grove",
-    "haru",
-    "heron",
-    "soban",
-    "tarn",
-    "onggi",
-)
+PROJECTS = sorted(path.stem for path in FOLDER.glob("*.json"))
 KINDS = ("errors", "prompts", "facts", "mends", "episodes")
 
 
@@ -140,14 +113,19 @@ def rows() -> list[dict[str, str]]:
 def verdicts(pieces: list[Piece], kind: str, reader: str) -> list[tuple[str, str]]:
     """Return what a reader said of each thing of a kind that is told now, with its place and text."""
     left = [row for row in rows() if row["kind"] == kind]
+    read = {_project(row["file"]) for row in rows() if row["kind"] in {kind, "episodes"}}  # the latter: all of it
     found = []
     for piece in pieces:
         text = " ".join(piece.text.split())
-        if piece.kind == kind:
+        if piece.kind == kind and _project(piece.file) in read:
             place = (piece.file, str(piece.turn))
-            read = next((row for row in left if (row["file"], row["turn"]) == place and row["words"] in text), None)
-            found.append((read[reader] if read else "unread", f"{piece.file} {piece.turn}: {text[:300]}"))
+            row = next((row for row in left if (row["file"], row["turn"]) == place and row["words"] in text), None)
+            found.append((row[reader] if row else "unread", f"{piece.file} {piece.turn}: {text[:300]}"))
     return found
+
+
+def _project(file: str) -> str:
+    return file.partition("/")[0]
 
 
 def main() -> int:
