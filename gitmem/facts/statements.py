@@ -40,6 +40,7 @@ _ASKS = ("?", "\uff1f")
 _ANTECEDENT = 3  # words before a pronoun that speaks of one of them
 _LOOK_AT = 30_000  # characters of an answer, its last
 _LONGEST_OPTION = 200  # characters of a question, and of an option
+_SHORT = 5  # words of a clause that needs the one before it: "It is shipped then; always add a new file"
 _FEW = 2  # words of a statement that needs the sentence before it
 _LONGEST_BEFORE = 200  # characters of that
 _FEWEST_OF_CONTEXT = 3  # words of a sentence that says what a statement speaks of
@@ -135,10 +136,14 @@ def _of_sentence(sentence: str) -> Iterator[Statement]:
     masked = _masked(sentence)
     if masked.rstrip(" )\"'").endswith(_ASKS) or _CODE.search(masked):
         return
-    start = 0
-    for end in (*(cut.start() for cut in _SPLIT.finditer(masked)), len(masked)):
-        said = _of_clause(_DASHES.sub("", sentence[start:end].strip(" ;")), masked)
-        start = end
+    ends = [*(cut.start() for cut in _SPLIT.finditer(masked)), len(masked)]
+    before = ""  # the clause before, if it states nothing for good
+    for start, end in zip([0, *ends], ends, strict=False):
+        clause = _DASHES.sub("", sentence[start:end].strip(" ;"))
+        said = _of_clause(clause, masked)
+        if said and before and tells(before) and count_words(said.text) <= _SHORT:
+            said = said._replace(text=f"{before}; {said.text}")
+        before = "" if said else clause
         if said is not None:
             yield said
 
@@ -158,7 +163,8 @@ def _of_clause(clause: str, sentence: str) -> Statement | None:
     for part in _parts(clause, language, at, end):
         if any(leaves.search(why.split(text, maxsplit=1)[0]) for text in (_masked(part), without_opening(sentence))):
             return None  # a question, a supposition, a report, or for now only
-        if said := _standing(kind, part):
+        said = _standing(kind, part)
+        if said and _cue(_masked(said.text)):  # and no reason before what holds
             return said
     return None
 
