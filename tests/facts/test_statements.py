@@ -135,7 +135,7 @@ def test_a_rule_of_few_words_stands_behind_the_sentence_before_it(prompt, texts)
         ("One thing: never open the crate, the seal is worth more.", ["never open the crate, the seal is worth more"]),
         ("Never open the crate, that way it keeps.", ["Never open the crate"]),
         ("Once the crate is sealed, we never open it.", ["Once the crate is sealed, we never open it"]),
-        ("A label is printed once; always make a new one.", ["A label is printed once; always make a new one"]),
+        ("The crate is sealed by then; always print a label.", ["The crate is sealed by then; always print a label"]),
         ("The press is yours since it jams, so: print at night from now on.", ["print at night from now on"]),
         ("Sort it, and print labels at night from now on.", ["print labels at night from now on"]),
         ("And -v on each run from now on.", ["-v on each run from now on"]),
