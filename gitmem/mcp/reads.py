@@ -21,6 +21,7 @@ from gitmem.history.origin import blame, versions
 from gitmem.history.records import CommitRecord, resolve
 from gitmem.lessons.usage_log import GET, SEARCH, GivenText, handles, note_asked
 from gitmem.mcp.tools import READS, Call, Tool, client_text
+from gitmem.search import check_query
 from gitmem.search.engine import answer
 from gitmem.search.hits import Hit, Passage, named, read_passage
 from gitmem.search.recall import find_stores, is_handle, layer_of, read_memory, search_stores, with_own
@@ -50,6 +51,7 @@ def memory_search(
     of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
     path:daily, type:decision, tag:build, since:2026-11-01, until:yesterday, session:ID, author:NAME.
     """
+    check_query(query)
     store = call.store
     if stores:
         found = search_stores(find_stores(stores, store.context.home), store.context, query, limit=limit)

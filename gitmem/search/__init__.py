@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+from gitmem.errors import UsageError
 from gitmem.text.words import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words, synonyms
 from gitmem.values import Value
 
@@ -157,6 +158,12 @@ def fold(text: str) -> str:
     if len(lower) == len(text):
         return lower
     return "".join(low if len(low := character.lower()) == 1 else character for character in text)
+
+
+def check_query(text: str) -> None:
+    """Refuse a query without anything in it, which a person or an agent asks."""
+    if not text.strip():
+        raise UsageError("The query is empty.", "Give words, or a filter such as type:decision.")
 
 
 def parse_query(text: str) -> Query:

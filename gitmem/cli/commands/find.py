@@ -10,7 +10,7 @@ from gitmem.document.ids import short_session
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.lessons.usage_log import GET, RECALL, SEARCH, GivenText, handles, note_asked
 from gitmem.platform.machine import datetime
-from gitmem.search import parse_query
+from gitmem.search import check_query, parse_query
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import Hit, read_passage
 from gitmem.search.recall import (
@@ -56,8 +56,7 @@ class QueryAnswer(Value):
 def find_hits(args: argparse.Namespace, app: App, *, deep: bool = False, history: bool = False) -> QueryAnswer:
     """Return the answer to the command's query; print once an hour why vectors were left out."""
     query = " ".join(args.query)
-    if not query.strip():
-        raise UsageError("The query is empty.", "Give words, or a filter such as type:decision.")
+    check_query(query)
     store = app.settled(args)
     began = store.context.clock()
     at = named_commit(args, store)
