@@ -36,7 +36,7 @@ from gitmem.lessons.usage_log import (
     usefulness_of,
 )
 from gitmem.sessions.events import PLACE
-from gitmem.sessions.outcome import adds_named, environment, runs_elsewhere, without_wrappers
+from gitmem.sessions.outcome import adds_named, environment, installs_named, runs_elsewhere, without_wrappers
 from gitmem.sessions.turns import program
 from gitmem.store.known_facts import Header, marked, read_headers
 from gitmem.store.store import Store
@@ -172,7 +172,7 @@ def _is_of_any(solution: Solution, matched: Matched, command: str) -> bool:
 def _is_of_place(solution: Solution, command: str) -> bool:
     """Return whether what mended an error mends it where a command ran: in a container only what is installed there."""
     text = solution.text
-    installs = text.startswith(PLACE) or adds_named(text) or " lock" in text
+    installs = text.startswith(PLACE) or installs_named(text) or " lock" in text
     return installs or not runs_elsewhere(command) or _program(command) in solution.commands
 
 

@@ -214,11 +214,19 @@ def adds_named(command: str) -> bool:
     return any(map(_added, _parts(command.strip("`"))))
 
 
+def installs_named(command: str) -> bool:
+    """Return whether a command line installs something by its name where it runs, not in the project's files."""
+    return adds_named(command) and not any(map(_is_of_project, map(_added, _parts(command.strip("`")))))
+
+
 def is_proposed(command: str, said: str) -> bool:
     """Return whether a command line adds to the project what an output says, in its words: it is there since."""
-    own, text = _words_of("effects.tsv")["manifest"], " ".join(said.split())
-    added = (one for one in map(_added, _parts(command)) if " ".join(one.split()[:2]) in own)
-    return any(one in text for one in added)
+    text = " ".join(said.split())
+    return any(_is_of_project(one) and one in text for one in map(_added, _parts(command)))
+
+
+def _is_of_project(added: str) -> bool:
+    return " ".join(added.split()[:2]) in _words_of("effects.tsv")["manifest"]
 
 
 def _added(part: str) -> str:

@@ -100,6 +100,7 @@ def test_a_name_that_a_compiler_does_not_find_may_be_missing_for_any_reason(desk
         ("docker compose up -d db", "pytest", True),
         ("docker compose up -d db", "docker run --rm app pytest", False),
         ("sudo apt-get install -y libyaml-dev", "docker run --rm app pytest", True),
+        ("uv add pyyaml", "docker run --rm app pytest", False),
     ],
 )
 def test_what_mended_an_error_on_this_machine_says_nothing_of_one_in_a_container(desk, mend, command, is_told):
