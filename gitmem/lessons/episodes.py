@@ -31,21 +31,13 @@ from gitmem.lessons.episode import (
 )
 from gitmem.lessons.error import ErrorSignature, is_again
 from gitmem.lessons.error_occurrence import ErrorOccurrence, find_occurrences
+from gitmem.sessions.command import has_effect, is_commit
 from gitmem.sessions.entries import headline
 from gitmem.sessions.events import PLACE
 from gitmem.sessions.exchange import Exchange, exchanges_in, names_only_files
 from gitmem.sessions.exchanges import find_session_file, with_links
 from gitmem.sessions.memory import clean_event, read_working
-from gitmem.sessions.outcome import (
-    Outcome,
-    has_effect,
-    is_commit,
-    judge_outcome,
-    offers,
-    reaction_of,
-    rejects,
-    verdict_of,
-)
+from gitmem.sessions.outcome import Outcome, judge_outcome, offers, reaction_of, rejects, verdict_of
 from gitmem.sessions.read import cleaner, redacted
 from gitmem.sessions.transcript import Record, hook_events
 from gitmem.sessions.turns import TaskType, Turn, classify, follows_up, human_text, is_trivial, tells

@@ -23,9 +23,7 @@ from gitmem.lessons.error import (
     only_compares,
     read_errors,
 )
-from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
-from gitmem.sessions.events import PLACE, is_place
-from gitmem.sessions.outcome import (
+from gitmem.sessions.command import (
     bare,
     beyond,
     commits_before,
@@ -36,16 +34,16 @@ from gitmem.sessions.outcome import (
     helps_once,
     is_proposed,
     only_reads,
-    rejects,
     repeated_elsewhere,
-    reports,
     run_before,
     runs_again,
     runs_program_before,
     shows_mended,
-    told_error,
     without_wrappers,
 )
+from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
+from gitmem.sessions.events import PLACE, is_place
+from gitmem.sessions.outcome import rejects, reports, told_error
 from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, program
 from gitmem.text.sentences import blocks, is_korean, sentences_of
 from gitmem.text.words import matcher

@@ -35,8 +35,8 @@ from gitmem.lessons.usage_log import (
     total,
     usefulness_of,
 )
+from gitmem.sessions.command import adds_named, environment, installs_named, runs_elsewhere, without_wrappers
 from gitmem.sessions.events import PLACE
-from gitmem.sessions.outcome import adds_named, environment, installs_named, runs_elsewhere, without_wrappers
 from gitmem.sessions.turns import program
 from gitmem.store.known_facts import Header, marked, read_headers
 from gitmem.store.store import Store

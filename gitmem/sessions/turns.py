@@ -14,8 +14,8 @@ from functools import cache
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.platform.machine import table
+from gitmem.sessions.command import bare, effects_before, has_effect, runs_again, shows_mended, written
 from gitmem.sessions.events import PLACE, HookEvent, HookKind
-from gitmem.sessions.outcome import bare, effects_before, has_effect, runs_again, shows_mended, written
 from gitmem.text.terminal import FENCE
 from gitmem.text.words import matcher
 from gitmem.values import Value

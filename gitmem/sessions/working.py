@@ -15,9 +15,10 @@ from gitmem.document.entry import MemoryType
 from gitmem.document.message import one_line
 from gitmem.facts.compare import says_the_same
 from gitmem.platform.machine import datetime
+from gitmem.sessions.command import only_reads, works_now
 from gitmem.sessions.entries import relative_files
 from gitmem.sessions.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
-from gitmem.sessions.outcome import find_cues, only_reads, told_error, works_now
+from gitmem.sessions.outcome import find_cues, told_error
 from gitmem.sessions.turns import TaskType, classify, follows_up, human_text, is_trivial, turn_key
 from gitmem.values import Value
 

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitmem.lessons.error_occurrence import find_occurrences, is_bug, mend_of, with_errors
-from gitmem.sessions.outcome import bare, shows_mended, works_now
 from gitmem.sessions.turns import Failure, Run, Turn
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -96,32 +95,6 @@ def test_what_mended_a_failure(failed, mend):
     assert mend_of(failed, (), ("/app",)) == (failed.explained if mend is None else mend)
 
 
-@pytest.mark.parametrize(
-    "failed, said, worked",
-    [
-        ("cat a.txt; set -a; (serve &); make x", "", "make x"),
-        ("make x || { tail log; exit 1; }", "", "make x"),
-        ("make x", "", "./gradlew build && make gen x"),
-        ("cmake --build b && ctest -R a", "1 test failed", "ctest -R a"),
-        ("make x", "", "make x | tail -3"),
-    ],
-)
-def test_a_command_shows_that_the_failed_one_works(failed, said, worked):
-    assert shows_mended(failed, said, worked, "100% of the tests passed, 0 tests failed")
-
-
-@pytest.mark.parametrize(
-    "failed, said, worked",
-    [
-        ("make y && make x", "", "make x"),
-        ("cmake --build b && ctest -R a", "a.c:1:2: error: unknown type name", "ctest -R a"),
-        ("make x", "", "make x-all"),
-    ],
-)
-def test_a_command_shows_nothing_of_the_failed_one(failed, said, worked):
-    assert not shows_mended(failed, said, worked, "all done")
-
-
 def test_an_edit_that_takes_back_what_was_tried_is_no_part_of_the_mend():
     tried = "change `/app/a.yml`: `- x: 1` `+ x: 2`"
     taken_back = "change `/app/a.yml`: `- x: 2` `+ x: 1`"
@@ -181,15 +154,6 @@ def test_an_edit_of_unfinished_work_mends_an_error_in_code_only_if_it_answers_it
 
 
 @pytest.mark.parametrize(
-    "said, works",
-    [("built in 3 s", True), ("", False), ("error: no disk", False), ("3 suites failed", False)],
-)
-def test_what_is_piped_to_a_pager_worked_if_its_end_is_shown_without_a_failure(said, works):
-    assert works_now("make all", "CI=1 make all 2>&1 | tail -4", said) is works
-    assert not works_now("make all", "make all | grep done", said)
-
-
-@pytest.mark.parametrize(
     "changed, again, works, mends",
     [
         ("sudo apt-get install -y libfoo", "make", "", ("`sudo apt-get install -y libfoo`", "")),
@@ -217,22 +181,6 @@ def test_looking_for_something_is_no_error(command):
 def test_what_the_host_refused_is_no_error():
     assert not is_bug(failure("pytest", "<tool_use_error>File has not been read yet.</tool_use_error>"))
     assert is_bug(failure("pytest"))
-
-
-@pytest.mark.parametrize(
-    "line, part",
-    [
-        ("cd /app && pytest -q 2>&1 | tail -5", "pytest -q"),
-        ("npm ci; npm test || npm run why", "npm ci; npm test || npm run why"),
-        ("npm ci; cd web && npm test", "npm ci; npm test"),
-        ("npm ci && cd web && npm test", "npm ci && npm test"),
-        ("npm ci\nnpm test", "npm ci; npm test"),
-        ("npm ci | grep -E 'added|found' && npm test", "npm ci && npm test"),
-        ("node -e 'a(); b() > 2' && npm test", "node -e 'a(); b() > 2' && npm test"),
-    ],
-)
-def test_the_part_of_a_command_that_counts(line, part):
-    assert bare(line) == part
 
 
 def test_an_error_that_comes_again_in_a_turn_is_one_sight_with_what_did_not_help():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.platform.machine import table
-from gitmem.sessions.outcome import has_effect, works_now
+from gitmem.sessions.command import has_effect, works_now
 from gitmem.text.words import (
     estimate_tokens,
     files_of,

@@ -1,0 +1,56 @@
+"""What a command line runs, and which later line shows that a failed one works."""
+
+import pytest
+
+from gitmem.sessions.command import bare, shows_mended, works_now
+
+
+@pytest.mark.parametrize(
+    "failed, said, worked",
+    [
+        ("cat a.txt; set -a; (serve &); make x", "", "make x"),
+        ("make x || { tail log; exit 1; }", "", "make x"),
+        ("make x", "", "./gradlew build && make gen x"),
+        ("cmake --build b && ctest -R a", "1 test failed", "ctest -R a"),
+        ("make x", "", "make x | tail -3"),
+    ],
+)
+def test_a_command_shows_that_the_failed_one_works(failed, said, worked):
+    assert shows_mended(failed, said, worked, "100% of the tests passed, 0 tests failed")
+
+
+@pytest.mark.parametrize(
+    "failed, said, worked",
+    [
+        ("make y && make x", "", "make x"),
+        ("cmake --build b && ctest -R a", "a.c:1:2: error: unknown type name", "ctest -R a"),
+        ("make x", "", "make x-all"),
+    ],
+)
+def test_a_command_shows_nothing_of_the_failed_one(failed, said, worked):
+    assert not shows_mended(failed, said, worked, "all done")
+
+
+@pytest.mark.parametrize(
+    "said, works",
+    [("built in 3 s", True), ("", False), ("error: no disk", False), ("3 suites failed", False)],
+)
+def test_what_is_piped_to_a_pager_worked_if_its_end_is_shown_without_a_failure(said, works):
+    assert works_now("make all", "CI=1 make all 2>&1 | tail -4", said) is works
+    assert not works_now("make all", "make all | grep done", said)
+
+
+@pytest.mark.parametrize(
+    "line, part",
+    [
+        ("cd /app && pytest -q 2>&1 | tail -5", "pytest -q"),
+        ("npm ci; npm test || npm run why", "npm ci; npm test || npm run why"),
+        ("npm ci; cd web && npm test", "npm ci; npm test"),
+        ("npm ci && cd web && npm test", "npm ci && npm test"),
+        ("npm ci\nnpm test", "npm ci; npm test"),
+        ("npm ci | grep -E 'added|found' && npm test", "npm ci && npm test"),
+        ("node -e 'a(); b() > 2' && npm test", "node -e 'a(); b() > 2' && npm test"),
+    ],
+)
+def test_the_part_of_a_command_that_counts(line, part):
+    assert bare(line) == part
