@@ -194,7 +194,6 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     unfinished = f"{file}.tmp-{os.getpid()}"
     places = {unfinished: file}
     try:
-        os.makedirs(os.path.dirname(file), exist_ok=True)
         _remove_litter(file)
         held = write_bundle(git, unfinished, refs, store.context.environ)
         if settings:
