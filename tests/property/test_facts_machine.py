@@ -79,8 +79,8 @@ class FactsMachine(RuleBasedStateMachine):
             edit(clone.store, fact, f"Use {data.draw(st.sampled_from(NEW))} now.")
         elif act == "confirm":
             confirm(clone.store, fact)
-        else:
-            supersede_fact(clone.store, fact, self.chosen(clone, data))
+        elif (winner := self.chosen(clone, data)).id != fact.id:
+            supersede_fact(clone.store, fact, winner)
 
     @rule(number=CLONES, data=st.data(), how=st.sampled_from(["strike", "delete", "reword"]))
     def edit_a_line(self, number: int, data: st.DataObject, how: str) -> None:
