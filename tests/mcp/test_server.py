@@ -71,7 +71,7 @@ def test_calls_at_once_are_all_answered_right(memory, bare_git, mode):
 def test_hostile_queries_are_answered(memory, query):
     memory.put("knowledge/a.md", "words ( [ \\ \U0001f9ea\n")
     result = memory.call("memory_search", query=query)
-    assert result.is_error == (query == "since:never")
+    assert result.is_error == (query.strip() in {"", "since:never"})
 
 
 def test_what_takes_long_says_that_it_is_alive(memory, monkeypatch):
