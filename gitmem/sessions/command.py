@@ -52,7 +52,7 @@ _TARGET = r"[\w.:/][\w.:/-]*"
 
 def bare(command: str) -> str:
     """Return a command line without redirections, what is fed to it, pipes to pagers, and each `cd`."""
-    return _joined(_rows(command))
+    return _joined((joiner, "" if _moves(part) else part) for joiner, part in _rows(command))
 
 
 def only_reads(command: str) -> bool:
@@ -146,7 +146,7 @@ def _rows_before(parts: list[str], later: str) -> list[tuple[str, str]]:
 
 def _changing(rows: Iterable[tuple[str, str]]) -> str:
     """Return commands as a line without those that only read, check or commit."""
-    return _joined((joiner, "" if _looks(part) or _ends(part) else part) for joiner, part in rows)
+    return _joined((joiner, part if _moves(part) or not (_looks(part) or _ends(part)) else "") for joiner, part in rows)
 
 
 def runs_program_before(failed: str, later: str) -> bool:
@@ -157,8 +157,8 @@ def runs_program_before(failed: str, later: str) -> bool:
 
 def effect_in(command: str) -> str:
     """Return a command line without what only reads, and what tests or commits at its end; "" if nothing acts."""
-    rows = [(joiner, "" if _looks(part) else part) for joiner, part in _rows(command)]
-    while rows and (not rows[-1][1] or _ends(rows[-1][1])):
+    rows = [(joiner, part if _moves(part) or not _looks(part) else "") for joiner, part in _rows(command)]
+    while rows and (not rows[-1][1] or _moves(rows[-1][1]) or _ends(rows[-1][1])):
         rows.pop()
     return _joined(rows) if any(_acts(part) for _, part in rows) else ""
 
@@ -211,16 +211,21 @@ def helps_once(command: str) -> bool:
 
 
 def _parts(command: str) -> list[str]:
-    return [part for _, part in _rows(command) if part]
+    return [part for _, part in _rows(command) if part and not _moves(part)]
+
+
+def _moves(part: str) -> bool:
+    """Return whether a command goes to another folder."""
+    return part.startswith("cd ")
 
 
 def _rows(command: str) -> list[tuple[str, str]]:
-    """Return the commands of a line, each with what joins it to the one before; "" for a `cd`."""
+    """Return the commands of a line, each with what joins it to the one before."""
     line = re.sub(f"{_OUTPUT}|{_OTHERWISE}", "", _without_signs(command).partition("<<")[0])
     joiners_and_parts = ["&&", *re.split(_JOINERS, line.strip())]
     rows: list[tuple[str, str]] = []
     for joiner, part in zip(joiners_and_parts[::2], joiners_and_parts[1::2], strict=True):
-        first, *others = _targets("" if part.startswith("cd ") else part.translate(_AS_BEFORE))
+        first, *others = _targets(part.translate(_AS_BEFORE))
         rows += [(joiner, first), *(("&&", other) for other in others)]
     return rows
 
@@ -234,14 +239,20 @@ def _targets(part: str) -> list[str]:
 
 
 def _joined(rows: Iterable[tuple[str, str]]) -> str:
-    """Return commands as a line. Around one that is left out, `&&` holds only if it stands on both sides."""
-    line, between = "", []
+    """Return commands as a line. Around one that is left out, `&&` holds only if it stands on both sides.
+
+    A `cd` is told between two commands alone: the first runs where the agent was.
+    """
+    line, between, moved = "", [], ""
     for joiner, part in rows:
         between.append(joiner)
-        if part:
+        if _moves(part):
+            moved = f"{part} && " if line else ""
+        elif part:
             sure = between[0] if len(set(between)) == 1 and between[0] != "\n" else ";"
-            line += part if not line else f" {sure} {part}" if sure != ";" else f"; {part}"
-            between = []
+            told = moved + part
+            line += told if not line else f" {sure} {told}" if sure != ";" else f"; {told}"
+            between, moved = [], ""
     return line.strip()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import ctypes
 import hashlib
 import json
@@ -261,7 +262,8 @@ class Project:
         long_ago = time.time() - 48 * 3600
         unfinished = [path for path in map((self.private / "spool").joinpath, self.waiting()) if not _is_whole(path)]
         for path in (*unfinished, *self.litter()):
-            os.utime(path, (long_ago, long_ago))
+            with contextlib.suppress(FileNotFoundError):  # a child of a killed saver may end its work meanwhile
+                os.utime(path, (long_ago, long_ago))
         return len(unfinished)
 
     def _git_folders(self) -> Iterator[Path]:

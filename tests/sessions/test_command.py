@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitmem.sessions.command import bare, shows_mended, works_now
+from gitmem.sessions.command import bare, effect_in, run_before, shows_mended, works_now
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,22 @@ def test_what_is_piped_to_a_pager_worked_if_its_end_is_shown_without_a_failure(s
 )
 def test_the_part_of_a_command_that_counts(line, part):
     assert bare(line) == part
+
+
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        ("cd api && make gen && cd ../web && npm ci && npm test", "make gen && cd ../web && npm ci"),
+        ("cd api && npm ci; cd ../web; make gen", "npm ci; cd ../web && make gen"),
+        ("npm ci && cd ..", "npm ci"),
+        ("cd api && npm ci", "npm ci"),
+    ],
+)
+def test_a_folder_is_told_between_two_commands(line, told):
+    assert effect_in(line) == told
+    assert "cd " not in bare(line)
+
+
+def test_what_ran_before_in_two_folders_is_told_with_the_way_between():
+    before = run_before("cd web && npm test", "cd api && make dump && cd ../web && npm run gen && npm test")
+    assert before == "make dump && cd ../web && npm run gen"
