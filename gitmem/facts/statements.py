@@ -100,26 +100,18 @@ def _is_open(text: str) -> bool:
 
 def _says_little(text: str, *, after_rule: bool) -> bool:
     """Return whether a statement has so few words that it needs the sentence before it: "Never floats."."""
-    left = phrases("opening").sub(" ", _without_plain_cues(text))
+    left = phrases("opening").sub(" ", _without_cues(text, gaps=False))
     most = _FEW * (1 + (after_rule and is_korean(text) and is_negated(text)))  # the verb of a Korean ban has two
     return len(_WORD.findall(left)) <= most
 
 
 def _is_bare_cue(sentence: str) -> bool:
     """Return whether a sentence only says that what stands before it holds for good: "From now on.", "Always so."."""
-    masked, left = _masked(sentence), _without_plain_cues(sentence)
+    masked, left = _masked(sentence), _without_cues(sentence, gaps=False)
     if left == masked or phrases("leave").search(masked):
         return False
     left = phrases("opening").sub(" ", phrases("points").sub(" ", left))
     return len(_WORD.findall(left)) <= is_korean(sentence)
-
-
-def _without_plain_cues(text: str) -> str:
-    """Return the masked text of a statement without the words that make it one, which name no subject themselves."""
-    left = _masked(text)
-    for kind in _KINDS:
-        left = phrases(kind, gaps=False).sub(" ", left)
-    return left
 
 
 def _leads(sentence: str) -> bool:
@@ -221,7 +213,7 @@ def _standing(kind: FactKind, clause: str) -> Statement | None:
     why = phrases("why").search(_masked(clause), 8)
     told, reason = (clause[: why.start()], clause[why.end() :]) if why else (clause, "")
     told, reason = _DASHES.sub("", told).strip(_CLOSING), reason.strip(_CLOSING)
-    if stands_alone(told) and _WORD.search(_without_plain_cues(told)):
+    if stands_alone(told) and _WORD.search(_without_cues(told, gaps=False)):
         return Statement(kind, told, reason if count_words(reason) > 1 else "")
     return None
 
@@ -250,12 +242,14 @@ def in_context(text: str, answer: str) -> str:
     return f"{as_statement(named)} {as_statement(text)}" if named and len(named) <= _LONGEST_OPTION else text
 
 
-def _without_cues(text: str) -> str:
-    """Return the masked text of a statement without the words that make it one."""
+def _without_cues(text: str, *, gaps: bool = True) -> str:
+    """Return the masked text of a statement without the words that make it one.
+
+    Without `gaps` those stay that find words of the subject, too ("never * again").
+    """
     masked = _masked(text)
-    for language in languages():
-        for kind in _KINDS:
-            masked = phrases(kind, language).sub(" ", masked)
+    for kind in _KINDS:
+        masked = phrases(kind, gaps=gaps).sub(" ", masked)
     return masked
 
 

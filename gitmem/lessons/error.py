@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice, takewhile
 
 from gitmem.document.document import as_line, as_texts
@@ -127,17 +127,21 @@ def says_of_another(known: ErrorSignature, seen: ErrorSignature) -> bool:
     """Return whether two errors say the same, each of another thing: `No module named` first `a`, then `b`."""
     if known.type != seen.type or not (known.names and seen.names) or known.names[1:] != seen.names[1:]:
         return False
+    if known.names[0] == seen.names[0]:
+        return False
     one, other = map(_sentence, (known, seen))
     common, all_words = len(one & other), len(one | other)
-    return known.names[0] != seen.names[0] and common >= _FEWEST and common >= _ALIKE * all_words
+    return common >= _FEWEST and common >= _ALIKE * all_words
 
 
-def _sentence(error: ErrorSignature) -> set[str]:
+@lru_cache(maxsize=256)  # a hook compares an error with all that are known
+def _sentence(error: ErrorSignature) -> frozenset[str]:
     """Return the words of an error without its names."""
     message = error.message
     for name in error.names:
         message = message.replace(name, " ")
-    return {word for word in _words(error._replace(names=(), message=message)) if not _MASKED.fullmatch(word)}
+    words = _words(error._replace(names=(), message=message))
+    return frozenset(word for word in words if not _MASKED.fullmatch(word))
 
 
 def is_again(known: ErrorSignature, seen: ErrorSignature) -> bool:
