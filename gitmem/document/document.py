@@ -71,6 +71,14 @@ class Document(Value):
         return self._header_read()[1]
 
     @property
+    def readable(self) -> Mapping[str, object]:
+        """Return the values of the header; of one that cannot be read, of the lines that can be read alone."""
+        if self.problem is None:
+            return self.metadata
+        lines = (self.header or self.body[:_LOOK_AT]).splitlines()
+        return {key: value for line in reversed(lines) for key, value in (plain_mapping(f"{line}\n") or {}).items()}
+
+    @property
     def newline(self) -> str:
         """Return the line end of most lines of the file."""
         return newline_of(self.opening + (self.header or "") + self.closing + self.body)

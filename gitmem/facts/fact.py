@@ -69,6 +69,7 @@ class FactStatus(StrEnum):
 
 
 BINDING = (FactStatus.ACTIVE, FactStatus.OPEN)
+UNDATED = datetime.fromtimestamp(0, UTC)  # of a fact whose file does not say when it was made
 PURGED = "(purged)"  # what a purge leaves of a text (`gitmem.purge.MARKER`): a fact that says no more holds no more
 
 
@@ -143,6 +144,11 @@ class Fact(Value):
         """Return the file of an agent's own memory that it mirrors, as MACHINE/FILE; "" if none."""
         machine, name = self.origin.get("machine"), self.origin.get("id")
         return f"{machine}/{name}" if machine and name else ""
+
+
+def day_of(moment: datetime) -> str:
+    """Return the day of a fact, as it is told."""
+    return "undated" if moment == UNDATED else f"{moment:%Y-%m-%d}"
 
 
 def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact:
@@ -238,12 +244,13 @@ _HEADER: Mapping[str, Callable[[object], Any]] = {
 def parse_fact(data: bytes, path: str = "") -> Fact | None:
     """Return the fact of a file, read tolerantly; None where it has no id and no kind, not even in its path."""
     document, named = Document.parse(data), PATH.fullmatch(path)
-    fields = {key: read(document.metadata.get(key)) for key, read in _HEADER.items()}
+    given = document.readable
+    fields = {key: read(given.get(key)) for key, read in _HEADER.items()}
     if named:
         fields |= {"id": fields["id"] or named["id"], "kind": fields["kind"] or _member(FactKind, named["kind"])}
     if fields["kind"] is None or not fields["id"]:
         return None
-    fields["created"] = fields["created"] or datetime.fromtimestamp(0, UTC)
+    fields["created"] = fields["created"] or UNDATED
     is_issue = fields["kind"] is FactKind.ISSUE
     fields["status"] = fields["status"] or (FactStatus.OPEN if is_issue else FactStatus.ACTIVE)
     text = clean(without_links(document.body))

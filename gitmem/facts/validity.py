@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 
 from gitmem.document.message import one_line
-from gitmem.facts.fact import BINDING, MAX_DESCRIPTION, Fact, FactKind, FactStatus, fact_keywords
+from gitmem.facts.fact import BINDING, MAX_DESCRIPTION, UNDATED, Fact, FactKind, FactStatus, fact_keywords
 from gitmem.platform.machine import datetime
 from gitmem.values import Value
 
@@ -157,7 +157,8 @@ def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> d
     for fact in known.values():
         place, disputes = places.get(fact.id), tuple(rivals.get(fact.id, ()))
         if fact.id not in holding:
-            statuses[fact.id] = Status(_ENDED[fact.status], _successor(fact.id, after, ends), fact.when)
+            when = None if fact.when == UNDATED else fact.when
+            statuses[fact.id] = Status(_ENDED[fact.status], _successor(fact.id, after, ends), when)
         elif place is None and not disputes:
             statuses[fact.id] = _IN_FORCE
         else:

@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from gitmem.document.ids import is_fact_id, is_id, tail_of
 from gitmem.errors import GitmemError
-from gitmem.facts.fact import BINDING, Fact, FactKind
+from gitmem.facts.fact import BINDING, Fact, FactKind, day_of
 from gitmem.facts.lines import Marks, marks_of, normalized
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
@@ -94,10 +94,10 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
 def _line(group: Sequence[Fact], reason: str, author: str, change: OthersChange | None, marks: Marks) -> str:
     """Return the line of the newest of contradicting facts; it quotes the older ones."""
     fact, *older = group
-    about = f"{fact.when:%Y-%m-%d}" if fact.kind in _PLAIN else f"{fact.kind}, {fact.when:%Y-%m-%d}"
+    about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
     if older:
-        quoted = " / ".join(f"{other.description} ({other.when:%Y-%m-%d})" for other in older)
-        about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {quoted}; not decided yet, see `gitmem review`"
+        quoted = " / ".join(f"{other.description} ({day_of(other.when)})" for other in older)
+        about = f"{fact.kind}; since {day_of(fact.when)}, before: {quoted}; not decided yet, see `gitmem review`"
     about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`" if change else about
     about = f"by {author}, {about}" if author else about
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
@@ -235,5 +235,5 @@ def _own_line(own: Fact, winner: Fact | None, before: Sequence[Fact]) -> str:
     if winner is None:
         said = " / ".join(fact.description for fact in before)
         more = f"; before: {said}; not decided yet, see `gitmem --user review`" if before else ""
-        return f"- {own.description} ({own.kind}, {own.when:%Y-%m-%d}{more})"
+        return f"- {own.description} ({own.kind}, {day_of(own.when)}{more})"
     return f"- Not here: {own.description} This project's {winner.kind} goes before it: {winner.description}"

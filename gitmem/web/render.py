@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from gitmem.document.ids import short_session
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
+from gitmem.facts.fact import UNDATED
 from gitmem.platform.machine import read_resource, resource
 from gitmem.store.store import Store
 from gitmem.text.sentences import bytes_of, count
@@ -149,6 +150,8 @@ def _time(around: Context, text: str | None, form: str = "%Y-%m-%d %H:%M") -> Ma
         moment = in_zone(datetime.fromisoformat(text), around["zone"])
     except (ValueError, OverflowError):  # a person wrote it
         return text
+    if moment == UNDATED:
+        return "undated"
     return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), moment.strftime(form))
 
 

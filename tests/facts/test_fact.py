@@ -6,7 +6,17 @@ from hypothesis import strategies as st
 
 from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.ids import FACT_LETTERS, check_path
-from gitmem.facts.fact import Fact, FactKind, FactStatus, fact_id, is_fact_path, make_fact, parse_fact, render_fact
+from gitmem.facts.fact import (
+    Fact,
+    FactKind,
+    FactStatus,
+    day_of,
+    fact_id,
+    is_fact_path,
+    make_fact,
+    parse_fact,
+    render_fact,
+)
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=timezone(timedelta(hours=9)))
 BY_HAND = b"""---\r
@@ -118,7 +128,7 @@ def test_an_issue_is_open_and_what_is_not_known_is_empty():
         None,
         ("one",),
     )
-    assert (found.origin, found.created.year, found.binds) == ({}, 1970, True)
+    assert (found.origin, day_of(found.created), found.binds) == ({}, "undated", True)
     assert not found._replace(status=FactStatus.RESOLVED).binds
 
 
@@ -133,6 +143,19 @@ def test_a_broken_header_is_not_written_into():
     fact = Fact("d4f7k2m9q0x", FactKind.DECISION, "x", WHEN, source=b"---\na: [\n---\nx\n")
     with pytest.raises(BrokenHeaderError):
         render_fact(fact)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "---\nmood: [\nstatus: retired\ncreated: 2026-01-11\n---\n",
+        "---\nstatus: retired\ncreated: 2026-01-11\n",
+        "---\n<<<<<<< HEAD\nstatus: retired\n=======\nstatus: active\n>>>>>>> b\ncreated: 2026-01-11\n---\n",
+    ],
+)
+def test_of_a_broken_header_the_lines_count_that_can_be_read(header):
+    found = parse_fact(f"{header}Use uv.\n".encode(), "facts/rule/r1hsm3ke0c1.md")
+    assert (found.status, day_of(found.created)) == (FactStatus.RETIRED, "2026-01-11")
 
 
 @pytest.mark.parametrize("path", ["facts/decision/d4f7k2m9q0x.md", "facts/core-logic/c4f7k2m9q0x-왜.md"])

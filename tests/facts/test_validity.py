@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact
+from gitmem.facts.fact import UNDATED, Fact, FactKind, FactStatus, make_fact
 from gitmem.facts.validity import Standing, Status, circle_ends, in_force, supersede, what_holds
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=UTC)
@@ -54,6 +54,11 @@ def test_a_decision_can_be_turned_round():
     assert known["a"].binds
     assert (known["a"].superseded_by, known["b"].superseded_by) == ("", "a")
     assert known["b"].supersedes == ()
+
+
+def test_a_fact_that_does_not_say_when_it_ended_ended_at_no_time():
+    fact = make_fact(FactKind.RULE, "Use uv", UNDATED)._replace(status=FactStatus.RETIRED)
+    assert what_holds([fact])[fact.id] == Status(Standing.RETIRED)
 
 
 def test_a_pair_in_review_is_decided():

@@ -388,6 +388,12 @@ def test_all_projects_of_the_machine_are_shown_changed_and_searched(viewer, othe
     assert "aria-current" in viewer.get("/nothing", 404).partition("</details>")[0]  # the switch is on such a page, too
 
 
+def test_a_fact_that_does_not_say_when_it_was_made_is_undated(viewer):
+    path = next(viewer.root.glob(f"facts/*/{viewer.add('Use uv.').id}-*.md"))
+    path.write_text(path.read_text().replace("created:", "made:"))
+    assert "<dt>Learned</dt><dd>undated</dd>" in viewer.get(f"/fact/{path.name.partition('-')[0]}")
+
+
 def test_a_fact_of_a_part_of_the_project_says_so(viewer):
     fact = viewer.add("We deploy on Fridays.")
     file = viewer.root / fact.path

@@ -9,7 +9,7 @@ from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError
 from gitmem.facts.edit import act_on, check_length, find_fact, retire
-from gitmem.facts.fact import Fact, FactKind
+from gitmem.facts.fact import Fact, FactKind, day_of
 from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
 from gitmem.sessions.save import save_text
@@ -119,7 +119,7 @@ def _table(found: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> s
         note = f"  (by {authors[fact.id]})" if authors[fact.id] else ""
         words = ", ".join(filter(None, ("pinned" * fact.pinned, marks.mark(fact.id))))
         mark = f" [{words}]" if words else ""
-        lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{mark}{note}")
+        lines.append(f"  {fact.id}  {day_of(fact.created):10}  {fact.description}{mark}{note}")
     return plain("\n".join(lines))
 
 

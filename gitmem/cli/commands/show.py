@@ -23,7 +23,7 @@ from gitmem.document.ids import (
 )
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.edit import find_fact, read_fact
-from gitmem.facts.fact import Fact
+from gitmem.facts.fact import Fact, day_of
 from gitmem.facts.validity import Status
 from gitmem.git.log import show
 from gitmem.history.authors import People
@@ -240,7 +240,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> 
         ("kind", known.kind),
         ("status", fact_state(known, status)),
         ("holds", _standing(status, facts)),
-        ("since", f"{known.created:%Y-%m-%d}"),
+        ("since", day_of(known.created)),
         ("came", str(origin or "")),
         ("whose", whose if origin and whose != origin.author else ""),
         ("confidence", "" if known.confidence is None else f"{known.confidence:g}"),
