@@ -249,9 +249,7 @@ def is_agreed(agreed: Mapping[str, object], key: str, value: object) -> bool:
 def parse_value(key: str, value: object) -> object:
     """Return `value`, as YAML gave it, in the form the setting `key` has.
 
-    Raises:
-        ValueError: there is no such setting, or the value does not fit; the message is a sentence.
-
+    Raises ValueError if there is no such setting, or the value does not fit; the message is a sentence.
     """
     rule = rules().get(key)
     if rule is None:

@@ -38,11 +38,8 @@ class Cleared(Value):
 def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
     """Remove files older than `days` from the tree, or with None all memory.
 
-    A person's uncommitted edits are committed first, so that history has them.
-
-    Raises:
-        GitmemError: it could not be committed.
-
+    A person's uncommitted edits are committed first, so that history has them. Raises GitmemError if it could not be
+    committed.
     """
     if dry_run:
         files = _chosen(store, days)

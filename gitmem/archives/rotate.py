@@ -243,9 +243,7 @@ class Consolidated(Value):
 def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], bool] = lambda: False) -> Consolidated:
     """Do all due steps, the oldest first; begin none once it is `late`. Copies of the days stay for searches.
 
-    Raises:
-        GitmemError: a step could not be committed; those before it are.
-
+    Raises GitmemError if a step could not be committed; those before it are.
     """
     kept = _kept(store) if due(store) else frozenset()
     steps: list[ConsolidationStep] = []

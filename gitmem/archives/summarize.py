@@ -172,12 +172,8 @@ class Improved(Value):
 def improve(store: Store, archive: str, tries: Patience | None = None, *, over: bool = False) -> Improved:
     """Have the model of the settings summarize an archive; if that fails, keep or make the offline summary (spec R6).
 
-    An unusable reply is kept beside the archive. A summary that is not offline is replaced only with `over`.
-
-    Raises:
-        NotFoundError: there is no such archive.
-        GitmemError: the summary could not be committed.
-
+    An unusable reply is kept beside the archive. A summary that is not offline is replaced only with `over`. Raises
+    NotFoundError if there is no such archive, GitmemError if the summary could not be committed.
     """
     text = _text_of(store, archive)
     asked, questions = _asked(store, archive, text, tries)
@@ -254,12 +250,7 @@ def pieces(text: str, most: int) -> list[str]:
 
 
 def read_answer(store: Store, archive: str, text: str, given: Mapping[str, object], method: str) -> Summary:
-    """Return the summary of a reply, redacted.
-
-    Raises:
-        ReplyError: the summary is too short.
-
-    """
+    """Return the summary of a reply, redacted. Raises ReplyError if the summary is too short."""
     try:
         return from_answer(without_secrets(store, given), offline_summary(archive, text), method)
     except ValueError as error:
@@ -273,7 +264,6 @@ def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str,
         NotFoundError: there is no such archive.
         RefusedError: it is unusable; it is kept beside the archive, and the message says what it lacks.
         GitmemError: it could not be committed.
-
     """
     text = _text_of(store, archive)
     try:

@@ -209,11 +209,8 @@ SCHEMA = _schema(
 def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> Summary:
     """Return the summary in an answer by `SCHEMA`, for the same archive as `offline`.
 
-    Days and the number of sections are those of `offline`, which counted them.
-
-    Raises:
-        ValueError: it says hardly anything; the message is the end of a sentence that begins with "it".
-
+    Days and the number of sections are those of `offline`, which counted them. Raises ValueError if it says hardly
+    anything; the message is the end of a sentence that begins with "it".
     """
     summary = from_json(given, offline.archive, method)
     fewest = max(2, min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary))))

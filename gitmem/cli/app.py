@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
     """Return the time span that an option's value names, or None without a value.
 
-    Raises:
-        UsageError: the value is no date.
-
+    Raises UsageError if the value is no date.
     """
     from gitmem.history.records import FORMS, parse_date
 
@@ -102,12 +100,7 @@ class App(Value):
         return self.environ.get("GITMEM_READONLY", "0") not in {"", "0"}
 
     def folder(self, args: argparse.Namespace) -> str:
-        """Return the folder that the command works in.
-
-        Raises:
-            NotFoundError: there is no such folder.
-
-        """
+        """Return the folder that the command works in. Raises NotFoundError if there is no such folder."""
         if args.directory is None:
             return self.cwd
         folder = os.path.join(self.cwd, os.path.expanduser(args.directory))
@@ -120,12 +113,7 @@ class App(Value):
         return os.path.abspath(os.path.join(self.folder(args), os.path.expanduser(name)))
 
     def find(self, args: argparse.Namespace) -> str:
-        """Return the work tree of the command's store.
-
-        Raises:
-            StoreNotFoundError: there is none.
-
-        """
+        """Return the work tree of the command's store. Raises StoreNotFoundError if there is none."""
         from gitmem.store.locate import find_store, is_store, user_store
 
         if args.user:
@@ -183,9 +171,7 @@ class App(Value):
     def read_output(self, args: argparse.Namespace, name: str | None) -> str:
         """Return a text from a file, such as the output of a command, or from standard input for "-"; "" for None.
 
-        Raises:
-            NotFoundError: the file cannot be read.
-
+        Raises NotFoundError if the file cannot be read.
         """
         if name is None:
             return ""

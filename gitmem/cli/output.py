@@ -44,9 +44,7 @@ def agreed(
 ) -> bool:
     """Ask a yes-or-no question, unless it was answered by `--yes`; `would` names the effect, `nothing` that of a no.
 
-    Raises:
-        RefusedError: nobody is at a terminal.
-
+    Raises RefusedError if nobody is at a terminal.
     """
     if yes:
         return True

@@ -415,10 +415,8 @@ class UnknownEventError(Exception):
 def parse_event(content: Mapping[str, object]) -> Save:
     """Return the save in an event.
 
-    Raises:
-        UnknownEventError: a newer gitmem wrote the event.
-        ValueError: the event is malformed (KeyError, TypeError: likewise).
-
+    Raises UnknownEventError if a newer gitmem wrote the event, ValueError if the event is malformed (KeyError,
+    TypeError: likewise).
     """
     if content.get("v") != EVENT_VERSION or content.get("kind") != _KIND:
         if isinstance(content.get("v"), int) and isinstance(content.get("kind"), str):

@@ -110,9 +110,7 @@ _SHOWN, _LISTED = 80, 5  # characters and names in an error
 def find_named(prefix: str, names: Iterable[tuple[str, str]], noun: str, remedy: str) -> str:
     """Return what has a name, or the only one of which a name begins so; `names` are pairs of a name and what has it.
 
-    Raises:
-        NotFoundError: there is none, or more than one.
-
+    Raises NotFoundError if there is none, or more than one.
     """
     every = [*names]
     found = {key for name, key in every if name == prefix}
@@ -192,9 +190,7 @@ def _complaint(part: str) -> str | None:
 def check_path(path: str) -> str:
     """Return `path` if gitmem may write it.
 
-    Raises:
-        RefusedError: it could leave the store, reach `.git`, or not be stored on some platform.
-
+    Raises RefusedError if it could leave the store, reach `.git`, or not be stored on some platform.
     """
     complaint = next(filter(None, map(_complaint, path.split("/"))), None)
     if complaint is None and len(path.encode()) > MAX_PATH_BYTES:

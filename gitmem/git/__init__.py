@@ -376,7 +376,6 @@ def run_past_lock(git: Git, *args: str, stdin: bytes | None = None) -> None:
     Raises:
         BusyError: another git command holds the lock, or was killed a moment ago.
         GitFailedError: git failed in another way.
-
     """
     lock = ""
     for _ in range(_ATTEMPTS):

@@ -242,7 +242,6 @@ class Writer(Dialogue):
             TipMovedError: the branch has moved, is locked, or the objects were removed.
             NotSavedError: the disk is full, read-only or not ours to write.
             GitFailedError: git failed in another way.
-
         """
         self.seal()
         ids = self.write()

@@ -124,7 +124,6 @@ class Lock(ABC):
         Raises:
             BusyError: it is still held; the message names the holder.
             OSError, GitFailedError: the private folder, or the repository, cannot be written.
-
         """
         end = self._clock.monotonic() + timeout
         self._token = os.urandom(8).hex()
@@ -433,11 +432,8 @@ def choose_kind(kind: LockKind, folder: str) -> LockKind:
 def writing_alone(folder: str, what: str) -> Iterator[None]:
     """Let one gitmem at a time write the files of a folder.
 
-    Where no lock can be made, as in a read-only home, it goes without.
-
-    Raises:
-        BusyError: another gitmem is writing them.
-
+    Where no lock can be made, as in a read-only home, it goes without. Raises BusyError if another gitmem is writing
+    them.
     """
     lock = FileLock(folder, purpose="settings", machine="this machine", clock=Clock())
     try:

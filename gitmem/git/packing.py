@@ -293,10 +293,7 @@ def is_whole(path: str) -> bool:
 def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:
     """Write these refs with their whole history to a new file, read it back, and return the commits by ref.
 
-    Raises:
-        GitFailedError: git could not write or read it.
-        GitmemError: it does not hold what it should.
-
+    Raises GitFailedError if git could not write or read it, GitmemError if it does not hold what it should.
     """
     expected = _exactly(git, refs)
     git.run("bundle", "create", "--quiet", path, *refs, timeout=SECONDS)

@@ -140,7 +140,6 @@ class Connection(Value):
             UnreachableError: the remote could not be reached.
             GitmemError: it denied access, is no repository, or sent broken objects.
             RefusedError: its URL is invalid.
-
         """
         names = (f"refs/heads/{MEMORY_BRANCH}", into)
         known = (read_text(os.path.join(self.layout.common_dir, name)).strip() for name in names)
@@ -201,7 +200,6 @@ class Connection(Value):
             UnreachableError: the remote could not be reached; whether it took the push is not known.
             GitmemError: it denied access, or refused the push.
             RefusedError: as `fetch`.
-
         """
         if remote.backup:  # it is read, and not written
             return

@@ -39,12 +39,8 @@ _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "fal
 def make_repository(path: str, environ: Mapping[str, str]) -> None:
     """Create a repository at `path` with the root commit on its branch, completely or not at all.
 
-    Of several processes at once one succeeds and the others fail.
-
-    Raises:
-        OSError: the folder cannot be made.
-        GitmemError: git is missing, too old, or failed.
-
+    Of several processes at once one succeeds and the others fail. Raises OSError if the folder cannot be made,
+    GitmemError if git is missing, too old, or failed.
     """
     git_version(environ)
     os.makedirs(path, exist_ok=True)

@@ -60,7 +60,6 @@ class WorkTree:
             RefusedError: it, or a folder above it, is a symbolic link, or it is a pipe or the like, or too large, or
                 its name leads out of the store.
             OSError: it cannot be read.
-
         """
         *folders, name = split(path)
         try:
@@ -82,7 +81,6 @@ class WorkTree:
 
         Raises:
             as `load`, but never for its size.
-
         """
         *folders, name = split(path)
         try:
@@ -116,10 +114,8 @@ class WorkTree:
     def stage(self, path: str, content: bytes | None, *, executable: bool = False) -> Staged:
         """Write content to a temporary file and sync it, without publishing it.
 
-        Raises:
-            RefusedError: a folder on the way to the path is a link or a file.
-            OSError: there is no room, or no permission.
-
+        Raises RefusedError if a folder on the way to the path is a link or a file, OSError if there is no room, or no
+        permission.
         """
         *folders, name = split(path)
         replaced = self._status(folders, name)

@@ -54,9 +54,7 @@ def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange
 def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | None:
     """Accept a change, or bring the fact back as it was, in one commit; return it. A removed one is retired then.
 
-    Raises:
-        NotFoundError: the fact cannot be read.
-
+    Raises NotFoundError if the fact cannot be read.
     """
     from gitmem.facts.validity import ended
     from gitmem.store.transact import transact

@@ -37,10 +37,7 @@ def export(store: Store, since: str = "") -> Iterator[str]:
 
     A memory that is gone since is `{"id": ID, "deleted": true}`. A purge gives commits new ids: after it `since` is
     not known any more, and the stream begins with the id `*`, which deletes all that came before, and has everything.
-
-    Raises:
-        NotFoundError: `since` is no full id of a commit.
-
+    Raises NotFoundError if `since` is no full id of a commit.
     """
     git, tip = store.repository.git, store.tip
     if since and not is_object_id(since):

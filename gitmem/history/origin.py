@@ -86,11 +86,8 @@ class EntryFound(Value):
 def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list[BlamedLine]:
     """Return the lines of a file of the work tree, or a range of them (both inclusive), each with its commit.
 
-    Lines of an archive are traced through the rotation to the save that wrote them.
-
-    Raises:
-        NotFoundError: there is no such file, or it has no such line.
-
+    Lines of an archive are traced through the rotation to the save that wrote them. Raises NotFoundError if there is no
+    such file, or it has no such line.
     """
     data = store.read(path)
     if data is None:
@@ -125,9 +122,7 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
 def find_entry(store: Store, identifier: str) -> EntryFound:
     """Return an entry by its id, from the work tree or else from history.
 
-    Raises:
-        NotFoundError: no entry ever had this id.
-
+    Raises NotFoundError if no entry ever had this id.
     """
     origin = entry_origin(store, identifier)
     places = []
@@ -227,9 +222,7 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
 def find_session(store: Store, prefix: str) -> SessionSummary:
     """Return the session with this id, or the only one whose id begins so.
 
-    Raises:
-        NotFoundError: there is none, or more than one.
-
+    Raises NotFoundError if there is none, or more than one.
     """
     every = {one.id: one for one in sessions(store)}
     return every[

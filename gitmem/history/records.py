@@ -52,11 +52,8 @@ def parse_date(text: str, now: datetime) -> DateSpan | None:
     """Return the span that `text` names, None if it has no form of a date.
 
     The forms: `2026-11-21` with an optional `14:03`, `14:03:22` and offset; `today`, `yesterday`; `3 days ago` (or
-    weeks: a day; hours or minutes: that second). Without an offset the time is that of the zone of `now`.
-
-    Raises:
-        ValueError: there is no such day or time; the message is a clause.
-
+    weeks: a day; hours or minutes: that second). Without an offset the time is that of the zone of `now`. Raises
+    ValueError if there is no such day or time; the message is a clause.
     """
     words = " ".join(text.split()).lower()
     if words in _DAYS:
@@ -148,11 +145,8 @@ def resolve(store: Store, text: str) -> str:
     A date before the first save means what was imported of that time (by `replay`, `migrate`): the commit with the
     last author date by then.
 
-    A commit of the project's own code counts as not found.
-
-    Raises:
-        NotFoundError: there is none; the message lists the accepted forms.
-
+    A commit of the project's own code counts as not found. Raises NotFoundError if there is none; the message lists the
+    accepted forms.
     """
     try:
         span = parse_date(text, store.context.clock())
@@ -207,11 +201,7 @@ def records(
     """Return the commits that match all filters, newest first.
 
     `session` is a session's id or a prefix of one, `kind` a memory type, `after` the full id of the commit behind
-    which to go on.
-
-    Raises:
-        NotFoundError: no commit in history has this path, or this session.
-
+    which to go on. Raises NotFoundError if no commit in history has this path, or this session.
     """
     wanted = (
         (Trailer.OP, op),

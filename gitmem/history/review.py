@@ -124,7 +124,6 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
     Raises:
         NotFoundError: the document does not hold two versions.
         GitmemError: it is a contradicting fact, or was changed in the same lines since the merge.
-
     """
     waiting = {item.path: item.places for item in _to_review(store)}
     if path not in waiting:
@@ -156,12 +155,7 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
 
 
 def sides_of(store: Store, path: str) -> Sides:
-    """Return the newest merge that left two versions of a document.
-
-    Raises:
-        NotFoundError: there is none.
-
-    """
+    """Return the newest merge that left two versions of a document. Raises NotFoundError if there is none."""
     git, repository = store.repository.git, store.repository
     tip = repository.resolve("HEAD")
     output = git.run("--literal-pathspecs", "rev-list", "--merges", "--full-history", tip, "--", path, timeout=_SECONDS)

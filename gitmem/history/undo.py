@@ -86,10 +86,7 @@ def plan_undo(changes: Sequence[FileChange], current: Mapping[str, bytes | None]
 
     `current` holds `memory.md`, every file of `changes`, and every other file in which entries that the commit brought
     stand by now: a rotation may have moved them. Of a rotation it holds the archive, as it last was, and its summary.
-
-    Raises:
-        UndoConflictError: lines the commit changed have changed since.
-
+    Raises UndoConflictError if lines the commit changed have changed since.
     """
     new = introduced(changes)
     lost = ids_in(change.after for change in changes) - ids_in(current.values())
@@ -112,9 +109,7 @@ def plan_undo(changes: Sequence[FileChange], current: Mapping[str, bytes | None]
 def carry_over(path: str, base: bytes | None, changed: bytes | None, onto: bytes | None) -> bytes | None:
     """Return `onto`, the file at `path`, with the changes from `base` to `changed`.
 
-    Raises:
-        UndoConflictError: both changed the same words, or a file is gone that the other one changed.
-
+    Raises UndoConflictError if both changed the same words, or a file is gone that the other one changed.
     """
     if onto == base:
         return changed
@@ -267,7 +262,6 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
         NotFoundError: there is no such commit, entry or session, or the prefix is ambiguous.
         GitmemError: the commit is the first one or a merge, a later rotation builds on it, or its lines have changed
             since; nothing was done.
-
     """
     chosen = chosen_commits(store, revision, session)
 

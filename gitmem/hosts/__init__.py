@@ -286,12 +286,7 @@ _DATABASE = ".db#"  # between the path of a database and the id of a session in 
 
 
 def find_host(name: str) -> Host:
-    """Return the host of a name.
-
-    Raises:
-        KeyError: there is none.
-
-    """
+    """Return the host of a name. Raises KeyError if there is none."""
     module = f"gitmem.hosts.{_FILES[name][0]}"
     __import__(module)  # `importlib` takes half a millisecond
     hosts = vars(sys.modules[module])  # a file with one host calls it so, others call each by its name

@@ -63,10 +63,7 @@ def lock_settings(home: str) -> Iterator[set[str]]:
     """Let one gitmem at a time write the settings of agents and what it records of that; yield the folders made for it.
 
     Those that are empty in the end are removed. Where no lock can be made, as in a read-only home, it goes without.
-
-    Raises:
-        BusyError: another gitmem is writing them.
-
+    Raises BusyError if another gitmem is writing them.
     """
     from gitmem.git.lock import writing_alone  # late: `status` lists the agents
 
@@ -84,9 +81,7 @@ def lock_settings(home: str) -> Iterator[set[str]]:
 def plan_script(home: str, program: str) -> SettingsChange:
     """Plan to write the script; `program` is the gitmem that it starts where the PATH has none.
 
-    Raises:
-        RefusedError: another's file is in its place, or it cannot be read.
-
+    Raises RefusedError if another's file is in its place, or it cannot be read.
     """
     change = plan_whole(script_path(home), hook_script(program))
     if change.before and not change.before.startswith(_BEGINS):

@@ -151,12 +151,7 @@ def spoken(at: datetime, role: str, text: str) -> str:
 
 
 def read_json(data: bytes) -> object:
-    """Return the value in a JSON file.
-
-    Raises:
-        ValueError: it is not JSON; the message says why in a few words.
-
-    """
+    """Return the value in a JSON file. Raises ValueError if it is not JSON; the message says why in a few words."""
     try:
         return json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:

@@ -160,12 +160,7 @@ def _summary_alone(one: _File) -> Found:
 
 
 def _summary(file: SourceFile, archive: str) -> Summary:
-    """Return the summary in a JSON file (spec R5).
-
-    Raises:
-        ValueError: there is none; the message says why.
-
-    """
+    """Return the summary in a JSON file (spec R5). Raises ValueError if there is none; the message says why."""
     summary = from_json(fields_of(read_json(file.data)), archive, _SUMMARIZER)
     if not (summary.overall_summary or summary.themes or summary.key_decisions or summary.issues):
         raise ValueError("it says nothing of an archive")

@@ -92,9 +92,7 @@ def migrate(
 ) -> Migrated:
     """Migrate the items of a source that are not in the store yet; with `dry_run`, only list them.
 
-    Raises:
-        GitmemError: an item could not be committed; those before it are.
-
+    Raises GitmemError if an item could not be committed; those before it are.
     """
     zone, left = store.context.clock().tzinfo, list[Left]()
     if source.kind is SourceKind.CLAUDE_MEM:

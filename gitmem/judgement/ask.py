@@ -106,7 +106,6 @@ class Ledger:
         Raises:
             SpentError: a limit of this day would be exceeded; the question must not be asked.
             OSError: it could not be recorded; the question must not be asked.
-
         """
         asking = asking._replace(number=os.urandom(8).hex(), at=self._clock())
         about = {name: getattr(asking, name) for name in _ABOUT}
@@ -244,11 +243,8 @@ def ask(
     """Ask the model of the settings, with retries; `read` raises ReplyError for an unusable reply.
 
     `subject` is the path or name of what the question is about. Errors of providers and replies are not raised, but
-    written to the log of failures; that no model is named is none.
-
-    Raises:
-        RefusedError: the answer could not be kept: the store is opened, or nothing is to be written.
-
+    written to the log of failures; that no model is named is none. Raises RefusedError if the answer could not be kept:
+    the store is opened, or nothing is to be written.
     """
     store.check_writes()
     asked = _asked(store, question, subject, read, tries)

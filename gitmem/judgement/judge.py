@@ -69,11 +69,7 @@ def request_judgement(store: Store, session: str, host: str, transcript: str) ->
 def judge_requested(store: Store, late: Callable[[], bool]) -> None:
     """Have requested sessions judged until it is `late`, unless another process is at it.
 
-    A session that failed three times is given up.
-
-    Raises:
-        GitmemError: an answer could not be committed.
-
+    A session that failed three times is given up. Raises GitmemError if an answer could not be committed.
     """
     folder = os.path.join(store.private, _REQUESTS)
     if not _requests(folder):
@@ -112,9 +108,7 @@ def _judge_one(store: Store, path: str) -> bool:
 def judge_session(store: Store, session: str, host: str, read: tuple[list[Turn], list[str]]) -> JudgementResult:
     """Have the model of the settings judge a session as it was read, and keep what passes.
 
-    Raises:
-        GitmemError: it could not be committed.
-
+    Raises GitmemError if it could not be committed.
     """
     turns, outputs = read
     windows, allow = windows_of(turns), store.config.redaction.allow

@@ -56,9 +56,7 @@ class JudgedSession(Value):
 def keep(store: Store, session: JudgedSession, judged: Judged, known: KnownMemory) -> str | None:
     """Commit what a model judged of a session; returns the commit. A second call adds nothing.
 
-    Raises:
-        GitmemError: it could not be committed.
-
+    Raises GitmemError if it could not be committed.
     """
 
     def plan(transaction: Transaction) -> bool:

@@ -283,9 +283,8 @@ class Reader:
     def _evidence(self, item: Mapping[str, object], *, own: bool) -> tuple[int, str]:
         """Return where a quotation stands and whose words it is; the person's before the agent's before a tool's.
 
-        Raises:
-            _RefusedError: it is too short or too long, stands nowhere, or `own` words are asked for and it is a tool's.
-
+        Raises _RefusedError if it is too short or too long, stands nowhere, or `own` words are asked for and it is a
+        tool's.
         """
         if item["request"] not in self._requests:
             raise _RefusedError("unknown request")

@@ -46,9 +46,7 @@ if TYPE_CHECKING:
         def ask(self, request: Request, deadline: float) -> ModelAnswer:
             """Return the answer of the model; `deadline` is in seconds of `time.monotonic`.
 
-            Raises:
-                ProviderError: there is no answer; the message never contains a key.
-
+            Raises ProviderError if there is no answer; the message never contains a key.
             """
             ...
 
@@ -72,9 +70,7 @@ if TYPE_CHECKING:
         def embed_documents(self, texts: Sequence[str], deadline: float) -> list[Vector]:
             """Return the vectors of at most `batch` texts, in order; `deadline` is in seconds of `time.monotonic`.
 
-            Raises:
-                ProviderError: there are no vectors; the message never contains a key.
-
+            Raises ProviderError if there are no vectors; the message never contains a key.
             """
             ...
 
@@ -234,11 +230,8 @@ class ReplyError(ValueError):
 def parse_reply(text: str, schema: Mapping[str, object]) -> dict[str, object]:
     """Parse a reply that is one JSON object, alone or in one code block.
 
-    An object among other text is not accepted: it may be quoted from the material, placed there to be accepted.
-
-    Raises:
-        ReplyError: it is not JSON, or does not fit the schema.
-
+    An object among other text is not accepted: it may be quoted from the material, placed there to be accepted. Raises
+    ReplyError if it is not JSON, or does not fit the schema.
     """
     if len(text) > MOST:
         raise ReplyError(f"has {len(text):,} characters")
@@ -300,9 +293,7 @@ def counted(reported: object, text: str) -> int:
 def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
     """Return the model of the settings; None for `offline`, and for `host`, whose agent is not called from here.
 
-    Raises:
-        ProviderError: the key is missing, or would go over the network unencrypted.
-
+    Raises ProviderError if the key is missing, or would go over the network unencrypted.
     """
     if config.provider in {OFFLINE, HOST}:
         return None
@@ -369,9 +360,7 @@ def choose(config: EmbeddingConfig, environ: Mapping[str, str]) -> Choice:
 def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedder | None:
     """Return the embedder to use, or None for words alone.
 
-    Raises:
-        ProviderError: the key is missing, or would go over the network unencrypted.
-
+    Raises ProviderError if the key is missing, or would go over the network unencrypted.
     """
     provider = choose(config, environ).provider
     if provider == NONE:

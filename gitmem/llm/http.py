@@ -65,7 +65,6 @@ def post_json(
 
     Raises:
         UnreachableError, DeadlineError, StatusError, AnswerError: after the last try, without the values of headers.
-
     """
     body = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     failures = 0

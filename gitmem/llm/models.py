@@ -255,9 +255,7 @@ class GeminiEmbedder(OpenAIEmbedder):
 def unit_vectors(name: str, given: object, count: int) -> list[Vector]:
     """Return the vectors of a provider, scaled to length 1.
 
-    Raises:
-        AnswerError: there are not `count` vectors of finite numbers and one dimension, none of them zero.
-
+    Raises AnswerError if there are not `count` vectors of finite numbers and one dimension, none of them zero.
     """
     if not isinstance(given, list) or len(given) != count:
         got = len(given) if isinstance(given, list) else type(given).__name__

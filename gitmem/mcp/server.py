@@ -64,12 +64,7 @@ class DocumentServer(MCPServer[None]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool.
-
-        Raises:
-            ToolError: the tool says so, or the arguments are wrong.
-
-        """
+        """Call a tool. Raises ToolError if the tool says so, or the arguments are wrong."""
         # Other servers' `memory_get` calls it `from`, which is no name for a parameter of a function.
         arguments = {"start_line" if key == "from" else key: value for key, value in arguments.items()}
         try:

@@ -28,9 +28,7 @@ _OLDEST, _NEWEST = "created", "updated"
 def merge_headers(base: str | None, older: str | None, newer: str | None, newline: str) -> str | None:
     """Merge three headers, of which any may be None; `newer` decides remaining conflicts.
 
-    Raises:
-        YamlTextError: one of them cannot be read, or the result cannot be written.
-
+    Raises YamlTextError if one of them cannot be read, or the result cannot be written.
     """
     if newer in (older, base):
         return older

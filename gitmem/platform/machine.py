@@ -226,9 +226,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 def resource(*parts: str) -> str:
     """Return the absolute path of a shipped file or folder, as in `resource("templates", "memory.md")`.
 
-    Raises:
-        FileNotFoundError: the installation has no such file.
-
+    Raises FileNotFoundError if the installation has no such file.
     """
     for root in (os.path.join(_PACKAGE, "_data"), os.path.dirname(_PACKAGE)):
         path = os.path.join(root, *parts)

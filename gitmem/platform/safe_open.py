@@ -112,7 +112,6 @@ class Folder:
         Raises:
             RefusedError: it is a link.
             FileNotFoundError, NotADirectoryError: there is no such folder.
-
         """
         path = os.path.join(self.path, name)
         try:
@@ -153,7 +152,6 @@ def enter(root: str, parts: Sequence[str], *, make: bool = False) -> Folder:
     Raises:
         RefusedError: one of them is a link.
         FileNotFoundError, NotADirectoryError: there is no such folder.
-
     """
     folder = Folder(root, os.open(root, _PASS) if HANDLES else None)
     for part in parts:
@@ -171,9 +169,7 @@ def enter(root: str, parts: Sequence[str], *, make: bool = False) -> Folder:
 def split(path: str) -> list[str]:
     """Return the names in a path of the store.
 
-    Raises:
-        RefusedError: it leads out of the store, or is no valid name on this system.
-
+    Raises RefusedError if it leads out of the store, or is no valid name on this system.
     """
     parts = path.split("/")
     unsafe = not _UNSAFE_PARTS.isdisjoint(part.lower() for part in parts)
@@ -189,9 +185,7 @@ def split(path: str) -> list[str]:
 def read_regular(path: str, most: int, *, follow: bool = True) -> bytes | None:
     """Return up to `most` bytes of a file; None if it is missing or not regular. Never blocks on a pipe.
 
-    Raises:
-        OSError: it cannot be read.
-
+    Raises OSError if it cannot be read.
     """
     try:
         descriptor = os.open(path, READ & ~getattr(os, "O_NOFOLLOW", 0) if follow else READ)
@@ -242,11 +236,7 @@ def write_json(path: str, value: object, *, sync: bool = False) -> None:
 def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None = None) -> None:
     """Replace a file of the person's atomically, or make it, in a folder that only they can read.
 
-    It has the permissions `mode`, or those of new files.
-
-    Raises:
-        OSError: it cannot be written.
-
+    It has the permissions `mode`, or those of new files. Raises OSError if it cannot be written.
     """
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = f"{path}.{os.getpid()}.new"

@@ -78,9 +78,7 @@ if sys.platform != "win32":
         def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
             """Write `data`, close stdin, read both outputs to their end and wait; after an `ExpiredError` read on.
 
-            Raises:
-                ExpiredError: it did not end within `timeout` seconds.
-
+            Raises ExpiredError if it did not end within `timeout` seconds.
             """
             end = None if timeout is None else time.monotonic() + timeout
             self._exchange(memoryview(data or b""), end)

@@ -85,7 +85,6 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
     Raises:
         NotFoundError: no commit is by this author, or of this session.
         UsageError: several authors have this name.
-
     """
     check_history(store)
     git = store.repository.git
@@ -135,10 +134,8 @@ def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
 def purge(store: Store, plan: PurgePlan) -> Purge:
     """Remove the texts of a plan from the store and its history.
 
-    Raises:
-        BusyError: another process kept the store's lock.
-        GitmemError: something could not be removed; the next run continues from there.
-
+    Raises BusyError if another process kept the store's lock, GitmemError if something could not be removed; the next
+    run continues from there.
     """
     texts = sorted(plan.texts)
     records = [_record(store, texts[at : at + MOST_TEXTS]) for at in range(0, len(texts), MOST_TEXTS)]
@@ -336,7 +333,6 @@ def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
     Raises:
         NotFoundError: no purge of this path waits, or was refused.
         BusyError: another process kept the store's lock.
-
     """
     record, _ = _waiting(store, path)
     fetched = read_refs(store.repository.git, f"{FETCHED}/").values()

@@ -180,12 +180,8 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
     """Apply the records of this store and of `held`, the fetched commits; return None if there was nothing to do.
 
     `answers` maps keys of records to whether the person accepts them; None accepts all that were not refused. Branches
-    may have moved unless the result is None.
-
-    Raises:
-        BusyError: another process kept the store's lock.
-        RefusedError: this clone lacks a part of its history.
-
+    may have moved unless the result is None. Raises BusyError if another process kept the store's lock, RefusedError if
+    this clone lacks a part of its history.
     """
     found = look_at_records(store, [*filter(None, [store.tip]), *held])
     if answers is None:

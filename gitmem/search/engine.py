@@ -134,11 +134,7 @@ def answer(
     are searched instead of the working tree, without `vectors`. `beside` is a folder whose best hits follow the others,
     `limit` of them at most. Facts that no longer hold are left out, unless nothing else is found, or
     `ended`, `history` or `at` is given. A `hurried` search may miss what a person wrote and nobody committed
-    yet, and names no authors.
-
-    Raises:
-        FilterError: a date in the query is invalid.
-
+    yet, and names no authors. Raises FilterError if a date in the query is invalid.
     """
     query = parse_query(text)
     filters = read_filters(store, query)

@@ -79,12 +79,7 @@ class Filters(Value):
 
 
 def read_filters(store: Store, query: Query) -> Filters:
-    """Parse the filters of a query.
-
-    Raises:
-        FilterError: a date is invalid.
-
-    """
+    """Parse the filters of a query. Raises FilterError if a date is invalid."""
     sessions = query.filter("session")
     authors = tuple(author.casefold() for author in query.filter("author"))
     return Filters(

@@ -115,7 +115,6 @@ def read_passage(
     Raises:
         NotFoundError: there is no such file or line.
         RefusedError: the path leads out of the store or through a link, or is not that of a document.
-
     """
     path = path.removeprefix("./")
     data = _read(store, path, commit)

@@ -93,9 +93,7 @@ def is_handle(text: str) -> bool:
 def read_memory(store: Store, handle: str) -> Passage:
     """Return the fullest view of a memory.
 
-    Raises:
-        NotFoundError: no file of the working tree has it, and no day that history holds.
-
+    Raises NotFoundError if no file of the working tree has it, and no day that history holds.
     """
     identifier = handle.removeprefix("^")
     views = [
@@ -352,9 +350,7 @@ def search_stores(
 ) -> StoresAnswer:
     """Return the best memories of many stores, at most `limit`; facts that no longer hold only if `ended`.
 
-    Raises:
-        UsageError: the query has no words, or a filter that is one store's own.
-
+    Raises UsageError if the query has no words, or a filter that is one store's own.
     """
     query = parse_query(text)
     if not query.terms or query.filter("session") or query.filter("author"):

@@ -289,12 +289,7 @@ def open_texts(store: Store, days: Sequence[str]) -> Texts | None:
 
 
 def write_texts(store: Store, days: Sequence[str], texts: Iterable[tuple[str, str]]) -> None:
-    """Write the texts of all documents, each with its key, the newest last.
-
-    Raises:
-        OSError: a write failed.
-
-    """
+    """Write the texts of all documents, each with its key, the newest last. Raises OSError if a write failed."""
     path = os.path.join(store.private, FOLDER, "all")
     with open(f"{path}.{os.getpid()}", "wb") as out:
         out.write(json.dumps([store.tip, *days]).encode())

@@ -227,10 +227,7 @@ def _want_texts(store: Store) -> None:
 def renew_texts(store: Store) -> None:
     """Keep the texts of a store whose prompts asked for them, unless those that are kept can be used.
 
-    Raises:
-        OSError: a write failed.
-        BusyError: another process is at it.
-
+    Raises OSError if a write failed, BusyError if another process is at it.
     """
     folder = os.path.join(store.private, TEXTS)
     if os.path.isdir(folder):

@@ -308,7 +308,6 @@ def fill(
         BusyError: another process fills the cache.
         GitmemError: the cache cannot be written.
         NotAcceptedError: the store is opened: its texts are sent nowhere.
-
     """
     store.acceptance.check()
     cache = Cache(store.private, embedder.name, embedder.model)

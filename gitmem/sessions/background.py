@@ -199,7 +199,6 @@ class _Steps:
 
         Raises:
             UnreadableError: the first or second time that the transcript cannot be read.
-
         """
         path = self._path(_UNREAD, session)
         try:

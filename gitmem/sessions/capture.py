@@ -124,11 +124,8 @@ _LONGEST_PICK = 400  # characters of a prompt
 def capture(store: Store, read: Callable[[], Pending], notices: list[str]) -> None:
     """Commit finished turns and long unfinished ones, and remove the events of finished turns.
 
-    `notices` gets what the person is to be told, also of commits before one that fails.
-
-    Raises:
-        GitmemError: they could not be committed, and stay in the spool.
-
+    `notices` gets what the person is to be told, also of commits before one that fails. Raises GitmemError if they
+    could not be committed; they stay in the spool.
     """
     spool = HookSpool(store.private)
 
@@ -177,11 +174,8 @@ def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bo
 def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> list[str]:
     """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive of the rotation.
 
-    `boot` are the `boot_lines` of the project.
-
-    Raises:
-        RefusedError: a file of the store cannot hold the entry, or is a link.
-
+    `boot` are the `boot_lines` of the project. Raises RefusedError if a file of the store cannot hold the entry, or is
+    a link.
     """
     clean = redacted(turn, store)
     remembered = _entries(transaction, store, clean, boot)

@@ -41,11 +41,8 @@ _LONGEST_SESSION = timedelta(days=7)
 def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> tuple[int, list[str], list[str]]:
     """Save the turns of a transcript, as far as the logs lack them; a second call changes nothing.
 
-    Returns how many were new or longer than before, the archives that rotations made, and notices.
-
-    Raises:
-        GitmemError: it could not be committed.
-
+    Returns how many were new or longer than before, the archives that rotations made, and notices. Raises GitmemError
+    if it could not be committed.
     """
     saved = done = 0
     archives: list[str] = []
@@ -130,12 +127,7 @@ _LESSONS = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """Yield the lines of a transcript; none if there is no such file.
-
-    Raises:
-        UnreadableError: reading failed.
-
-    """
+    """Yield the lines of a transcript; none if there is no such file. Raises UnreadableError if reading failed."""
     file = open_regular(path)
     if file is None:
         return
@@ -161,9 +153,7 @@ def read_records(path: str, unread: Unread | None = None, host: str = "") -> Ite
 def keep_transcript(store: Store, session: str, path: str) -> str | None:
     """Write a session's transcript to L1; returns the commit, None if nothing is new.
 
-    Raises:
-        GitmemError: it could not be stored.
-
+    Raises GitmemError if it could not be stored.
     """
     if not store.config.transcripts.enabled:
         return None
@@ -256,11 +246,8 @@ def replay(store: Store, path: str, name: str = "", since: datetime | None = Non
     """Save the turns of a transcript that are not saved yet, and its L1; a second call changes nothing.
 
     `name` is the host that wrote it; without it, the path or the first line says which. With `since`, turns that began
-    before are left out, and so is the L1 of a session that has no others.
-
-    Raises:
-        GitmemError: it could not be committed.
-
+    before are left out, and so is the L1 of a session that has no others. Raises GitmemError if it could not be
+    committed.
     """
     name = name or writer(path, read_lines)
     replayed = _replay_turns(store, path, name, since)

@@ -159,11 +159,8 @@ _TEXT_OF = {
 def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> HookEvent | None:
     """Return the event in a hook's JSON; None for events that a memory does not need.
 
-    `at` is when it was delivered, `host` what entries call the host.
-
-    Raises:
-        ValueError: it is no hook's payload: it has no event name or no session.
-
+    `at` is when it was delivered, `host` what entries call the host. Raises ValueError if it is no hook's payload: it
+    has no event name or no session.
     """
     name, session = _string(payload, "hook_event_name"), _string(payload, "session_id", _MAX_NAME)
     if not name or not session.strip():

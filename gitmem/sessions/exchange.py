@@ -172,9 +172,7 @@ method: offline
 def file_name(session: str) -> str:
     """Return the file name of a session: its id if that is fit for a name, else a slug of the id and a digest.
 
-    Raises:
-        RefusedError: the id is empty.
-
+    Raises RefusedError if the id is empty.
     """
     import hashlib
 

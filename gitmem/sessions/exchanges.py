@@ -239,11 +239,7 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
 def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
     """Save the exchanges of a finished session, made without a model; returns the commit.
 
-    Saved exchanges stay as they are; a second call adds nothing.
-
-    Raises:
-        GitmemError: they could not be committed.
-
+    Saved exchanges stay as they are; a second call adds nothing. Raises GitmemError if they could not be committed.
     """
     made = exchanges_of(store, turns)
     if not made:

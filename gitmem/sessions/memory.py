@@ -74,9 +74,7 @@ def running(store: Store) -> list[WorkingMemory]:
 def find_working(store: Store, session: str) -> WorkingMemory:
     """Return the working memory of the session with this id or prefix; "" means the last changed one.
 
-    Raises:
-        NotFoundError: there is none, or the prefix fits several.
-
+    Raises NotFoundError if there is none, or the prefix fits several.
     """
     tasks, remedy = running(store), "'gitmem task start TEXT' begins one."
     if not session and not tasks:
@@ -154,11 +152,8 @@ def settle_hypothesis(
 ) -> WorkingMemory:
     """Settle a hypothesis: a confirmed one, `sure` to at least `CONFIRMED`, becomes a decision, a rejected one goes.
 
-    Those that contradict it then contradict a decision, or nothing. `lists` names what lists the ids.
-
-    Raises:
-        NotFoundError: there is no hypothesis of this name.
-
+    Those that contradict it then contradict a decision, or nothing. `lists` names what lists the ids. Raises
+    NotFoundError if there is no hypothesis of this name.
     """
     hypothesis = next((one for one in memory.hypotheses if one.id == name), None)
     if hypothesis is None:

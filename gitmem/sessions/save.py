@@ -83,7 +83,6 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
     Raises:
         GitmemError: it is not committed; the message says whether it is in the spool or was kept aside.
         OSError: it could not be written into the spool.
-
     """
     store.check_writes()
     if (scope := store.scope_of(store.folder)) and not scopes_in(event.tags):

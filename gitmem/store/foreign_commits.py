@@ -173,11 +173,8 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
     """Write a commit on the second of two fetched commits, of what its history left to do.
 
     A merge without the driver, as a forge does it, leaves conflict markers, of which both sides are merged here; other
-    edits leave facts and their lines apart. It is the same on every machine. None if there is nothing to do.
-
-    Raises:
-        NotSavedError: the store cannot be written.
-
+    edits leave facts and their lines apart. It is the same on every machine. None if there is nothing to do. Raises
+    NotSavedError if the store cannot be written.
     """
     repository, commit = store.repository, next(one for one in both.commits if one.oid == both.tips[1])
     with repository.reading() as objects:
@@ -267,7 +264,6 @@ def fast_forward(
 
     Raises:
         the errors of `gitmem.store.transact.transact`.
-
     """
     with store.saving():
         branch = store.repository.branch()

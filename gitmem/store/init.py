@@ -123,7 +123,6 @@ def init_store(start: str, context: Context, place: Place) -> NewStore:
         GitmemError: the project has a store in another place, or is no git repository and `place` is BRANCH.
         RefusedError: the project belongs to another user.
         NotSavedError: the folder could not be written.
-
     """
     result = make_store(start, context, place)
     complete_store(result.store)
@@ -219,7 +218,6 @@ def _checked_remote_memory(common_dir: str, context: Context) -> str | None:
 
     Raises:
         RefusedError, StoreFormatError: a sync would refuse it.
-
     """
     repository = Repository(Layout(common_dir, common_dir, common_dir), context.environ)  # only its objects are read
     commit = remote_memory(repository.git)
@@ -248,9 +246,7 @@ def _no_repository(target: str, project: Project) -> GitmemError:
 def _check_not_moved(project: Project, target: str) -> None:
     """Refuse to create a store under the home if the project seems to have one from its former path.
 
-    Raises:
-        GitmemError: the folder has the inode of a project that is gone; the user has to say if it is the same one.
-
+    Raises GitmemError if the folder has the inode of a project that is gone; the user has to say if it is the same one.
     """
     folder = os.path.dirname(target)
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
@@ -312,9 +308,7 @@ def plan_unexclude(start: str, home: str) -> tuple[str, bytes, bytes] | None:
 def add_scope(store: Store, folder: str) -> str:
     """Make a folder of the project a part whose memories are told there and above, in a commit; return its name.
 
-    Raises:
-        UsageError: it is no folder in the project, the project itself, or has too long a path.
-
+    Raises UsageError if it is no folder in the project, the project itself, or has too long a path.
     """
     scope = store.part_of(folder) if os.path.isdir(folder) else ""
     if not scope or len(scope) > LONGEST_SCOPE or not re.fullmatch(r"[\w/-]+", scope):

@@ -24,9 +24,7 @@ _FOR_EVER = 1e12
 def private_store(store: Store, *, make: bool = False) -> Store | None:
     """Return the private store of a store's project, None without one; with `make` it is made.
 
-    Raises:
-        GitmemError: it could not be made.
-
+    Raises GitmemError if it could not be made.
     """
     if store.is_private or store.is_own:
         return None

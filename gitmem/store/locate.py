@@ -38,9 +38,7 @@ def user_store(home: str) -> str:
 def find_project(start: str, home: str) -> Project:
     """Return the project of a folder: the repository around it, else the nearest folder with a store, else itself.
 
-    Raises:
-        RefusedError: the folder is in a linked work tree that its repository does not know.
-
+    Raises RefusedError if the folder is in a linked work tree that its repository does not know.
     """
     start, home = os.path.realpath(start), os.path.realpath(home)
     at_home = has_home_stores(home)
@@ -68,7 +66,6 @@ def find_store(start: str, home: str) -> str | None:
 
     Raises:
         RefusedError: as `find_project`.
-
     """
     around = _store_around(os.path.realpath(start), os.path.realpath(home))
     if around is not None:
@@ -300,7 +297,6 @@ def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:
     Raises:
         StoreNotFoundError: there is no store.
         RefusedError: it is another user's, linked to a repository that is gone or not its own, or has links on the way.
-
     """
     return os.path.join(checked_layout(work_tree, environ).common_dir, PRIVATE_FOLDER)
 

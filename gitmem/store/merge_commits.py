@@ -51,12 +51,7 @@ class _Planned(Value):
 
 
 def merge_commits(store: Store, both: Fork) -> MergeCommit:
-    """Write the merge of two diverged commits.
-
-    Raises:
-        NotSavedError: the store cannot be written.
-
-    """
+    """Write the merge of two diverged commits. Raises NotSavedError if the store cannot be written."""
     first, second = sorted(both.commits, key=lambda commit: commit.oid)
     held: dict[str, tuple[str | None, str | None]] = {}
     with store.repository.reading():

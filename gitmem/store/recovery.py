@@ -77,12 +77,8 @@ def holds_only_ours(store: Store, name: str) -> bool:
 def join_listed(store: Store) -> None:
     """Join the listed packs, under the store's lock, until each is larger than twice all smaller ones together.
 
-    With a multi-pack-index, which the user asked git for, leave the packs alone.
-
-    Raises:
-        BusyError: another process kept the lock.
-        GitFailedError: git failed; no pack was removed.
-
+    With a multi-pack-index, which the user asked git for, leave the packs alone. Raises BusyError if another process
+    kept the lock, GitFailedError if git failed; no pack was removed.
     """
     remove_abandoned(store)
     folder = _folder(store)
@@ -138,7 +134,6 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
         BusyError: another maintenance is running.
         GitFailedError: git failed.
         GitmemError: the store cannot be written.
-
     """
     from gitmem.git.lock import LockKind, beating, open_lock
     from gitmem.git.packing import pack_loose, sizes, write_commit_graph
@@ -202,12 +197,9 @@ def recover(
     """Bring work tree, index and `checkout` up to the tip, under the store's lock; return notices for the user.
 
     `moved` says that the work tree still holds the commit that `checkout` names; else it is found out. `changes` are
-    those from there to the tip, where they are known.
-
-    Raises:
-        BusyError: a file was edited during each attempt to update it. A transaction must not go on before that: lines
-            that only the tip has would count as removed by the person.
-
+    those from there to the tip, where they are known. Raises BusyError if a file was edited during each attempt to
+    update it. A transaction must not go on before that: lines that only the tip has would count as removed by the
+    person.
     """
     marked = store.marked()
     if tip is None or tip == marked:

@@ -123,9 +123,7 @@ class SettingChange(Value):
 def check_key(key: str) -> None:
     """Refuse an unknown setting.
 
-    Raises:
-        UsageError: there is no such setting; the remedy names the most similar one.
-
+    Raises UsageError if there is no such setting; the remedy names the most similar one.
     """
     from difflib import get_close_matches
 
@@ -140,9 +138,7 @@ def check_key(key: str) -> None:
 def read_value(key: str, text: str) -> object:
     """Parse a value that a person wrote as YAML (a scalar or list), as the type of its setting.
 
-    Raises:
-        UsageError: the value is invalid.
-
+    Raises UsageError if the value is invalid.
     """
     import yaml
 
@@ -165,11 +161,8 @@ def set_for_store(store: Store, key: str, value: object | None) -> SettingChange
     """Set a setting for one store, or unset it (None).
 
     A value that a tracked file may set is committed to the store, for all who share it. Any other value is written to
-    the person's own file, for this store alone.
-
-    Raises:
-        GitmemError: a file cannot be changed in place, or nothing could be committed.
-
+    the person's own file, for this store alone. Raises GitmemError if a file cannot be changed in place, or nothing
+    could be committed.
     """
     _check_carryover(store.config, key, value)
     own = any(origin.key == key and origin.layer == HERE for origin in store.config.origins)
@@ -204,9 +197,7 @@ def _check_carryover(config: Config, key: str, value: object | None) -> None:
 def set_for_all(environ: Mapping[str, str], home: str, key: str, value: object | None) -> SettingChange:
     """Set a setting in the person's own file, or remove it from there (None).
 
-    Raises:
-        GitmemError: the file cannot be changed in place or not be written.
-
+    Raises GitmemError if the file cannot be changed in place or not be written.
     """
     _check_carryover(read_config(environ, home, None), key, value)
     return SettingChange(_set_in_own_file(environ, home, tuple(key.split(".")), value), None)

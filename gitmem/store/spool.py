@@ -55,10 +55,7 @@ class Spool:
     def deliver(self, content: dict[str, object]) -> str:
         """Store an event and return its name; a later process commits it if this one dies.
 
-        Raises:
-            RefusedError: it is too large to be read back.
-            OSError: it could not be stored; no file is left.
-
+        Raises RefusedError if it is too large to be read back, OSError if it could not be stored; no file is left.
         """
         data = json.dumps(content).encode("ascii")  # also of a lone surrogate, which UTF-8 has no bytes for
         if len(data) > MAX_EVENT_BYTES:
@@ -246,10 +243,7 @@ class HookSpool(Spool):
     def accept(self, event: str, owner: int, data: bytes, host: str = _FIRST_HOST) -> str:
         """Store a payload byte for byte and return its name.
 
-        Raises:
-            RefusedError: it is too large to be read back.
-            OSError: it could not be stored; no file is left.
-
+        Raises RefusedError if it is too large to be read back, OSError if it could not be stored; no file is left.
         """
         if len(data) > MAX_EVENT_BYTES:
             raise RefusedError(f"A hook's payload of {len(data):,} bytes is more than gitmem handles.")

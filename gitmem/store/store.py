@@ -60,7 +60,6 @@ class Store:
         StoreNotFoundError: there is no store.
         RefusedError: it belongs to another user, or is linked to a repository that is not its own.
         StoreFormatError: it has a format version that this gitmem does not know.
-
     """
 
     def __init__(self, work_tree: str, context: Context) -> None:
@@ -98,9 +97,7 @@ class Store:
     def for_session(self, session: str, *, private: bool = False) -> Store:
         """Return the store that keeps what a session saves: the private one if the session is private.
 
-        Raises:
-            GitmemError: there is none yet, and it could not be made.
-
+        Raises GitmemError if there is none yet, and it could not be made.
         """
         if not private and not self.has_layers:
             return self
@@ -177,10 +174,7 @@ class Store:
     def check_writes(self) -> None:
         """Raise unless something may be recorded or sent.
 
-        Raises:
-            RefusedError: the environment says no.
-            NotAcceptedError: the person did not say yes.
-
+        Raises RefusedError if the environment says no, NotAcceptedError if the person did not say yes.
         """
         if self.read_only:
             raise RefusedError(f"{READ_ONLY} is set: nothing is saved or sent.", "Memory is told; unset it to save.")
@@ -231,10 +225,8 @@ class Store:
     def at_rest(self) -> str | None:
         """Return the tip if the work tree holds it, edits by hand aside; None if a transaction has to repair it first.
 
-        Raises:
-            UnfinishedError: the user has a git operation in progress in the store.
-            StoreFormatError: a newer gitmem migrated the store.
-
+        Raises UnfinishedError if the user has a git operation in progress in the store, StoreFormatError if a newer
+        gitmem migrated the store.
         """
         tip = self.tip
         if tip is None or self.marked() != tip or os.path.exists(os.path.join(self.private, PURGING)):

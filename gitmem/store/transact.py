@@ -71,7 +71,6 @@ def attempt(
 
     Raises:
         TipMovedError, TipLockedError: another git command moved or locked the branch; nothing was committed.
-
     """
     repaired += _finish_purge(store, lock)
     branch = store.repository.branch()
@@ -283,7 +282,6 @@ def transact(
         NotSavedError: the store cannot be written; nothing was committed.
         UnfinishedError: the user has a git operation in progress in the store.
         NotAcceptedError: the store came from elsewhere, and the person did not say yes.
-
     """
     store.check_writes()
     busy = BusyError(f"Another git command moved the branch {ATTEMPTS} times.", "Nothing was lost; try again.")

@@ -172,7 +172,6 @@ class Transaction:
             RefusedError: the file or a parent folder is a link, or it is no regular file, or too large, or its path
                 leads out of the store or into a git directory, or it is new and its name holds a secret.
             OSError: the file cannot be read.
-
         """
         if path not in self._state:
             self._state[path] = self._first_read(path)
@@ -229,10 +228,8 @@ class Transaction:
     def commit(self, message: Message, changes: Mapping[str, bytes | None], *, when: datetime | None = None) -> bool:
         """Plan a commit that changes these files; return False, without a commit, if none would change.
 
-        Raises:
-            RefusedError: a new file's name is unsafe, or collides with another on some file system, or the file is too
-                large; or as `read`. No commit is planned then.
-
+        Raises RefusedError if a new file's name is unsafe, or collides with another on some file system, or the file is
+        too large; or as `read`. No commit is planned then.
         """
         if any(path.startswith(f"{FACTS}/") for path in changes):
             from gitmem.store.fact_lines import with_views

@@ -66,7 +66,6 @@ def put(
         UnfinishedError: the user has a git operation in progress in the store.
         BusyError: another process kept the lock.
         NotSavedError: the store cannot be written; nothing was stored.
-
     """
     name = file_name(session)
     buffer = io.BytesIO()  # transcripts reach 50 MB: avoid a copy
@@ -169,10 +168,7 @@ def _tip_or_root(store: Store, ref: str) -> str:
 def take_apart(store: Store) -> None:
     """Move what an older version put on one ref for all to the refs of those who stored it.
 
-    Raises:
-        BusyError: another process kept the lock.
-        NotSavedError: the store cannot be written.
-
+    Raises BusyError if another process kept the lock, NotSavedError if the store cannot be written.
     """
     if tips(store).keys() & {REF, _OLD}:
         git = store.repository.git
@@ -268,7 +264,6 @@ def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run:
     Raises:
         RefusedError: transcripts are synced, so the next sync would restore them.
         BusyError: another process kept the store's lock, or stored a transcript meanwhile.
-
     """
     planned, _ = _divide(store, before)
     if dry_run or not planned.sessions:

@@ -65,12 +65,8 @@ def clone_store(
     """Clone a remote's memory as the store of the project around the folder `start`, and return it.
 
     With `once` the address is read now and not kept as a remote, as of a backup. `shallow` leaves the history out,
-    where the server can.
-
-    Raises:
-        NotFoundError: the remote holds no memory.
-        GitmemError: the project has a store already; or as `sync`.
-
+    where the server can. Raises NotFoundError if the remote holds no memory, GitmemError if the project has a store
+    already; or as `sync`.
     """
     check_url(url)
     made = make_store(start, context, place)
@@ -176,7 +172,6 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
         RefusedError: this clone lacks a part of its history.
         NotSavedError: it cannot be written.
         GitmemError: it does not hold what it should.
-
     """
     own = os.path.join(personal_folder(store.context.environ, store.context.home), CONFIG)
     settings = file + SETTINGS_SUFFIX if os.path.isfile(own) else ""

@@ -279,7 +279,6 @@ def check_incoming(
     Raises:
         StoreFormatError: the remote has a newer format.
         RefusedError: a file is unsafe or too large, or the branch is no memory or unrelated to this one.
-
     """
     reserved = reserved_folders(store.root, store.context.home)
     check_arrivals(store.repository, remote.called, local, theirs, reserved=reserved)

@@ -62,7 +62,6 @@ def propose(
     Raises:
         NotFoundError: there is no such fact, nothing to propose, or no memory there yet.
         GitmemError: as `gitmem.sync.rounds.sync`.
-
     """
     held, tip = fetch_memory(remote, connection, options), store.tip
     if held is None or tip is None:
@@ -331,7 +330,6 @@ def _added(git: Git, span: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     Raises:
         OverflowError: they have too many bytes, or it takes too long to list them.
         GitFailedError: git could not list them.
-
     """
     end, size, oid, path, mark = time.monotonic() + _HISTORY_SECONDS, 0, "", "", b""
     added: list[bytes] = []

@@ -62,7 +62,6 @@ def check_arrivals(repository: Repository, source: str, old: str, new: str, *, r
     Raises:
         StoreFormatError: the format version is not the one this gitmem knows.
         RefusedError: a path is unsafe or collides with another, or a file is a link, a submodule or too large.
-
     """
     changes = [change for change in repository.changes(old, new) if change.new is not None]
     document = next((change.new for change in changes if change.path == FORMAT), None)
@@ -206,7 +205,6 @@ def add_remote(store: Store, name: str, url: str | None) -> Remote:
         UsageError: a remote of this name exists, or the URL is missing.
         NotFoundError: the project has no such remote.
         NotAcceptedError: the store came from elsewhere, and the person did not say yes.
-
     """
     store.check_writes()
     _refuse_private(store)

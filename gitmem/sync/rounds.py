@@ -138,7 +138,6 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options)
         StoreFormatError: the remote's memory is of a newer format; nothing was touched.
         BusyError: other machines pushed first in every round.
         GitmemError: the remote denies access, or rejects the push.
-
     """
     return _Sync(store, remote, connection, options).run()
 

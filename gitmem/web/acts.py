@@ -68,7 +68,6 @@ def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = 
     Raises:
         MovedError: the content behind the form has changed meanwhile; nothing was done.
         GitmemError: the operation refuses; nothing was done.
-
     """
     match path.strip("/").split("/"):
         case ["fact", identifier, verb] if verb in ("edit", "retire", "confirm", "supersede"):

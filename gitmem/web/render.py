@@ -82,9 +82,7 @@ MAX_MARKDOWN = 200_000  # characters; longer text is shown as source
 def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
     """Return the template of a page and the values it shows, as its JSON twin has them.
 
-    Raises:
-        NotFoundError: there is no such page.
-
+    Raises NotFoundError if there is no such page.
     """
     name, slash, item = path.strip("/").partition("/")
     if not slash and name in _LISTS:
@@ -207,9 +205,7 @@ def _parser() -> MarkdownIt:
 def export(store: Store, folder: str) -> int:
     """Write the pages into a new or empty folder; return how many.
 
-    Raises:
-        RefusedError: the folder holds something.
-
+    Raises RefusedError if the folder holds something.
     """
     if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise RefusedError(f"{folder} is not an empty folder.", "Name a folder that does not exist yet.")

@@ -224,10 +224,7 @@ def share(text: str) -> float:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return what a command line says, as `argparse` returns it.
 
-    Raises:
-        UsageError: it cannot be understood.
-        HelpAskedError: it asks for help.
-
+    Raises UsageError if it cannot be understood, HelpAskedError if it asks for help.
     """
     word = command_word(argv)
     if word is not None and word not in COMMANDS:

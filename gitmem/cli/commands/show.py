@@ -184,7 +184,6 @@ def refuse_folder(store: Store, path: str) -> None:
 
     Raises:
         NotFoundError: it is.
-
     """
     if os.path.isdir(os.path.join(store.root, path)):
         raise NotFoundError(f"{path} is a folder.", f"'gitmem at HEAD {path} --list' lists its files.")
@@ -193,9 +192,7 @@ def refuse_folder(store: Store, path: str) -> None:
 def named_path(store: Store, args: argparse.Namespace, app: App, text: str) -> str:
     """Return a path relative to the store for one that is relative to the store, or to the current folder inside it.
 
-    Raises:
-        RefusedError: it leads out of the store, or gitmem would not write a file of this name.
-
+    Raises RefusedError if it leads out of the store, or gitmem would not write a file of this name.
     """
     here = app.path(args, "")
     full = os.path.normpath(os.path.join(here, text))
@@ -302,9 +299,7 @@ def show_episode(store: Store, prefix: str, args: argparse.Namespace, app: App) 
 def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
     """Return the episode whose id begins with a text, and its path.
 
-    Raises:
-        NotFoundError: there is none, or there are several.
-
+    Raises NotFoundError if there is none, or there are several.
     """
     wanted = prefix.strip().removeprefix("^").casefold()
     paths = [path for path in episode_paths(store) if id_in(path).startswith(wanted)]

@@ -31,11 +31,8 @@ if TYPE_CHECKING:
 def find_archive(store: Store, name: str | None) -> str:
     """Return the path of an archive named by its path, its name or its summary's; without a name the newest.
 
-    One that retention took out of the work tree still has its summary.
-
-    Raises:
-        NotFoundError: the work tree has neither, or no archive at all.
-
+    One that retention took out of the work tree still has its summary. Raises NotFoundError if the work tree has
+    neither, or no archive at all.
     """
     paths = [item.archive for item in archive_summaries(store)]
     if name is None and paths:
