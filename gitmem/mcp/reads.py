@@ -23,6 +23,7 @@ from gitmem.lessons.usage_log import GET, SEARCH, GivenText, handles, note_asked
 from gitmem.mcp.tools import READS, Call, Tool, client_text
 from gitmem.search import check_query
 from gitmem.search.engine import answer
+from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit, Passage, named, read_passage
 from gitmem.search.recall import find_stores, is_handle, layer_of, read_memory, search_stores, with_own
 from gitmem.store.store import Store
@@ -63,6 +64,8 @@ def memory_search(
         total = result.total if len(result.hits) > limit else 0
         hits = result.hits[:limit]
         hits += with_own(store, query, result._replace(hits=hits)).hits[len(hits) :] if commit is None else []
+        if not hits:
+            check_types(query)
         text = _hits(map(hit_value, hits))
         hint = _next(hits, total=total, everywhere=deep and history, at=at)
         if result.left_out:

@@ -12,15 +12,18 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from gitmem.document.entry import STATE, MemoryType
 from gitmem.document.ids import short_session
 from gitmem.errors import ExitCode, GitmemError, NotFoundError
+from gitmem.facts.fact import FactKind
 from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
-from gitmem.search import Query, fold
+from gitmem.search import Query, fold, parse_query
 from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
 from gitmem.search.hits import Facts, bare_text, facts_of
 from gitmem.search.rank import Ranked, find_terms, needles_of
 from gitmem.search.units import FRAME, Unit, Units
+from gitmem.sessions.exchange import ANSWER, ERROR, EXCHANGE, FILES, OUTCOME, SAID
 from gitmem.store.store import Store
 from gitmem.text.words import stop_words
 from gitmem.values import Value
@@ -93,6 +96,25 @@ def read_filters(store: Store, query: Query) -> Filters:
         authors=authors,
         people=People(store) if authors else None,
     )
+
+
+def check_types(text: str) -> None:
+    """Refuse a query that found nothing for a type that gitmem writes nowhere; logs of older tools have others.
+
+    Raises:
+        FilterError: there is no such type; the remedy names the most similar one.
+
+    """
+    from difflib import get_close_matches
+
+    parts = (EXCHANGE, STATE, *(mark.strip("*:") for mark in (ANSWER, SAID, ERROR, FILES, OUTCOME)))
+    known = dict.fromkeys(one.lower().replace("_", "-") for one in (*MemoryType, *FactKind, *parts))
+    for given in parse_query(text).filter("type"):
+        asked = given.lower().replace("_", "-").replace(" ", "-")
+        if asked not in known:
+            near = get_close_matches(asked, known, 1)
+            hint = f"Did you mean type:{near[0]}? " if near else ""
+            raise FilterError(f"There is no type {given!r}.", f"{hint}The types are {', '.join(known)}.")
 
 
 def _is_by(authors: Sequence[str], people: People, identifier: str) -> bool:

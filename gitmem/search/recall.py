@@ -21,7 +21,7 @@ from gitmem.platform.machine import Context
 from gitmem.search import Query, fold, parse_query
 from gitmem.search.engine import LIMIT, SearchAnswer, answer, literals_of
 from gitmem.search.files import LINKED, Line, PythonScanner, is_searched, list_paths, make_rg, read_file, stat_file
-from gitmem.search.filters import read_filters
+from gitmem.search.filters import check_types, read_filters
 from gitmem.search.hits import BEFORE, Hit, Passage, bare_text, read_passage
 from gitmem.search.scan import BUDGET, Rarity, choose_files
 from gitmem.search.sources import MOST_FILES, load, work_tree
@@ -367,6 +367,8 @@ def search_stores(
             unreadable.append(root)
             continue
         hits += [StoreHit(root, hit) for hit in found if ended or not (hit.marks and hit.marks.has_ended(hit.entry))]
+    if not hits:
+        check_types(text)
     hits.sort(key=lambda one: (-one.hit.score, one.store))
     return StoresAnswer(hits[: limit or None], len(roots), tuple(unreadable))
 

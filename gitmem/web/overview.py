@@ -22,6 +22,7 @@ from gitmem.llm import HOST, OFFLINE, TURN_ON
 from gitmem.project import ProjectQuestions
 from gitmem.purge.purge import waiting_purges
 from gitmem.search.engine import answer
+from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit
 from gitmem.search.recall import StoreHit, search_stores
 from gitmem.sessions.read import glance, with_last_answers
@@ -139,9 +140,11 @@ def show_search(view: View) -> dict[str, Any]:
         day = (store.context.clock() - timedelta(days=back)).date().isoformat() if back else ""
         at = resolve(store, day) if day else None
         found = answer(store, query, limit=many, at=at, deep=deep, history=history)
+        if not (found.hits or value["others"]):
+            check_types(query)
         ended = answer(store, query, limit=many, ended=True, deep=deep, history=history).hits if found.left_out else []
     except (GitmemError, OverflowError) as error:
-        return {**value, "trouble": getattr(error, "message", "There was nothing yet.")}
+        return {**value, "trouble": getattr(error, "sentences", "There was nothing yet.")}
     value |= {"hits": [_hit(hit) for hit in found.hits], "total": found.total, "at": day or None}
     value["left_out"] = [_hit(hit) for hit in ended if hit.status in _OVER]
     return value

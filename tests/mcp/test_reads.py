@@ -43,6 +43,7 @@ def test_what_is_missing_is_said(memory):
     assert memory.call("memory_guide").is_error
     assert memory.text("memory_guide", task="Paint the fence") == "No memory clearly matches."
     assert "The query is empty." in memory.call("memory_search", query=" ").content[0].text
+    assert "Did you mean type:decision?" in memory.call("memory_search", query="type:decison").content[0].text
     found = memory.call("memory_search", query="zebra").content
     assert (found[0].text, "deep=true" in found[1].text) == ('{"hits":[]}', True), "nothing found, and a way on"
     memory.put("memory.md", "")

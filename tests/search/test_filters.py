@@ -8,6 +8,7 @@ from gitmem.cli.app import App
 from gitmem.cli.commands.find import hit_value, hits_text
 from gitmem.mcp.reads import hit_value as mcp_value
 from gitmem.search.engine import answer
+from gitmem.search.filters import FilterError, check_types
 from gitmem.search.recall import recall
 from tests.search.test_engine import put
 
@@ -154,3 +155,11 @@ def test_a_fact_that_no_longer_holds_is_not_the_newest_of_its_subject(shelf):
     hits = answer(shelf.store, "database migration", ended=True).hits
     standings = {hit.entry: hit.standing for hit in hits}
     assert standings == {NEW: "", OLD: f"before, now ^{NEW}", "d000000000b": "retired"}
+
+
+def test_a_type_of_an_older_tools_log_is_found_and_any_other_unknown_one_is_refused(filled):
+    filled.put("daily/2025/01/2025-01-05.md", "- [09:00:00] **Bugfix**: cache of old ^01m80m1r5d7wvtt7ft99\n")
+    assert filled.places("cache type:bugfix") == [("daily/2025/01/2025-01-05.md", 1)]
+    with pytest.raises(FilterError, match="There is no type 'bugfx'"):
+        check_types("cache type:bugfx")
+    check_types("cache type:rule type:Error_Fix type:exchange")

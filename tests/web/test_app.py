@@ -147,6 +147,7 @@ def test_a_search_shows_what_it_left_out(viewer):
     assert viewer.json("/search.json?q=pnpm&back=9999")["trouble"]
     assert viewer.json("/search.json?q=pnpm")["oldest"] == 0
     assert viewer.json('/search.json?q=since:"nonsense" x')["trouble"]
+    assert "Did you mean type:decision?" in viewer.json("/search.json?q=type:decison")["trouble"]
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from gitmem.lessons.usage_log import GET, RECALL, SEARCH, GivenText, handles, no
 from gitmem.platform.machine import datetime
 from gitmem.search import check_query, parse_query
 from gitmem.search.engine import SearchAnswer, answer
+from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit, read_passage
 from gitmem.search.recall import (
     ALL,
@@ -63,6 +64,8 @@ def find_hits(args: argparse.Namespace, app: App, *, deep: bool = False, history
     found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at)
     if at is None:
         found = with_own(store, query, found)
+    if not found.hits:
+        check_types(query)
     if found.without_vectors:
         from gitmem.search.vectors import is_news
 
@@ -159,7 +162,7 @@ def run_search(args: argparse.Namespace, app: App) -> None:
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
     text = hits_text(app, hits, answered.query, by_layer=by_layer)
-    app.answer(args, [hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(found))
+    app.answer(args, [hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(found, answered.query))
     note_hits(app, answered, SEARCH, text, hits)
 
 
@@ -181,10 +184,11 @@ def _search_stores(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, hits_text(app, shown, " ".join(args.query)), SEARCH, aside=(aside,))
 
 
-def _totals(found: SearchAnswer) -> tuple[str, ...]:
+def _totals(found: SearchAnswer, query: str) -> tuple[str, ...]:
     """Return a notice of how many hits are shown of how many, or that there are none."""
     if not found.hits:
-        return ("Nothing found. Try fewer words, --history or --deep.",)
+        filters = " and ".join(f"{name}:{value}" for name, value in parse_query(query).filters)
+        return (f"Nothing found{f' with {filters}' if filters else ''}. Try fewer words, --history or --deep.",)
     notices = []
     if all(hit.weak for hit in found.hits):
         notices.append("Nothing fits well: these hits share few of the query's words.")
