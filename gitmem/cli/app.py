@@ -11,7 +11,6 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Mapping
     from typing import Any, TextIO
 
@@ -49,12 +48,24 @@ def bounded(text: str) -> str:
     return text
 
 
-def chosen_place(args: argparse.Namespace) -> Place:
+def chosen_place(args: Args) -> Place:
     """Return where a new store goes: in the project unless an option names another place."""
     from gitmem.store.init import Place
 
     places = (Place.BRANCH, Place.HOME, Place.USER)
     return next((place for place in places if getattr(args, place.value)), Place.PROJECT)
+
+
+class Args:
+    """What a command line says: a value for each of its arguments, by name."""
+
+    def __init__(self, **said: Any) -> None:
+        vars(self).update(said)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: object) -> None: ...
 
 
 OWN = ""  # the source of an answer that needs no fence
@@ -99,7 +110,7 @@ class App(Value):
         """Whether the environment says that nothing is to be recorded, as `gitmem.store.store.Store.read_only` does."""
         return self.environ.get("GITMEM_READONLY", "0") not in {"", "0"}
 
-    def folder(self, args: argparse.Namespace) -> str:
+    def folder(self, args: Args) -> str:
         """Return the folder that the command works in. Raises NotFoundError if there is no such folder."""
         if args.directory is None:
             return self.cwd
@@ -108,11 +119,11 @@ class App(Value):
             raise NotFoundError(f"There is no folder {folder}.", "-C takes the folder to work in.")
         return folder
 
-    def path(self, args: argparse.Namespace, name: str) -> str:
+    def path(self, args: Args, name: str) -> str:
         """Return the absolute path that an argument names. Raises as `folder`."""
         return os.path.abspath(os.path.join(self.folder(args), os.path.expanduser(name)))
 
-    def find(self, args: argparse.Namespace) -> str:
+    def find(self, args: Args) -> str:
         """Return the work tree of the command's store. Raises StoreNotFoundError if there is none."""
         from gitmem.store.locate import find_store, is_store, user_store
 
@@ -127,7 +138,7 @@ class App(Value):
             raise StoreNotFoundError(f"No store belongs to {start}.", "'gitmem init' makes one for this project.")
         return store
 
-    def open(self, args: argparse.Namespace) -> Store:
+    def open(self, args: Args) -> Store:
         """Return the command's store, as it is."""
         from gitmem.store.store import Store
 
@@ -135,7 +146,7 @@ class App(Value):
         store.folder = self.folder(args)
         return store.for_session("", private=True) if args.private else store
 
-    def settled(self, args: argparse.Namespace, *, read: bool = True) -> Store:
+    def settled(self, args: Args, *, read: bool = True) -> Store:
         """Return the command's store, with its spool committed and the traces of a crash repaired.
 
         Without `read` the command reads no tree of a store that nobody accepted.
@@ -168,7 +179,7 @@ class App(Value):
             self.notices((error.sentences,))
         return store
 
-    def read_output(self, args: argparse.Namespace, name: str | None) -> str:
+    def read_output(self, args: Args, name: str | None) -> str:
         """Return a text from a file, such as the output of a command, or from standard input for "-"; "" for None.
 
         Raises NotFoundError if the file cannot be read.
@@ -213,7 +224,7 @@ class App(Value):
 
     def answer(
         self,
-        args: argparse.Namespace,
+        args: Args,
         value: object,
         text: str,
         source: str | None = None,

@@ -11,10 +11,9 @@ from gitmem.errors import ExitCode, GitFailedError, GitmemError
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Sequence
 
-    from gitmem.cli.app import App
+    from gitmem.cli.app import App, Args
 
 
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
@@ -73,7 +72,7 @@ def _complete(app: App) -> None:
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 
-def _report(error: Exception, app: App, args: argparse.Namespace | None, *, as_json: bool) -> int:
+def _report(error: Exception, app: App, args: Args | None, *, as_json: bool) -> int:
     """Print an error; log one that is no mistake of the user's. An unexpected one has its traceback in the log.
 
     Where there is no store the traceback is printed.
@@ -105,7 +104,7 @@ def _report(error: Exception, app: App, args: argparse.Namespace | None, *, as_j
     return code
 
 
-def _log(app: App, args: argparse.Namespace | None, error: Exception) -> str:
+def _log(app: App, args: Args | None, error: Exception) -> str:
     """Write an error to the log of the command's store; return the log's path, "" where that is not possible."""
     if args is None:
         return ""

@@ -16,13 +16,12 @@ from gitmem.text.terminal import cells, clipped, fields, padded, plain
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
     from datetime import datetime
     from typing import Self, TextIO
 
     from gitmem.archives.rotate import RotatedFile
-    from gitmem.cli.app import App
+    from gitmem.cli.app import App, Args
     from gitmem.history.origin import BlamedLine, EntryFound
     from gitmem.history.records import CommitRecord, Difference
     from gitmem.store.findings import Finding
@@ -134,7 +133,7 @@ _PATCH = (
 )
 
 
-def answer_bytes(args: argparse.Namespace, app: App, value: object, data: bytes, command: str) -> None:
+def answer_bytes(args: Args, app: App, value: object, data: bytes, command: str) -> None:
     """Print `value` as JSON with `--json`, else what a `command` of git prints, as text; where that differs, say so.
 
     The fence stands where `git apply` looks for no patch.

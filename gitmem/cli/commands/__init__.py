@@ -11,12 +11,12 @@ import os
 import sys
 from functools import cache
 
+from gitmem.cli.app import Args
 from gitmem.errors import UsageError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
@@ -221,7 +221,7 @@ def share(text: str) -> float:
     raise ArgumentTypeError(f"{text!r} is no number from 0 to 1")
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
+def parse(argv: Sequence[str]) -> Args:
     """Return what a command line says, as `argparse` returns it.
 
     Raises UsageError if it cannot be understood, HelpAskedError if it asks for help.
@@ -235,12 +235,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem help --all' lists all commands.")
     plain = read_plain(argv)
     if plain is not None:
-        from types import SimpleNamespace
-
-        return SimpleNamespace(**plain)  # type: ignore[return-value]  # as `argparse.Namespace`, without its import
+        return Args(**plain)
     from gitmem.cli.parser import build_parser
 
-    return build_parser([] if word is None else [word]).parse_args(_with_usual(argv))
+    return build_parser([] if word is None else [word]).parse_args(_with_usual(argv), Args())
 
 
 def _with_usual(argv: Sequence[str]) -> Sequence[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from gitmem.cli.app import OWN, App
+from gitmem.cli.app import OWN, App, Args
 from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.git.setup import excluded, unexcluded
@@ -59,7 +58,7 @@ def found_hosts(app: App) -> list[Host]:
     ]
 
 
-def chosen_hosts(args: argparse.Namespace, app: App) -> list[Host]:
+def chosen_hosts(args: Args, app: App) -> list[Host]:
     """Return the hosts that the command line names."""
     if args.all and args.host:
         raise UsageError(f"--all and {args.host} exclude each other.", "Give one of them.")
@@ -73,14 +72,14 @@ def own_program(app: App) -> str:
     return found or (beside if os.access(beside, os.X_OK) else "")
 
 
-def chosen_scope(args: argparse.Namespace) -> Scope | None:
+def chosen_scope(args: Args) -> Scope | None:
     """Return the scope that an option names, or None."""
     if args.project and args.user:  # `gitmem --user install claude --project`
         raise UsageError("--user and --project exclude each other.", "Give one of them.")
     return next((scope for scope in Scope if getattr(args, scope.value)), None)
 
 
-def find_manifest(args: argparse.Namespace, app: App, scope: Scope, host: Host) -> Manifest | None:
+def find_manifest(args: Args, app: App, scope: Scope, host: Host) -> Manifest | None:
     """Return the manifest of a scope: in the user's store for their settings, else in the project's, if it has one."""
     if scope is Scope.USER:
         root = user_store(app.home())
@@ -92,7 +91,7 @@ def find_manifest(args: argparse.Namespace, app: App, scope: Scope, host: Host) 
         return None
 
 
-def place_of(args: argparse.Namespace, app: App, scope: Scope) -> InstallPlace:
+def place_of(args: Args, app: App, scope: Scope) -> InstallPlace:
     """Return where a scope's settings are."""
     return InstallPlace(scope, project_top(app.folder(args)), app.home(), app.environ)
 
@@ -125,7 +124,7 @@ def plan_excluded(place: InstallPlace, edits: Iterable[Edit], *, installs: bool)
     return None if text == (change.before or b"") else change._replace(after=text)
 
 
-def short_path(args: argparse.Namespace, app: App, path: str) -> str:
+def short_path(args: Args, app: App, path: str) -> str:
     """Return a path as seen from the project's top, or from the home as `~`."""
     top, home = (os.path.join(folder, "") for folder in (project_top(app.folder(args)), app.home()))
     return (
@@ -133,7 +132,7 @@ def short_path(args: argparse.Namespace, app: App, path: str) -> str:
     )
 
 
-def _taken_lines(args: argparse.Namespace, app: App, changes: Iterable[SettingsChange]) -> str:
+def _taken_lines(args: Args, app: App, changes: Iterable[SettingsChange]) -> str:
     """Return what was taken out of which files, a line each."""
     paths = [(change.after is None, short_path(args, app, change.path)) for change in changes if change.changes]
     return "\n".join(
@@ -142,7 +141,7 @@ def _taken_lines(args: argparse.Namespace, app: App, changes: Iterable[SettingsC
 
 
 def report_changes(
-    args: argparse.Namespace,
+    args: Args,
     app: App,
     hosts: Sequence[Host],
     changes: Sequence[tuple[Scope, SettingsChange]],
@@ -178,7 +177,7 @@ def _diff(change: SettingsChange) -> str:
     )
 
 
-def run_uninstall(args: argparse.Namespace, app: App) -> int:
+def run_uninstall(args: Args, app: App) -> int:
     if args.everything:
         _run_everything(args, app)
         return ExitCode.OK
@@ -202,7 +201,7 @@ def run_uninstall(args: argparse.Namespace, app: App) -> int:
     return code
 
 
-def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list[SettingsChange]:
+def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange]:
     """Take gitmem's files and entries out of the settings of one scope."""
     manifest = find_manifest(args, app, scope, host)
     records = manifest.records() if manifest else {}
@@ -233,7 +232,7 @@ def _take(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> list[
     return done
 
 
-def _still_needed(args: argparse.Namespace, app: App, host: Host, scope: Scope) -> set[str]:
+def _still_needed(args: Args, app: App, host: Host, scope: Scope) -> set[str]:
     """Return the files, and lists of MCP servers, that another scope or host with gitmem's hooks uses as well.
 
     With --everything these are its hooks alone, which go with their own scope.
@@ -252,13 +251,13 @@ def _still_needed(args: argparse.Namespace, app: App, host: Host, scope: Scope) 
     return needed
 
 
-def _carried_out(args: argparse.Namespace, change: SettingsChange, manifest: Manifest | None = None) -> SettingsChange:
+def _carried_out(args: Args, change: SettingsChange, manifest: Manifest | None = None) -> SettingsChange:
     if not args.dry_run:
         carry_out(change, manifest)
     return change
 
 
-def _nothing(args: argparse.Namespace, app: App, hosts: list[Host], chosen: Scope | None) -> str:
+def _nothing(args: Args, app: App, hosts: list[Host], chosen: Scope | None) -> str:
     """Return the message for settings without anything of gitmem's."""
     has = "have" if len(hosts) > 1 else "has"
     text = f"Nothing to do: {listed([host.title for host in hosts])} {has} nothing of gitmem's in these settings."
@@ -269,11 +268,11 @@ def _nothing(args: argparse.Namespace, app: App, hosts: list[Host], chosen: Scop
     return text
 
 
-def _run_everything(args: argparse.Namespace, app: App) -> None:
+def _run_everything(args: Args, app: App) -> None:
     """Show what gitmem left on this machine outside of its stores; remove it if the person agrees."""
     if args.host or args.all or chosen_scope(args):
         raise UsageError("--everything takes no agent and no scope.", "Try: gitmem uninstall --everything")
-    planned = argparse.Namespace(**{**vars(args), "dry_run": True})
+    planned = Args(**{**vars(args), "dry_run": True})
     if args.dry_run or not args.yes:
         changes = _take_everything(planned, app, set())
         report_changes(planned, app, [], changes, "Nothing to do: gitmem left nothing here.")
@@ -289,7 +288,7 @@ def _run_everything(args: argparse.Namespace, app: App) -> None:
     app.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
 
 
-def _take_everything(args: argparse.Namespace, app: App, folders: set[str]) -> list[tuple[Scope, SettingsChange]]:
+def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scope, SettingsChange]]:
     """Take gitmem out of all settings it is recorded in, remove the files of its own; `folders` gets theirs."""
     changes: list[tuple[Scope, SettingsChange]] = []
     here, home = project_top(app.folder(args)), os.path.realpath(app.home())
@@ -297,7 +296,7 @@ def _take_everything(args: argparse.Namespace, app: App, folders: set[str]) -> l
     # The person's own first: in the home folder they are also found as a project's.
     places = [(here, Scope.USER)] + [(one, scope) for one in projects for scope in (Scope.PROJECT, Scope.LOCAL)]
     for folder, scope in places:
-        there = argparse.Namespace(**{**vars(args), "directory": folder, "user": False})
+        there = Args(**{**vars(args), "directory": folder, "user": False})
         if folder and (folder != home or scope is Scope.USER):
             for host in (host for host in map(find_host, NAMES) if scope in host.scopes):
                 try:
@@ -320,7 +319,7 @@ def _project_of(path: str) -> str:
     return folder if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")) else ""
 
 
-def _take_from_git(args: argparse.Namespace, app: App) -> list[SettingsChange]:
+def _take_from_git(args: Args, app: App) -> list[SettingsChange]:
     """Take the store's line out of the project's `info/exclude`, and the merge driver out of the store."""
     path, *_ = excluded = plan_unexclude(app.folder(args), app.home()) or ("", None, None)
     done = [_carried_out(args, SettingsChange(*excluded))] if path else []
@@ -330,7 +329,7 @@ def _take_from_git(args: argparse.Namespace, app: App) -> list[SettingsChange]:
     return done
 
 
-def run_doctor(args: argparse.Namespace, app: App) -> int:
+def run_doctor(args: Args, app: App) -> int:
     store = app.open(args)
     check_opened(store, read=False)
     with Progress(app.err) as progress:
@@ -349,7 +348,7 @@ def run_doctor(args: argparse.Namespace, app: App) -> int:
     return ExitCode.FAILURE if problems else ExitCode.OK
 
 
-def _examine_hosts(args: argparse.Namespace, app: App) -> list[Finding]:
+def _examine_hosts(args: Args, app: App) -> list[Finding]:
     """Check the hooks in the settings of each host that is on this machine."""
     findings = [finding for host in map(find_host, NAMES) if (finding := _examine_host(args, app, host))]
     if findings:
@@ -358,7 +357,7 @@ def _examine_hosts(args: argparse.Namespace, app: App) -> list[Finding]:
     return [Finding("host", Level.NOTE, message, "'gitmem install' lists the agents that are here.")]
 
 
-def _examine_host(args: argparse.Namespace, app: App, host: Host) -> Finding | None:
+def _examine_host(args: Args, app: App, host: Host) -> Finding | None:
     """Check the hooks in the settings of one host; None if they have none."""
     places = [place_of(args, app, scope) for scope in host.scopes]
     hooked = {place.scope: path for place in places if (path := hooked_file(host, place))}
@@ -393,7 +392,7 @@ def _is_of_other_version(edit: Edit) -> bool:
     return plan_edits(edit.path, [edit], None).changes
 
 
-def _examine_servers(args: argparse.Namespace, app: App) -> list[Finding]:
+def _examine_servers(args: Args, app: App) -> list[Finding]:
     """Check that the MCP server can run, if a host starts it."""
     findings = []
     told: set[str] = set()  # lists, which two hosts may share

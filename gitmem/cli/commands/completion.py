@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from gitmem.archives.summary import archive_summaries
-from gitmem.cli.app import OWN, App
+from gitmem.cli.app import OWN, App, Args
 from gitmem.cli.commands import COMMANDS, FREE, GROUPS, PARTS, parse, unfolded
 from gitmem.cli.commands.review import waiting
 from gitmem.cli.output import SHORT
@@ -37,13 +37,13 @@ _SAID = re.compile(r"[^\w.,/+-]+")  # characters that a shell escapes or breaks 
 _BLANK = "\u00a0"  # looks like a blank, and needs no escape
 
 
-def run_completion(args: argparse.Namespace, app: App) -> None:
+def run_completion(args: Args, app: App) -> None:
     from argcomplete.shell_integration import shellcode
 
     print(shellcode(["gitmem"], shell=args.shell), file=app.out)
 
 
-def run_help(args: argparse.Namespace, app: App) -> None:
+def run_help(args: Args, app: App) -> None:
     if not args.all:
         parse(unfolded([*args.words, "--help"]))
     more = {f"gitmem {front} …" if front in COMMANDS else front: parts for front, parts in PARTS.items()}
@@ -95,7 +95,7 @@ def _offered_for(action: argparse.Action) -> Callable[[Store], Offered] | None:
 def _completer(offered: Callable[[Store], Offered], app: App) -> Callable[..., Offered]:
     def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> Offered:
         names = {"user": False, "private": False, "directory": None}
-        where = argparse.Namespace(**{name: getattr(parsed_args, name, usual) for name, usual in names.items()})
+        where = Args(**{name: getattr(parsed_args, name, usual) for name, usual in names.items()})
         try:
             found = offered(app.open(where))
         except (GitmemError, OSError):

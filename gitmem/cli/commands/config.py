@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.cli.app import OWN, App
+from gitmem.cli.app import OWN, App, Args
 from gitmem.cli.output import agreed, table
 from gitmem.config import Untrusted, personal_folder, read_agreed, read_config, shown, value_of
 from gitmem.document.document import flow
@@ -13,12 +13,8 @@ from gitmem.store.settings import Setting, agree, check_key, read_value, set_for
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
 
-
-def run_config(args: argparse.Namespace, app: App) -> None:
+def run_config(args: Args, app: App) -> None:
     if args.key in {"trust", "untrust"}:
         if args.value is not None:
             check_key(args.value)
@@ -36,7 +32,7 @@ def run_config(args: argparse.Namespace, app: App) -> None:
     _print(args, app)
 
 
-def _print(args: argparse.Namespace, app: App) -> None:
+def _print(args: Args, app: App) -> None:
     context = app.context()
     config = read_config(context.environ, context.home, None if args.user else app.find(args))
     listed = list(settings(config))
@@ -54,7 +50,7 @@ def _print(args: argparse.Namespace, app: App) -> None:
     app.answer(args, _setting_value(setting), _as_yaml(setting.value), OWN)
 
 
-def _change(args: argparse.Namespace, app: App) -> None:
+def _change(args: Args, app: App) -> None:
     value = None if args.unset else read_value(args.key, args.value)
     if args.user:
         context = app.context()
@@ -87,7 +83,7 @@ def _as_yaml(value: object) -> str:
     return flow(list(value) if isinstance(value, tuple) else value)
 
 
-def _trust(args: argparse.Namespace, app: App) -> None:
+def _trust(args: Args, app: App) -> None:
     """Show the values that the store's config.yaml asks for, and record the person's yes to them."""
     store = app.settled(args)
     asked = [item for item in store.config.untrusted if args.value in {None, item.key}]
@@ -110,7 +106,7 @@ def _trust(args: argparse.Namespace, app: App) -> None:
     app.answer(args, {"store": store.root, "trusted": values}, text, OWN)
 
 
-def _untrust(args: argparse.Namespace, app: App) -> None:
+def _untrust(args: Args, app: App) -> None:
     store = app.settled(args)
     known = read_agreed(personal_folder(store.context.environ, store.context.home), store.root)
     keys = sorted(key for key in known if args.value in {None, key})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gitmem.cli.app import OWN, App
+from gitmem.cli.app import OWN, App, Args
 from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError
@@ -17,20 +17,16 @@ from gitmem.store.known_facts import known_facts, known_marks, place_marks
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
-
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
 
 
-def run_facts(args: argparse.Namespace, app: App) -> None:
+def run_facts(args: Args, app: App) -> None:
     act = {"list": _list, "add": _add}.get(args.action, _show_or_change)
     with app.waiting():
         act(app.settled(args), args, app)
 
 
-def _show_or_change(store: Store, args: argparse.Namespace, app: App) -> None:
+def _show_or_change(store: Store, args: Args, app: App) -> None:
     known = find_fact(store, args.fact)
     if args.action == "show":
         show_fact(store, known, args, app)
@@ -60,7 +56,7 @@ def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
     return plain("\n".join(lines))
 
 
-def _add(store: Store, args: argparse.Namespace, app: App) -> None:
+def _add(store: Store, args: Args, app: App) -> None:
     text = app.typed() if args.text == "-" else args.text
     if not clean_text(text):
         raise RefusedError("There is no fact to add: the text is empty.", "Give it as an argument or on stdin.")
@@ -77,7 +73,7 @@ def _add(store: Store, args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, f"{fact.id} is {fact_state(fact)} now.", OWN)
 
 
-def _list(store: Store, args: argparse.Namespace, app: App) -> None:
+def _list(store: Store, args: Args, app: App) -> None:
     every = known_facts(store)
     statuses = place_marks(store, every).statuses
     facts = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
@@ -95,7 +91,7 @@ def _list(store: Store, args: argparse.Namespace, app: App) -> None:
     app.answer(args, values, text, "facts" if facts else "")
 
 
-def _nothing(args: argparse.Namespace, known: int, *, in_git: bool) -> str:
+def _nothing(args: Args, known: int, *, in_git: bool) -> str:
     if args.stale:
         return (
             "No fact is stale."
@@ -123,7 +119,7 @@ def _table(found: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> s
     return plain("\n".join(lines))
 
 
-def run_resolve(args: argparse.Namespace, app: App) -> None:
+def run_resolve(args: Args, app: App) -> None:
     store = app.settled(args)
     fact = find_fact(store, args.issue)
     if fact.kind != FactKind.ISSUE:

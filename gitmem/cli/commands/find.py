@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from gitmem.cli.app import OWN, App
+from gitmem.cli.app import OWN, App, Args
 from gitmem.document.ids import short_session
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.lessons.usage_log import GET, RECALL, SEARCH, GivenText, handles, note_asked
@@ -32,10 +32,6 @@ from gitmem.text.terminal import cells, fields, plain
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
-
 LAYERS = {
     "memory": "memory.md",
     "knowledge": "summaries and facts",
@@ -54,7 +50,7 @@ class QueryAnswer(Value):
     began: datetime
 
 
-def find_hits(args: argparse.Namespace, app: App, *, deep: bool = False, history: bool = False) -> QueryAnswer:
+def find_hits(args: Args, app: App, *, deep: bool = False, history: bool = False) -> QueryAnswer:
     """Return the answer to the command's query; print once an hour why vectors were left out."""
     query = " ".join(args.query)
     check_query(query)
@@ -88,7 +84,7 @@ def left_out(found: SearchAnswer) -> tuple[str, ...]:
     return (f"{count(found.left_out, 'fact')} that no longer {verbs} left out; --all shows what there was.",)
 
 
-def named_commit(args: argparse.Namespace, store: Store) -> str | None:
+def named_commit(args: Args, store: Store) -> str | None:
     """Return the commit that `--at` names, None without it."""
     if args.at is None:
         return None
@@ -151,7 +147,7 @@ def _highlighted(text: str, marks: Sequence[str], style: Callable[[str, str], st
     return pattern.sub(lambda match: style("match", match[0]), text)
 
 
-def run_search(args: argparse.Namespace, app: App) -> None:
+def run_search(args: Args, app: App) -> None:
     if args.stores is not None:
         _search_stores(args, app)
         return
@@ -166,7 +162,7 @@ def run_search(args: argparse.Namespace, app: App) -> None:
     note_hits(app, answered, SEARCH, text, hits)
 
 
-def _search_stores(args: argparse.Namespace, app: App) -> None:
+def _search_stores(args: Args, app: App) -> None:
     """Search many stores, by words."""
     import os
 
@@ -198,7 +194,7 @@ def _totals(found: SearchAnswer, query: str) -> tuple[str, ...]:
     return (*notices, *left_out(found))
 
 
-def run_recall(args: argparse.Namespace, app: App) -> None:
+def run_recall(args: Args, app: App) -> None:
     answered = find_hits(args, app)
     answer = answered.answer
     found = recall(answered.query, answer.hits, args.budget)
@@ -217,7 +213,7 @@ def run_recall(args: argparse.Namespace, app: App) -> None:
     note_hits(app, answered, RECALL, found.text, found.whole)
 
 
-def run_keywords(args: argparse.Namespace, app: App) -> None:
+def run_keywords(args: Args, app: App) -> None:
     store = app.settled(args)
     if args.word is not None:
         hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
@@ -230,7 +226,7 @@ def run_keywords(args: argparse.Namespace, app: App) -> None:
     app.answer(args, [fields(one, "word count") for one in found], text, "keywords", aside=(aside,))
 
 
-def run_get(args: argparse.Namespace, app: App) -> None:
+def run_get(args: Args, app: App) -> None:
     store, args.where = layer_of(app.settled(args), args.where)
     began = store.context.clock()
     place = re.fullmatch(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)

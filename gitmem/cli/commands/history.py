@@ -8,7 +8,7 @@ from functools import partial
 
 from gitmem.archives.rotate import rotations
 from gitmem.cli import output
-from gitmem.cli.app import App, read_date
+from gitmem.cli.app import App, Args, read_date
 from gitmem.cli.commands.show import FILES, named_path, refuse_folder
 from gitmem.cli.output import SHORT, commit_value
 from gitmem.document.message import Op
@@ -21,14 +21,10 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
-
 LOG_LIMIT = 20
 
 
-def run_log(args: argparse.Namespace, app: App) -> None:
+def run_log(args: Args, app: App) -> None:
     store = app.settled(args)
     path, given = _path_and_limit(args)
     limit: int = LOG_LIMIT if given is None else given
@@ -55,7 +51,7 @@ def run_log(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, "\n".join(lines).rstrip("\n"), "log", aside=(aside,))
 
 
-def _path_and_limit(args: argparse.Namespace) -> tuple[str | None, int | None]:
+def _path_and_limit(args: Args) -> tuple[str | None, int | None]:
     """Return the path that was named, and how many commits: `-3` reaches us as a word."""
     numbers = [word for word in args.path if re.fullmatch("-[0-9]+", word)]
     paths = [word for word in args.path if word not in numbers]
@@ -69,7 +65,7 @@ _SHORT = 8  # characters of a session's id
 _MINUTES = "%Y-%m-%d %H:%M"
 
 
-def run_sessions(args: argparse.Namespace, app: App) -> None:
+def run_sessions(args: Args, app: App) -> None:
     store = app.settled(args)
     if args.session is not None:
         found = find_session(store, args.session)
@@ -113,7 +109,7 @@ def _heading(session: SessionSummary) -> str:
     return "\n".join(filter(None, (f"session {session.id}", ", ".join(filter(None, (span, who))), numbers)))
 
 
-def run_blame(args: argparse.Namespace, app: App) -> None:
+def run_blame(args: Args, app: App) -> None:
     place = re.fullmatch(r"(?P<path>.*?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     assert place is not None
     store = app.settled(args)
@@ -124,13 +120,13 @@ def run_blame(args: argparse.Namespace, app: App) -> None:
     app.answer(args, output.blame_value(path, lines), output.blame_table(lines, store), "blame")
 
 
-def run_index(args: argparse.Namespace, app: App) -> None:
+def run_index(args: Args, app: App) -> None:
     store = app.settled(args)
     files = rotations(store)
     app.answer(args, output.index_value(files), output.index_table(files))
 
 
-def run_diff(args: argparse.Namespace, app: App) -> None:
+def run_diff(args: Args, app: App) -> None:
     store = app.settled(args)
     ends, named = _ends_and_path(store, args.what)
     path = named_path(store, args, app, named) if named is not None else None
@@ -168,7 +164,7 @@ def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | 
     return ends, named
 
 
-def _told_edits(store: Store, args: argparse.Namespace, app: App, path: str | None) -> bool:
+def _told_edits(store: Store, args: Args, app: App, path: str | None) -> bool:
     """Print the edits by hand that are not committed yet; return False if there are none."""
     patch = edits_by_hand(store, path)
     if patch:
@@ -181,7 +177,7 @@ def _told_edits(store: Store, args: argparse.Namespace, app: App, path: str | No
 _NAMED = 5  # files
 
 
-def run_undo(args: argparse.Namespace, app: App) -> None:
+def run_undo(args: Args, app: App) -> None:
     store = app.settled(args)
     with app.waiting():
         done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)

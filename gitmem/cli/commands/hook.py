@@ -21,11 +21,10 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from gitmem.cli.app import App
+    from gitmem.cli.app import App, Args
     from gitmem.project import ProjectQuestions
     from gitmem.sessions.read import Pending
     from gitmem.store.store import Store
@@ -93,11 +92,11 @@ def hook(argv: Sequence[str], app: App) -> int:
     return ExitCode.OK
 
 
-def run_statusline(args: argparse.Namespace, app: App) -> None:
+def run_statusline(args: Args, app: App) -> None:
     tell_sign(app.folder(args))
 
 
-def run_start(args: argparse.Namespace, app: App) -> None:
+def run_start(args: Args, app: App) -> None:
     from gitmem.cli.app import OWN
     from gitmem.project import ProjectQuestions
     from gitmem.sessions.start import start_parts, start_text
@@ -115,7 +114,7 @@ def run_start(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, text or f"{none}: a session would start without a word.", OWN)
 
 
-def run_merge_driver(args: argparse.Namespace, app: App) -> int:
+def run_merge_driver(args: Args, app: App) -> int:
     from gitmem.store.init import drive
 
     base, ours, theirs = (os.path.join(app.folder(args), name) for name in (args.base, args.ours, args.theirs))

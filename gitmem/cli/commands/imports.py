@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from gitmem.cli.app import OWN, App, read_date
+from gitmem.cli.app import OWN, App, Args, read_date
 from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import Progress, first_of, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
@@ -21,12 +21,8 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
 
-
-def run_import(args: argparse.Namespace, app: App) -> int:
+def run_import(args: Args, app: App) -> int:
     if not args.sources and args.kind is None:
         if args.since:
             raise UsageError("--since is about transcripts, and none is named.", "Name them, or --from and an agent.")
@@ -52,7 +48,7 @@ def run_import(args: argparse.Namespace, app: App) -> int:
     return run_replay(args, app)
 
 
-def _offer(args: argparse.Namespace, app: App) -> None:
+def _offer(args: Args, app: App) -> None:
     """List what this machine has of this project, each with the command that imports it."""
     project = find_project(app.folder(args), app.home()).root
     found = [
@@ -73,7 +69,7 @@ def _offer(args: argparse.Namespace, app: App) -> None:
     app.answer(args, values, plain(rows) or nothing, "import" if rows else "")
 
 
-def run_replay(args: argparse.Namespace, app: App) -> int:
+def run_replay(args: Args, app: App) -> int:
     paths, store = _transcripts(args, app), app.settled(args)
     span = read_date(store, args.since, "--since")
     found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
@@ -97,7 +93,7 @@ def run_replay(args: argparse.Namespace, app: App) -> int:
     return ExitCode.FAILURE if failed else ExitCode.OK
 
 
-def _transcripts(args: argparse.Namespace, app: App) -> list[str]:
+def _transcripts(args: Args, app: App) -> list[str]:
     """Return the transcripts that are named, or those of this project that a host keeps."""
     paths = [app.path(args, name) for name in args.transcripts]
     if not paths:
@@ -120,7 +116,7 @@ _KINDS = tuple(kind.value for kind in SourceKind)
 _SHOWN = 40  # lines of one list for people; --json has all of them
 
 
-def run_migrate(args: argparse.Namespace, app: App) -> None:
+def run_migrate(args: Args, app: App) -> None:
     named = _named(args, app)
     store = app.settled(args)
     done: list[Migrated] = []
@@ -134,7 +130,7 @@ def run_migrate(args: argparse.Namespace, app: App) -> None:
         app.maintain_later(store, much=True)
 
 
-def _named(args: argparse.Namespace, app: App) -> list[Source]:
+def _named(args: Args, app: App) -> list[Source]:
     """Return the source that the arguments name, if any; also where there is no store to tell what is wrong with it."""
     if not args.source:
         return []
@@ -148,7 +144,7 @@ def _named(args: argparse.Namespace, app: App) -> list[Source]:
     return [Source(kind, folder, os.path.basename(find_project(app.folder(args), app.home()).root))]
 
 
-def _found(args: argparse.Namespace, app: App, store: Store) -> list[Source]:
+def _found(args: Args, app: App, store: Store) -> list[Source]:
     project = store.root if args.user else find_project(app.folder(args), app.home()).root
     found = [one for one in find_sources(project, app.home()) if args.kind in (None, one.kind.value)]
     if not found:
@@ -185,7 +181,7 @@ def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
     return plain("\n".join(lines))
 
 
-def run_adopt(args: argparse.Namespace, app: App) -> None:
+def run_adopt(args: Args, app: App) -> None:
     store = app.settled(args)
     own = memory_folder(app.environ, app.home(), os.path.dirname(store.root))
     folder = app.path(args, args.folder) if args.folder else own

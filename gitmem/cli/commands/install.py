@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from gitmem.cli.app import OWN, App
+from gitmem.cli.app import OWN, App, Args
 from gitmem.cli.commands.agents import (
     by_path,
     chosen_hosts,
@@ -36,10 +36,6 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import listed
 from gitmem.text.terminal import plain
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
 
 OFF = "GITMEM_HOOKS"
 _EXCLUDE = "exclude"
@@ -77,7 +73,7 @@ class _Plan(Value):
     hooks: str
 
 
-def run_install(args: argparse.Namespace, app: App) -> int:
+def run_install(args: Args, app: App) -> int:
     hosts = chosen_hosts(args, app)
     if not hosts:
         _list(args, app)
@@ -103,7 +99,7 @@ def run_install(args: argparse.Namespace, app: App) -> int:
     return ExitCode.OK if all(working) else ExitCode.FAILURE
 
 
-def _with_scope(args: argparse.Namespace, app: App, hosts: Sequence[Host], scope: Scope) -> list[Host]:
+def _with_scope(args: Args, app: App, hosts: Sequence[Host], scope: Scope) -> list[Host]:
     """Return the hosts that have settings of this kind; one that was named must have them."""
     without = [host for host in hosts if scope not in host.scopes]
     kinds = ", ".join(f"--{kind.value}" for kind in without[0].scopes) if without else ""
@@ -125,7 +121,7 @@ def _warn(app: App, parts: tuple[str, ...]) -> None:
         app.notices((f"{needed} Run: {install_command('mcp')}",))
 
 
-def _list(args: argparse.Namespace, app: App) -> None:
+def _list(args: Args, app: App) -> None:
     """List the hosts of this machine."""
     lines, values = [], []
     for host in found_hosts(app):
@@ -147,7 +143,7 @@ def _list(args: argparse.Namespace, app: App) -> None:
     app.answer(args, values, text, OWN)
 
 
-def _parts(args: argparse.Namespace) -> tuple[str, ...]:
+def _parts(args: Args) -> tuple[str, ...]:
     """Return the parts to install."""
     if args.only is None:
         parts = tuple(part for part in PARTS if part != MCP or is_installed("mcp"))
@@ -158,7 +154,7 @@ def _parts(args: argparse.Namespace) -> tuple[str, ...]:
     return (*parts, *[SUMMARIES] * args.summaries, *[ALLOW] * args.allow)
 
 
-def _planned(args: argparse.Namespace, app: App, host: Host, scope: Scope, parts: tuple[str, ...]) -> _Plan:
+def _planned(args: Args, app: App, host: Host, scope: Scope, parts: tuple[str, ...]) -> _Plan:
     """Plan the files of one host, none of which may be a link out of the project."""
     place = place_of(args, app, scope)
     manifest = find_manifest(args, app, scope, host)
@@ -199,7 +195,7 @@ def _items(
     return items
 
 
-def _agreed(args: argparse.Namespace, app: App, plans: Sequence[_Plan], script: SettingsChange) -> bool:
+def _agreed(args: Args, app: App, plans: Sequence[_Plan], script: SettingsChange) -> bool:
     """Show the planned files at a terminal and ask for consent; elsewhere return True."""
     if not _asks(args, app):
         return True
@@ -210,11 +206,11 @@ def _agreed(args: argparse.Namespace, app: App, plans: Sequence[_Plan], script: 
     return app.ask("Go on?", usual=True) is not False
 
 
-def _asks(args: argparse.Namespace, app: App) -> bool:
+def _asks(args: Args, app: App) -> bool:
     return not (args.yes or args.json) and app.can_ask()
 
 
-def _written(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> list[_Plan]:
+def _written(args: Args, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> list[_Plan]:
     """Write what is planned, and ask for what else the person may want; return the plans as they were carried out."""
     parts += (ALLOW,) * _allows(args, app, plans, parts)
     # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
@@ -226,13 +222,13 @@ def _written(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: 
     return done
 
 
-def _allows(args: argparse.Namespace, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> bool:
+def _allows(args: Args, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> bool:
     """Ask at a terminal whether the tools that only read may be used unasked, if that is not said yet."""
     asks = ALLOW not in parts and _asks(args, app) and any(_allowing(plan, parts) for plan in plans)
     return asks and bool(app.ask("May the tools that only read the memory be used without a question each?"))
 
 
-def _offer_model(args: argparse.Namespace, app: App, hosts: Sequence[Host]) -> None:
+def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
     """Ask once at a terminal whether the agent's own model may judge sessions, where nobody set a provider yet."""
     provider = next((PROVIDER_OF[host.name] for host in hosts if host.name in PROVIDER_OF), "")
     context = app.context()
@@ -263,7 +259,7 @@ def _carry_out(plan: _Plan, app: App, folders: set[str]) -> _Plan:
     return plan
 
 
-def _told(args: argparse.Namespace, app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
+def _told(args: Args, app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
     """Return the lines that report the installed parts of a host to the user."""
     title, hooks, lines = plan.host.title, short_path(args, app, plan.hooks), []
     if plan.hooks:
@@ -356,7 +352,7 @@ def _asked(app: App, hosts: Sequence[Host]) -> Scope:
     return scopes[0]
 
 
-def _prepare_store(args: argparse.Namespace, app: App, name: str) -> None:
+def _prepare_store(args: Args, app: App, name: str) -> None:
     """Make the spool and the merge driver of the store, and with --init the store."""
     try:
         store = app.open(args)

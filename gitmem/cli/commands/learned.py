@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitmem.cli.app import OWN, App
+from gitmem.cli.app import OWN, App, Args
 from gitmem.cli.commands.show import episode_value, find_episode, pattern_value, show_episode, show_pattern
 from gitmem.cli.output import table
 from gitmem.document.document import Document
@@ -27,14 +27,10 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
-
 _DAY = 10  # characters of a moment that are its date
 
 
-def run_learned(args: argparse.Namespace, app: App) -> None:
+def run_learned(args: Args, app: App) -> None:
     store = app.settled(args)
     episodes, _ = newest_episodes(store, 0)
     numbers = {
@@ -47,7 +43,7 @@ def run_learned(args: argparse.Namespace, app: App) -> None:
     app.answer(args, numbers, table(rows), OWN)
 
 
-def run_concepts(args: argparse.Namespace, app: App) -> None:
+def run_concepts(args: Args, app: App) -> None:
     store = app.settled(args)
     if args.action == "list":
         concepts = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
@@ -78,7 +74,7 @@ def _value(concept: Concept) -> dict[str, object]:
 _LIMIT = 20
 
 
-def run_episodes(args: argparse.Namespace, app: App) -> None:
+def run_episodes(args: Args, app: App) -> None:
     store = app.settled(args)
     all_counts = counts(store)
     if args.action == "list":
@@ -102,7 +98,7 @@ def run_episodes(args: argparse.Namespace, app: App) -> None:
     app.answer(args, {**episode_value(episode, path, now), "commit": commit}, message, OWN)
 
 
-def _find(store: Store, args: argparse.Namespace, app: App) -> None:
+def _find(store: Store, args: Args, app: App) -> None:
     """Print the episodes like a task, or with an error."""
     text, error = " ".join(args.text), app.read_output(args, args.error)
     given = bool(text.strip() or args.file or args.type or args.outcome)
@@ -122,7 +118,7 @@ def _row(episode: Episode) -> str:
     return f"{episode.id}  {episode.created:%Y-%m-%d}  {ending(episode):11}  {episode.task}"
 
 
-def run_patterns(args: argparse.Namespace, app: App) -> None:
+def run_patterns(args: Args, app: App) -> None:
     store = app.settled(args)
     if args.action == "list":
         patterns = known_patterns(store)
@@ -138,7 +134,7 @@ def run_patterns(args: argparse.Namespace, app: App) -> None:
     show_pattern(store, args.pattern, args, app)
 
 
-def run_knowledge(args: argparse.Namespace, app: App) -> None:
+def run_knowledge(args: Args, app: App) -> None:
     store = app.settled(args)
     if args.learn:
         learn_project(store)
@@ -189,7 +185,7 @@ def _text(known: Knowledge, lines: Sequence[str], author: str, *, sources: bool)
     return "\n".join(text)
 
 
-def run_guide(args: argparse.Namespace, app: App) -> None:
+def run_guide(args: Args, app: App) -> None:
     task, error = " ".join(args.task), app.read_output(args, args.error)
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
@@ -202,7 +198,7 @@ def run_guide(args: argparse.Namespace, app: App) -> None:
 _PERSON = "cli"  # the session of a person who begins a task without an agent
 
 
-def run_task(args: argparse.Namespace, app: App) -> None:
+def run_task(args: Args, app: App) -> None:
     store = app.settled(args)
     try:
         session = find_working(store, args.session).session
@@ -218,7 +214,7 @@ def run_task(args: argparse.Namespace, app: App) -> None:
     app.answer(args, {**as_json(memory), "pending": list(memory.pending)}, plain(text), "task")
 
 
-def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
+def _change(args: Args, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
     """Return the change that the command line asks for."""
     act, text = args.act, " ".join(args.text)
     if act not in {"complete", "abandon"} and not text.strip():

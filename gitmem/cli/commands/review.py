@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from difflib import unified_diff
 
-from gitmem.cli.app import OWN, App
+from gitmem.cli.app import OWN, App, Args
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.facts.edit import Holds, Pair, confirm, retire, waiting_pairs
 from gitmem.facts.edit import decide as decide_facts
@@ -25,7 +25,6 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     _Answer = tuple[dict[str, Any], str]  # as JSON, and as text
@@ -159,7 +158,7 @@ def _gone(store: Store, fact: Fact, why: str) -> ReviewItem:
     return ReviewItem((fact.path, fact.id), value, f"{fact.path}  {fact.description}  ({why})", choices, decide)
 
 
-def run_review(args: argparse.Namespace, app: App) -> None:
+def run_review(args: Args, app: App) -> None:
     store = app.settled(args)
     items = waiting(store, app.notices)
     if args.what is None:

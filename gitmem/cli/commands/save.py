@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from gitmem.cli.app import MAX_TEXT, OWN, bounded
+from gitmem.cli.app import MAX_TEXT, OWN, App, Args, bounded
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, RefusedError, disk_errors
 from gitmem.sessions.save import save_text
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
 
-    from gitmem.cli.app import App
-
-
-def run_save(args: argparse.Namespace, app: App) -> None:
+def run_save(args: Args, app: App) -> None:
     try:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
@@ -38,7 +32,7 @@ def run_save(args: argparse.Namespace, app: App) -> None:
     app.maintain_later(store)
 
 
-def _text(args: argparse.Namespace, app: App) -> str:
+def _text(args: Args, app: App) -> str:
     words = " ".join(args.text)
     if args.file and words:
         raise RefusedError("Give the text as an argument or as a file, not both.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from gitmem.cli.app import OWN, App
+from gitmem.cli.app import OWN, App, Args
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
 from gitmem.platform.machine import install_command
@@ -13,8 +13,6 @@ from gitmem.store.store import Store
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import argparse
-
     from gitmem.mcp.server import DocumentServer
 
 
@@ -30,7 +28,7 @@ def _needs(extra: str, message: str) -> Iterator[None]:
         raise GitmemError(f"{message}: {error}.", f"Run {install_command(extra)}") from error
 
 
-def run_mcp(args: argparse.Namespace, app: App) -> None:
+def run_mcp(args: Args, app: App) -> None:
     if args.port is not None and not args.http:
         raise UsageError("--port goes with --http.", "Add --http, or leave it out.")
     with _needs("mcp", "The MCP server needs the official SDK"):
@@ -51,7 +49,7 @@ def run_mcp(args: argparse.Namespace, app: App) -> None:
         serve_stdio(server, app.stdin)
 
 
-def _serve_http(args: argparse.Namespace, app: App, server: DocumentServer) -> None:
+def _serve_http(args: Args, app: App, server: DocumentServer) -> None:
     from gitmem.mcp.server import PATH, serve_http
 
     given = app.environ.get(TOKEN)
@@ -64,7 +62,7 @@ def _serve_http(args: argparse.Namespace, app: App, server: DocumentServer) -> N
         serve_http(server, listening, token)
 
 
-def run_web(args: argparse.Namespace, app: App) -> None:
+def run_web(args: Args, app: App) -> None:
     if args.export is not None and (args.port is not None or args.read_only or args.open):
         raise UsageError("--export goes without the other options.", "It starts no server.")
     with _needs("web", "The viewer needs packages that are not installed"):

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping
 
 from gitmem.cli import output
-from gitmem.cli.app import App
+from gitmem.cli.app import App, Args
 from gitmem.cli.output import place_lines
 from gitmem.document.ids import (
     ALPHABET,
@@ -42,15 +42,11 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import age, count
 from gitmem.text.terminal import fields, plain
 
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
-
 _FACT = re.compile(rf"\^?[{FACT_LETTERS}][{ALPHABET}]+")
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
-def run_show(args: argparse.Namespace, app: App) -> None:
+def run_show(args: Args, app: App) -> None:
     store, what = app.settled(args), args.what
     name = _day_path(store, what) or what
     if is_fact_id(what.removeprefix("^")) and (fact := _fact(store, what)) is not None:
@@ -76,7 +72,7 @@ def run_show(args: argparse.Namespace, app: App) -> None:
         _show_named(args, app, store, what)
 
 
-def _show_named(args: argparse.Namespace, app: App, store: Store, what: str) -> None:
+def _show_named(args: Args, app: App, store: Store, what: str) -> None:
     """Print the commit, the entry (its `^` left out) or the fact (by the beginning of its id) that a text names."""
     try:
         commit = resolve(store, what)
@@ -128,7 +124,7 @@ def _past_file(store: Store, app: App, text: str, *, is_day: bool) -> tuple[str,
     return None if data is None else (path, data)
 
 
-def _show_id(args: argparse.Namespace, app: App, store: Store, identifier: str) -> None:
+def _show_id(args: Args, app: App, store: Store, identifier: str) -> None:
     """Print the episode, the bug pattern or the entry of an id."""
     kind = "" if is_timed(identifier) else identifier[0]
     if kind in {EPISODE_LETTER, BUG_LETTER}:
@@ -142,7 +138,7 @@ def _show_id(args: argparse.Namespace, app: App, store: Store, identifier: str) 
     app.answer(args, output.entry_value(entry), plain("\n".join(lines)), "entry")
 
 
-def _readable(store: Store, args: argparse.Namespace, app: App, text: str) -> tuple[str, bytes] | None:
+def _readable(store: Store, args: Args, app: App, text: str) -> tuple[str, bytes] | None:
     """Return path and content of the file of the work tree that `text` names, None if there is none."""
     try:
         path = named_path(store, args, app, text)
@@ -155,7 +151,7 @@ def _readable(store: Store, args: argparse.Namespace, app: App, text: str) -> tu
     return None if data is None else (path, data)
 
 
-def run_at(args: argparse.Namespace, app: App) -> None:
+def run_at(args: Args, app: App) -> None:
     store = app.settled(args)
     commit = resolve(store, args.when)
     about: dict[str, object] = {"commit": commit, "date": read_records(store, [commit])[commit].committed.isoformat()}
@@ -189,7 +185,7 @@ def refuse_folder(store: Store, path: str) -> None:
         raise NotFoundError(f"{path} is a folder.", f"'gitmem at HEAD {path} --list' lists its files.")
 
 
-def named_path(store: Store, args: argparse.Namespace, app: App, text: str) -> str:
+def named_path(store: Store, args: Args, app: App, text: str) -> str:
     """Return a path relative to the store for one that is relative to the store, or to the current folder inside it.
 
     Raises RefusedError if it leads out of the store, or gitmem would not write a file of this name.
@@ -216,7 +212,7 @@ def _below(store: Store, full: str) -> str | None:
     return None
 
 
-def show_fact(store: Store, known: Fact, args: argparse.Namespace, app: App) -> None:
+def show_fact(store: Store, known: Fact, args: Args, app: App) -> None:
     """Print a fact with its origin, the facts it supersedes, and the places of its line."""
     fact = read_fact(store, known)
     text = marked(store, fact.text, fact.id)
@@ -288,7 +284,7 @@ def fact_state(fact: Fact, status: Status | None = None) -> str:
     return f"{words}, {status.place}" if status and status.place else words
 
 
-def show_episode(store: Store, prefix: str, args: argparse.Namespace, app: App) -> None:
+def show_episode(store: Store, prefix: str, args: Args, app: App) -> None:
     """Print the episode whose id begins with a text, with what its task took."""
     episode, path = find_episode(store, prefix)
     body = named(store, (store.read(path) or b"").decode("utf-8", "replace"), path)
@@ -311,7 +307,7 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
     return episode, paths[0]
 
 
-def show_pattern(store: Store, prefix: str, args: argparse.Namespace, app: App) -> None:
+def show_pattern(store: Store, prefix: str, args: Args, app: App) -> None:
     """Print the bug pattern whose id begins with a text, with the time until it was mended."""
     from statistics import mean  # takes every other command 10 ms
 

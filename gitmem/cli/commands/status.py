@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitmem.archives.summary import pending_archives
-from gitmem.cli.app import OWN, VECTORS, App
+from gitmem.cli.app import OWN, VECTORS, App, Args
 from gitmem.cli.output import few, finding_lines
 from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.lessons.usage_log import ASKED, read_notes
@@ -21,7 +21,6 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    import argparse
     from typing import Any
 
     from gitmem.judgement.ask import Spending
@@ -32,12 +31,12 @@ _DAYS = 7
 _BRANCH = "gitmem"  # as in gitmem.git
 
 
-def run_path(args: argparse.Namespace, app: App) -> None:
+def run_path(args: Args, app: App) -> None:
     store = app.find(args)
     app.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store, OWN)
 
 
-def run_status(args: argparse.Namespace, app: App) -> None:
+def run_status(args: Args, app: App) -> None:
     store = app.settled(args, read=False)
     with status_reader(store) as read_status:  # git looks meanwhile
         agents = recorded_agents(project_top(app.folder(args)), app.home(), app.environ)
@@ -217,7 +216,7 @@ _TOKENS = {
 }
 
 
-def run_stats(args: argparse.Namespace, app: App) -> None:
+def run_stats(args: Args, app: App) -> None:
     from gitmem.lessons.outcome_counts import measure
 
     store = app.settled(args)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 
-from gitmem.cli.app import OWN, App, chosen_place
+from gitmem.cli.app import OWN, App, Args, chosen_place
 from gitmem.cli.commands.hook import REMOTE
 from gitmem.cli.output import Progress, agreed, few
 from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, UnreachableError, UsageError
@@ -48,7 +47,7 @@ _PUSHED = (
 )
 
 
-def run_init(args: argparse.Namespace, app: App) -> None:
+def run_init(args: Args, app: App) -> None:
     made = init_store(app.folder(args), app.context(), chosen_place(args))
     store = made.store
     branch = store.repository.branch().removeprefix("refs/heads/")
@@ -63,7 +62,7 @@ def run_init(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}", OWN)
 
 
-def run_clone(args: argparse.Namespace, app: App) -> None:
+def run_clone(args: Args, app: App) -> None:
     app = app._replace(environ={**app.environ, READ_ONLY: "0"})  # a copy to be told from is what a container needs
     start = app.path(args, args.project or "")
     url = absolute_address(args.url, app.folder(args))
@@ -81,7 +80,7 @@ def run_clone(args: argparse.Namespace, app: App) -> None:
 POINTER = ".gitmem-remote"
 
 
-def run_join(args: argparse.Namespace, app: App) -> None:
+def run_join(args: Args, app: App) -> None:
     start = app.folder(args)
     found = find_store(start, app.home())
     if found is not None:
@@ -101,10 +100,10 @@ def run_join(args: argparse.Namespace, app: App) -> None:
         would = f"This would clone the memory at {mask_urls(plain(url))}, which the project names"
         if not agreed(app, would, f"{would}\nDo you trust it?", "Repeat it with --yes.", yes=args.yes):
             return
-    run_clone(argparse.Namespace(**{**vars(args), "url": url, "project": None}), app)
+    run_clone(Args(**{**vars(args), "url": url, "project": None}), app)
 
 
-def run_trust(args: argparse.Namespace, app: App) -> None:
+def run_trust(args: Args, app: App) -> None:
     store = app.open(args)
     check_opened(store)
     known = remotes(store)
@@ -127,7 +126,7 @@ def run_trust(args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, plain(f"Sessions are recorded in {store.root}."), OWN)
 
 
-def run_remote(args: argparse.Namespace, app: App) -> None:
+def run_remote(args: Args, app: App) -> None:
     store = app.open(args)
     if args.action == "add":
         name, url = _name_and_url(args.words, app.folder(args))
@@ -165,7 +164,7 @@ def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:
 _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
-def run_private(args: argparse.Namespace, app: App) -> None:
+def run_private(args: Args, app: App) -> None:
     store, session = app.open(args), app.session()
     store.acceptance.check()
     if args.state:
@@ -176,7 +175,7 @@ def run_private(args: argparse.Namespace, app: App) -> None:
     app.answer(args, {"session": session or None, "private": is_on}, text, OWN)
 
 
-def run_pause(args: argparse.Namespace, app: App) -> None:
+def run_pause(args: Args, app: App) -> None:
     match = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", args.time) if args.time else None
     if args.time and not match:
         raise UsageError(f"{args.time!r} is no time.", "Give minutes, hours or days: 30m, 1h, 2d.")
@@ -187,12 +186,12 @@ def run_pause(args: argparse.Namespace, app: App) -> None:
     app.answer(args, {"paused": True}, f"Nothing is recorded {until}.", OWN)
 
 
-def run_resume(args: argparse.Namespace, app: App) -> None:
+def run_resume(args: Args, app: App) -> None:
     ended = layers.resume(app.open(args))
     app.answer(args, {"paused": False}, "Sessions are recorded again." if ended else "There was no pause.", OWN)
 
 
-def run_promote(args: argparse.Namespace, app: App) -> None:
+def run_promote(args: Args, app: App) -> None:
     args.private = False
     store = app.settled(args)
     private = layers.private_store(store)
@@ -201,19 +200,19 @@ def run_promote(args: argparse.Namespace, app: App) -> None:
     _move(args, app, private, store, "in the project's memory")
 
 
-def run_demote(args: argparse.Namespace, app: App) -> None:
+def run_demote(args: Args, app: App) -> None:
     args.private = False
     store = app.settled(args)
     _move(args, app, store, store.for_session("", private=True), "private")
 
 
-def _move(args: argparse.Namespace, app: App, source: Store, target: Store, where: str) -> None:
+def _move(args: Args, app: App, source: Store, target: Store, where: str) -> None:
     fact = find_fact(source, args.fact)
     value = {"id": fact.id, "commits": list(move(source, fact, target))}
     app.answer(args, value, plain(f"{fact.id} is {where} now: {fact.description}"))
 
 
-def run_sync(args: argparse.Namespace, app: App) -> None:
+def run_sync(args: Args, app: App) -> None:
     if args.background:
         _background(args, app)
         return
@@ -237,7 +236,7 @@ def run_sync(args: argparse.Namespace, app: App) -> None:
     app.maintain_later(store)
 
 
-def _background(args: argparse.Namespace, app: App) -> None:
+def _background(args: Args, app: App) -> None:
     """Sync behind a hook: log failures, except being offline."""
     store = app.settled(args)
     for error in sync_in_background(store, Options()):
@@ -253,7 +252,7 @@ def _words(done: Synced) -> str:
     return plain(f"{text}.")
 
 
-def run_propose(args: argparse.Namespace, app: App) -> None:
+def run_propose(args: Args, app: App) -> None:
     store = app.settled(args)
     store.check_writes()
     remote = find_remote(store, args.remote)
@@ -266,7 +265,7 @@ def run_propose(args: argparse.Namespace, app: App) -> None:
     app.answer(args, done._asdict(), plain("\n".join((text, *(f"  {path}" for path in done.paths)))))
 
 
-def run_export(args: argparse.Namespace, app: App) -> None:
+def run_export(args: Args, app: App) -> None:
     for line in export(app.settled(args), args.since):
         print(line, file=app.out)
 
@@ -274,7 +273,7 @@ def run_export(args: argparse.Namespace, app: App) -> None:
 _NOUNS = {"sessions": "session", "facts": "fact", "episodes": "task", "patterns": "known error"}
 
 
-def run_backup(args: argparse.Namespace, app: App) -> None:
+def run_backup(args: Args, app: App) -> None:
     store = app.settled(args)
     file = app.path(args, args.file)
     with Progress(app.err, "writing the memory to one file, and reading it back"):
@@ -284,7 +283,7 @@ def run_backup(args: argparse.Namespace, app: App) -> None:
     app.answer(args, done._asdict(), plain(text), OWN)
 
 
-def run_restore(args: argparse.Namespace, app: App) -> None:
+def run_restore(args: Args, app: App) -> None:
     commit: str | None
     came: int | None
     review: tuple[str, ...]

@@ -7,7 +7,7 @@ import os
 
 from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
 from gitmem.archives.summary import ARCHIVE_NAME, SCHEMA, Summary, archive_summaries, pending_archives
-from gitmem.cli.app import OWN, SESSIONS, App, read_date
+from gitmem.cli.app import OWN, SESSIONS, App, Args, read_date
 from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import Progress, table
 from gitmem.document.ids import ARCHIVE, summary_path
@@ -22,10 +22,6 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 from gitmem.text.words import estimate_tokens, tokens_of_size
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    import argparse
 
 
 def find_archive(store: Store, name: str | None) -> str:
@@ -48,7 +44,7 @@ def find_archive(store: Store, name: str | None) -> str:
     raise NotFoundError(f"There is no archive {name[:100]!r}.", "'gitmem summary list' lists them.")
 
 
-def run_summary(args: argparse.Namespace, app: App) -> None:
+def run_summary(args: Args, app: App) -> None:
     if args.action == "schema":
         print(json.dumps(SCHEMA, indent=2), file=app.out)
         return
@@ -66,7 +62,7 @@ def run_summary(args: argparse.Namespace, app: App) -> None:
     app.answer(args, {**summary.to_json(), "author": whose or None}, plain(text), f"summary of {archive}")
 
 
-def _list(store: Store, args: argparse.Namespace, app: App) -> None:
+def _list(store: Store, args: Args, app: App) -> None:
     found = [item for item in archive_summaries(store) if item.pending or not args.pending]
     paths = [None if item.method is None else summary_path(item.archive) for item in found]
     value = [
@@ -79,7 +75,7 @@ def _list(store: Store, args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, plain(table(rows)) if found else none, "summaries" if found else "")
 
 
-def _pending(store: Store, args: argparse.Namespace, app: App) -> None:
+def _pending(store: Store, args: Args, app: App) -> None:
     value = []
     for item in archive_summaries(store):
         if item.pending:
@@ -90,7 +86,7 @@ def _pending(store: Store, args: argparse.Namespace, app: App) -> None:
     app.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
 
 
-def _put(store: Store, args: argparse.Namespace, app: App) -> None:
+def _put(store: Store, args: Args, app: App) -> None:
     session = app.session()
     host = "claude-code" if app.environ.get(SESSIONS[0]) else "cli"
     archive = find_archive(store, args.archive)
@@ -128,7 +124,7 @@ def _text(archive: str, summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def run_summarize(args: argparse.Namespace, app: App) -> int:
+def run_summarize(args: Args, app: App) -> int:
     store = app.settled(args)
     named = [find_archive(store, name) for name in args.archives]
     done = []
@@ -150,7 +146,7 @@ def run_summarize(args: argparse.Namespace, app: App) -> int:
 _TOKENS = 1_900  # of the instructions and the schema in a question about a session
 
 
-def run_judge(args: argparse.Namespace, app: App) -> int:
+def run_judge(args: Args, app: App) -> int:
     store = app.settled(args)
     span = read_date(store, args.since, "--since")
     waiting = [

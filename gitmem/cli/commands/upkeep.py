@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from gitmem import __version__
 from gitmem.archives.clear import OLD_DAYS, Cleared, clear
 from gitmem.archives.rotate import check, consolidate_due
-from gitmem.cli.app import OWN, App, read_date
+from gitmem.cli.app import OWN, App, Args, read_date
 from gitmem.cli.commands import parse
 from gitmem.cli.output import Progress, agreed, first_of
 from gitmem.document.ids import MEMORY
@@ -39,19 +38,19 @@ if TYPE_CHECKING:
     from gitmem.llm import Embedder
 
 
-def run_upkeep(args: argparse.Namespace, app: App) -> int:
+def run_upkeep(args: Args, app: App) -> int:
     done, code = {}, 0
     parts = {"check": run_check, "consolidate": run_consolidate, "maintain": run_maintain, "reindex": run_reindex}
     for part, run in parts.items():
         out = io.StringIO()
-        own = argparse.Namespace(**{**vars(parse([part])), **vars(args), "if_needed": True})
+        own = Args(**{**vars(parse([part])), **vars(args), "if_needed": True})
         code = max(code, run(own, app._replace(out=out)) or 0)
         done[part] = json.loads(out.getvalue()) if args.json else out.getvalue().rstrip("\n")
     app.answer(args, done, "\n".join(map(str, done.values())), OWN)
     return code
 
 
-def run_check(args: argparse.Namespace, app: App) -> int:
+def run_check(args: Args, app: App) -> int:
     if args.print:
         print(read_resource("templates", "ci", CI_FILES[args.print]).decode(), end="", file=app.out)
         return ExitCode.OK
@@ -77,7 +76,7 @@ def run_check(args: argparse.Namespace, app: App) -> int:
 CI_FILES = {"github": "action.yml", "gitlab": "gitlab.yml", "pre-receive": "pre-receive", "codeowners": "CODEOWNERS"}
 
 
-def _check_commits(args: argparse.Namespace, app: App) -> int:
+def _check_commits(args: Args, app: App) -> int:
     git = proposals.open_for_ci(app.path(args, ""), app.environ)
     findings = proposals.examine(git, args.base, args.head, args.authors, args.allow)
     levels = [finding.level for finding in findings]
@@ -93,7 +92,7 @@ def _check_commits(args: argparse.Namespace, app: App) -> int:
     return ExitCode.FAILURE if errors or (args.strict and warnings) else ExitCode.OK
 
 
-def run_consolidate(args: argparse.Namespace, app: App) -> None:
+def run_consolidate(args: Args, app: App) -> None:
     store = app.settled(args)
     done = consolidate_due(store, dry_run=args.dry_run)
     app.notices(done.notices)
@@ -114,7 +113,7 @@ _BACKGROUND_SECONDS = 600.0
 _FOREGROUND_SECONDS = 7 * 24 * 3600.0
 
 
-def run_reindex(args: argparse.Namespace, app: App) -> int:
+def run_reindex(args: Args, app: App) -> int:
     store = app.open(args) if args.background else app.settled(args)
     environ = {**app.environ, VARIABLE: args.provider} if args.provider else app.environ
     embedder = make_embedder(store.config.embedding, environ)
@@ -165,7 +164,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
     return ExitCode.FAILURE if problem else ExitCode.OK
 
 
-def run_maintain(args: argparse.Namespace, app: App) -> None:
+def run_maintain(args: Args, app: App) -> None:
     store = app.settled(args)
     store.acceptance.check()
     reason = ""
@@ -209,7 +208,7 @@ def _maintain_words(done: Maintenance) -> str:
 _SHOWN = 20  # files that a preview lists
 
 
-def run_clear(args: argparse.Namespace, app: App) -> None:
+def run_clear(args: Args, app: App) -> None:
     if args.days is not None and args.what == "all":
         raise UsageError(
             "--days takes a number of days, and goes with 'old' only.", "For example: gitmem clear old --days 90"
@@ -245,7 +244,7 @@ def _cleared_value(done: Cleared, *, dry_run: bool) -> dict[str, object]:
     return {"dry_run": dry_run, "files": list(done.files), "bytes": done.size, "commit": done.commit}
 
 
-def run_cleanup(args: argparse.Namespace, app: App) -> None:
+def run_cleanup(args: Args, app: App) -> None:
     done = clean_up(app.settled(args), dry_run=args.dry_run)
     files = (*done.episodes, *done.patterns)
     numbers = f"{count(len(done.episodes), 'episode')} and {count(len(done.patterns), 'bug pattern')}"
@@ -255,7 +254,7 @@ def run_cleanup(args: argparse.Namespace, app: App) -> None:
     app.answer(args, done._asdict(), "\n".join(lines) if files else "There is nothing to clean up.")
 
 
-def run_forget(args: argparse.Namespace, app: App) -> None:
+def run_forget(args: Args, app: App) -> None:
     if args.before and not args.transcripts:
         raise UsageError("--before is about transcripts alone.", "Say --transcripts, or leave it out.")
     if args.author or args.session:
@@ -283,7 +282,7 @@ def run_forget(args: argparse.Namespace, app: App) -> None:
     app.answer(args, {"dry_run": False, **done._asdict()}, text)
 
 
-def _erase(args: argparse.Namespace, app: App) -> None:
+def _erase(args: Args, app: App) -> None:
     store = app.settled(args)
     with Progress(app.err, "searching history"):
         plan = plan_erasure(store, author=args.author or "", session=args.session or "")
@@ -300,7 +299,7 @@ def _forget_count(planned: Forgotten) -> str:
     return f"{count(planned.sessions, 'transcript')} of {bytes_of(planned.size)}"
 
 
-def run_purge(args: argparse.Namespace, app: App) -> None:
+def run_purge(args: Args, app: App) -> None:
     wanted = _wanted(args, app)
     store = app.settled(args)
     with Progress(app.err, "searching history"):
@@ -308,9 +307,7 @@ def run_purge(args: argparse.Namespace, app: App) -> None:
     _purge(args, app, store, plan, act="Purge?", nothing="Nothing was purged.", dry_run=args.dry_run or not plan.needed)
 
 
-def _purge(
-    args: argparse.Namespace, app: App, store: Store, plan: PurgePlan, *, act: str, nothing: str, dry_run: bool
-) -> None:
+def _purge(args: Args, app: App, store: Store, plan: PurgePlan, *, act: str, nothing: str, dry_run: bool) -> None:
     """Carry out a plan after a yes, or in a dry run print it."""
     if dry_run:
         app.answer(args, {"dry_run": args.dry_run, **plan.purge._asdict()}, _would_purge(plan))
@@ -326,7 +323,7 @@ def _purge(
     app.answer(args, {"dry_run": False, **done._asdict()}, plain("\n".join([text, *done.beyond])))
 
 
-def _wanted(args: argparse.Namespace, app: App) -> str | re.Pattern[str] | None:
+def _wanted(args: Args, app: App) -> str | re.Pattern[str] | None:
     if args.regex is not None:
         try:
             return re.compile(args.regex)
