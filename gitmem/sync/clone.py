@@ -25,6 +25,7 @@ from gitmem.errors import (
     UnreadableError,
     UsageError,
 )
+from gitmem.facts.validity import what_holds
 from gitmem.git import move_ref
 from gitmem.git.objects import read_tree
 from gitmem.git.packing import is_bundle, is_whole, write_bundle
@@ -38,6 +39,7 @@ from gitmem.search.files import list_files
 from gitmem.store.findings import MAX_FILES
 from gitmem.store.foreign_commits import fast_forward
 from gitmem.store.init import Place, complete_store, make_store
+from gitmem.store.known_facts import known_facts
 from gitmem.store.merge_commits import merge_bases
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -151,7 +153,7 @@ SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the perso
 class Backup(Value):
     """A backup: its file and size in bytes, the commits of memory and transcripts, the copy of the settings; or "".
 
-    `records` are the numbers of its documents, by the names of `RECORDS`.
+    `records` are the numbers of its documents, by the names of `RECORDS`: `facts` that hold, and those that `ended`.
     """
 
     file: str
@@ -209,6 +211,8 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
                 os.unlink(path)
     paths = read_tree(git, held[branch])
     records = {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
+    records["ended"] = sum(not status.holds for status in what_holds(known_facts(store)).values())
+    records["facts"] -= records["ended"]
     return Backup(file, os.path.getsize(file), held[branch], tuple(held[ref] for ref in refs[1:]), settings, records)
 
 

@@ -278,7 +278,9 @@ def run_backup(args: Args, app: App) -> None:
     file = app.path(args, args.file)
     with Progress(app.err, "writing the memory to one file, and reading it back"):
         done = back_up(store, file, transcripts=args.transcripts)
-    held = (count(done.records[name], noun) for name, noun in _NOUNS.items())
+    held = [count(done.records[name], noun) for name, noun in _NOUNS.items()]
+    if ended := done.records["ended"]:
+        held[1] += f" (and {ended} that no longer hold{'s' * (ended == 1)})"
     text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(held)}."
     app.answer(args, done._asdict(), plain(text), OWN)
 
