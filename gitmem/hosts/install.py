@@ -79,10 +79,15 @@ class SettingsChange(Value):
 
 
 def record_of(edit: Edit) -> InstallRecord | None:
-    """Return the record of a file that is gitmem's as a whole and holds what this version writes; None of another."""
-    if isinstance(edit, FileEdit) and _read(edit.path) == edit.data:
-        return InstallRecord(created=True, noted={WHOLE: _sha256(_decoded(edit.data))})
-    return None
+    """Return the record to go by where none is kept; None of a file that is not gitmem's.
+
+    What is gitmem's as a whole has to hold what this version writes; of settings gitmem made those that are empty
+    without it.
+    """
+    if isinstance(edit, FileEdit):
+        noted = {WHOLE: _sha256(_decoded(edit.data))}
+        return InstallRecord(created=True, noted=noted) if _read(edit.path) == edit.data else None
+    return InstallRecord(created=True) if is_present(edit) else None
 
 
 class Manifest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from gitmem.cli.app import OWN, App, Args
@@ -21,6 +21,7 @@ from gitmem.hosts.install import (
     SettingsChange,
     carry_out,
     is_present,
+    left_of,
     plan_edits,
     plan_takes,
     plan_whole,
@@ -207,7 +208,8 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     records = manifest.records() if manifest else {}
     place = place_of(args, app, scope)
     edits = edits_of(host, place)
-    if manifest is None and hooked_file(host, place):  # it went with the memory: what gitmem writes tells its files
+    lost = not any(edit.path in records for edit in edits) and (hooked_file(host, place) or not host.events)
+    if lost:  # the record went with the memory: what gitmem writes tells its files
         records = {edit.path: record for edit in edits if (record := record_of(edit)) is not None}
     shared = _still_needed(args, app, host, scope)
     own = [edit for edit in edits if edit.part == HOOKS or edit.path not in shared]
@@ -227,9 +229,17 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     if (passed_over := plan_excluded(place, gone, installs=False)) is not None:
         done.append(_carried_out(args, passed_over))
     if not args.dry_run:
+        left_of(around for change in done if lost and change.after is None for around in _folders(place, change.path))
         for path in {edit.path: edit for edit in edits if edit.part == HOOKS}:
             drop_script(app.home(), path)
     return done
+
+
+def _folders(place: InstallPlace, path: str) -> Iterator[str]:
+    """Yield the folders of a file, the innermost first, up to the project or the home."""
+    top = os.path.join(place.home if place.scope is Scope.USER else place.project, "")
+    while (path := os.path.dirname(path)).startswith(top):
+        yield path
 
 
 def _still_needed(args: Args, app: App, host: Host, scope: Scope) -> set[str]:

@@ -65,4 +65,16 @@ def test_what_it_wrote_goes_also_where_the_memory_with_its_record_went_before(ba
     shutil.rmtree(run.root)
     assert run("uninstall", "claude")[0] == 0
     left = [path.name for path in (project / ".claude").rglob("*") if path.is_file()]
-    assert sorted(left) == ["save.md", "settings.json"]
+    assert left == ["save.md"]
+
+
+@pytest.mark.parametrize("agent", [("claude",), ("codex",), ("cursor", "--user"), ("gemini", "--user"), ("vscode",)])
+def test_nothing_stays_of_what_it_wrote_where_the_record_went(bare_project, home, agent):
+    run = bare_project
+    assert run("init")[0] == 0
+    before = {*run.cwd.rglob("*"), *home.rglob("*")}
+    assert run("install", *agent, "--yes")[0] == 0
+    shutil.rmtree(run.root)
+    shutil.rmtree(home / ".gitmem", ignore_errors=True)
+    assert run("uninstall", *agent)[0] == 0
+    assert {path.name for path in {*run.cwd.rglob("*"), *home.rglob("*")} - before} <= {"machine"}
