@@ -79,10 +79,13 @@ def run_install(args: Args, app: App) -> int:
         _list(args, app)
         return ExitCode.OK
     parts = _parts(args)
-    scope = chosen_scope(args) or _asked(app, hosts)
+    scope = chosen_scope(args)
+    if scope is None:
+        _found_store(args, app, hosts)  # before a question
+        scope = _asked(app, hosts)
     hosts = _with_scope(args, app, hosts, scope)
     if scope is not Scope.USER:
-        _prepare_store(args, app, hosts[0].name)
+        _prepare_store(args, app, hosts)
     plans = [_planned(args, app, host, scope, parts) for host in hosts]
     script = plan_script(app.home(), own_program(app))
     if not args.dry_run:
@@ -352,14 +355,22 @@ def _asked(app: App, hosts: Sequence[Host]) -> Scope:
     return scopes[0]
 
 
-def _prepare_store(args: Args, app: App, name: str) -> None:
-    """Make the spool and the merge driver of the store, and with --init the store."""
+def _found_store(args: Args, app: App, hosts: Sequence[Host]) -> Store | None:
+    """Return the project's store, None where --init is to make it."""
     try:
-        store = app.open(args)
+        return app.open(args)
     except StoreNotFoundError as error:
-        if not args.init:
-            remedy = f"'gitmem install {name} --init' makes one and installs the hooks."
-            raise StoreNotFoundError(error.message, remedy) from None
+        if args.init:
+            return None
+        remedy = f"'gitmem install {args.host or '--all'} --init' makes one and installs the hooks."
+        remedy += " With --user it installs for all your projects." * any(Scope.USER in host.scopes for host in hosts)
+        raise StoreNotFoundError(error.message, remedy) from None
+
+
+def _prepare_store(args: Args, app: App, hosts: Sequence[Host]) -> None:
+    """Make the spool and the merge driver of the store, and with --init the store."""
+    store = _found_store(args, app, hosts)
+    if store is None:
         if args.dry_run:
             return
         store = init_store(app.folder(args), app.context(), Where.PROJECT).store

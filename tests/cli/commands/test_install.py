@@ -51,6 +51,12 @@ def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
     assert "Tested, in a store that is gone again: a turn" in err
 
 
+def test_on_a_terminal_it_asks_nothing_where_there_is_no_store(run):
+    code, _, err = run("install", "claude", answer="u\n")
+    assert (code, "Whose sessions" in err) == (ExitCode.NO_STORE, False)
+    assert "'gitmem install claude --init' makes one" in err
+
+
 @pytest.mark.parametrize(
     "answer, provider", [("\n", "agent"), ("yes\n", "agent"), ("n\n", "offline"), ("what?\n", "offline"), ("", None)]
 )
