@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 
 from gitmem import __version__
+from gitmem.cli.app import App, Args
 from gitmem.cli.commands import COMMANDS, HelpAskedError, command_word, parse, runner, unfolded
 from gitmem.errors import ExitCode, GitFailedError, GitmemError
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gitmem.cli.app import App, Args
-
 
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
 _SHOWN = 300  # characters of an unexpected error

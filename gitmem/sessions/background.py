@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from gitmem.errors import GitmemError, UnreadableError
@@ -17,21 +18,14 @@ from gitmem.platform.machine import is_running
 from gitmem.platform.safe_open import read_text
 from gitmem.sessions.capture import capture, is_due
 from gitmem.sessions.exchange import file_name
-from gitmem.sessions.read import context_tokens, context_used, lacks_answer, look
+from gitmem.sessions.read import Pending, PendingSession, context_tokens, context_used, lacks_answer, look
+from gitmem.sessions.turns import Turn
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
 from gitmem.store.known_facts import fact_headers, known_facts, known_marks
 from gitmem.store.spool import HookSpool
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.text.sentences import count
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from gitmem.sessions.read import Pending, PendingSession
-    from gitmem.sessions.turns import Turn
-    from gitmem.store.store import Store
-
 
 NO_MODELS = ("offline", "host")  # of `gitmem.llm.PROVIDERS`, which is slow to import for a hook
 _TENDED = "tended"  # file: the day of the last daily upkeep

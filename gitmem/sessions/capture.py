@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 
 from gitmem.document.document import Document
@@ -36,16 +37,11 @@ from gitmem.sessions.entries import Placed, Remembered, joined_exchange, remembe
 from gitmem.sessions.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
 from gitmem.sessions.read import Pending, boot_lines, redacted
 from gitmem.sessions.save import day_log, day_of, memory_of, memory_text, new_daily, rotate_if_full
+from gitmem.sessions.turns import Turn
 from gitmem.store.spool import HookSpool
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from gitmem.sessions.turns import Turn
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
+from gitmem.store.transaction import Transaction
 
 
 def log_changes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from gitmem.document.document import Document
@@ -17,23 +18,16 @@ from gitmem.platform.safe_open import open_regular
 from gitmem.sessions.capture import BATCH_BYTES, capture_turn, log_changes
 from gitmem.sessions.entries import Placed, cue_entries
 from gitmem.sessions.exchange import EXCHANGE, MENDED, exchanges_in, split_fields
-from gitmem.sessions.read import boot_lines, cleaner
+from gitmem.sessions.read import PendingSession, boot_lines, cleaner
 from gitmem.sessions.save import rotate_if_full
 from gitmem.sessions.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
 from gitmem.sessions.turns import Failure, Turn, fold, human_text
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gitmem.sessions.read import PendingSession
-    from gitmem.store.transaction import Transaction
-
 
 _LONGEST_SESSION = timedelta(days=7)
 
