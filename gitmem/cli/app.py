@@ -223,13 +223,7 @@ class App(Value):
                 one.start("sync", "--background")
 
     def answer(
-        self,
-        args: Args,
-        value: object,
-        text: str,
-        source: str | None = None,
-        *,
-        aside: Iterable[str] = (),
+        self, args: Args, value: object, text: str, source: str | None = None, *, aside: Iterable[str] = ()
     ) -> None:
         """Print `value` as JSON where `--json` was given, else `text`; for agents in a fence that names the source.
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from gitmem.hosts import (
-    Host,
-    Scope,
-    folder_name,
-    text_of,
-    transcripts_in,
-)
+from gitmem.hosts import Host, Scope, folder_name, text_of, transcripts_in
 from gitmem.platform.safe_open import read_json
 
 _CONFIG = (".claude", "CLAUDE_CONFIG_DIR")  # the person's folder, and the variable that names another

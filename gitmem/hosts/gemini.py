@@ -16,15 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from gitmem.hosts import (
-    LATE,
-    Host,
-    InstallPlace,
-    Payload,
-    folder_name,
-    text_of,
-    transcripts_in,
-)
+from gitmem.hosts import LATE, Host, InstallPlace, Payload, folder_name, text_of, transcripts_in
 from gitmem.platform.safe_open import read_json
 from gitmem.sessions.transcript import Record, Role, Unread, content_text, records
 

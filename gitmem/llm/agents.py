@@ -351,11 +351,7 @@ class AgentModel:
         if left <= 0:
             raise DeadlineError(f"There was no time left to ask {self._agent.name}.")
         try:
-            with (
-                tempfile.TemporaryFile() as given,
-                tempfile.TemporaryFile() as out,
-                tempfile.TemporaryFile() as err,
-            ):
+            with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
                 given.write(run.stdin.encode("utf-8", "replace"))
                 given.seek(0)
                 with subprocess.Popen(

@@ -25,15 +25,7 @@ from gitmem.document.message import Op, Trailer
 from gitmem.git.process import Git
 from gitmem.git.rewrite import Written, contents
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.purge import (
-    MARKER,
-    MAX_BYTES,
-    PurgeRecord,
-    Replacer,
-    digest_of,
-    read_record,
-    sums_of,
-)
+from gitmem.purge import MARKER, MAX_BYTES, PurgeRecord, Replacer, digest_of, read_record, sums_of
 from gitmem.store.store import Store
 from gitmem.values import Value
 

@@ -100,10 +100,7 @@ class Nearness:
     """
 
     def __init__(
-        self,
-        cosines: Mapping[bytes, float],
-        files: Mapping[str, ChunkedFile],
-        calibration: tuple[float, float] | None,
+        self, cosines: Mapping[bytes, float], files: Mapping[str, ChunkedFile], calibration: tuple[float, float] | None
     ) -> None:
         self._cosines = cosines
         self._files = files

@@ -18,15 +18,7 @@ from gitmem.document.ids import FORMAT
 from gitmem.errors import BusyError, RefusedError
 from gitmem.git import MEMORY_BRANCH
 from gitmem.git.lock import file_locks_serve
-from gitmem.git.packing import (
-    damages,
-    known_files,
-    lock_files,
-    loose_estimate,
-    missing_of,
-    pack_names,
-    staged_paths,
-)
+from gitmem.git.packing import damages, known_files, lock_files, loose_estimate, missing_of, pack_names, staged_paths
 from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.trust import GITMEM
 from gitmem.platform.machine import timedelta

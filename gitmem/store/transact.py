@@ -75,10 +75,7 @@ def attempt(
     repaired += _finish_purge(store, lock)
     branch = store.repository.branch()
     tip = store.repository.tip(branch) or _create_branch(store, branch)
-    with (
-        Writer(store.repository.git, branch, tip, listed_in=store.packs_file) as writer,
-        store.files.look(tip) as look,
-    ):
+    with Writer(store.repository.git, branch, tip, listed_in=store.packs_file) as writer, store.files.look(tip) as look:
         if scan and store.marked() == tip:  # else a repair may add files to look for
             look.start()
         remove_litter(store, branch)  # while git starts
@@ -265,13 +262,7 @@ ATTEMPTS = 50  # under the lock, only a user's git command can move the branch
 _LONGEST_PAUSE = 0.2  # seconds between attempts; all pauses together outlast a burst of commits
 
 
-def transact(
-    store: Store,
-    plan: Callable[[Transaction], T],
-    *,
-    purpose: str,
-    scan: bool = False,
-) -> TransactResult[T]:
+def transact(store: Store, plan: Callable[[Transaction], T], *, purpose: str, scan: bool = False) -> TransactResult[T]:
     """Run `plan` on the present tip, make its commits, and return once they are synced to disk.
 
     The plan may run again from a new tip, so it must change nothing but its transaction. With `scan`, commit every edit

@@ -142,11 +142,7 @@ def _taken_lines(args: Args, app: App, changes: Iterable[SettingsChange]) -> str
 
 
 def report_changes(
-    args: Args,
-    app: App,
-    hosts: Sequence[Host],
-    changes: Sequence[tuple[Scope, SettingsChange]],
-    text: str,
+    args: Args, app: App, hosts: Sequence[Host], changes: Sequence[tuple[Scope, SettingsChange]], text: str
 ) -> None:
     """Print `text`, or with --dry-run the diff of each file; with --json the changed files."""
     values = [
