@@ -120,10 +120,9 @@ class Signature(Value):
 
 
 class Blob(Value):
-    """A file in a tree: its mode (`100644`, …), object id and content."""
+    """A file in a tree: its mode (`100644`, …) and content."""
 
     mode: str
-    oid: str
     data: bytes
 
 
@@ -185,9 +184,9 @@ class Writer(Dialogue):
         if mode not in _MODES:
             raise RefusedError(f"{path} is not a file in the store, but a folder, a link or a submodule (mode {mode}).")
         if held is not None and blob_id(held, oid) == oid:
-            return Blob(mode, oid, held)
+            return Blob(mode, held)
         self.send(b"cat-blob %s\n" % oid.encode())
-        return Blob(mode, oid, self.data(int(self.line().split(b" ")[2])))
+        return Blob(mode, self.data(int(self.line().split(b" ")[2])))
 
     def know(self, files: Mapping[str, tuple[str, str] | None]) -> None:
         """Take mode and id of files of the tip as told, None for a missing one: git reads a whole folder for each."""

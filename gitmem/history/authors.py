@@ -119,11 +119,8 @@ class People:
         if self.is_own(origin):
             return ""
         name = plain(origin.author).strip()  # one that shows as nothing, or as the person's, is told with the address
-        return (
-            origin.author
-            if name.casefold() not in {"", "you", "me", self._index.person[1]}
-            else f"{name} <{origin.email}>"
-        )
+        is_clear = name.casefold() not in {"", "you", "me", self._index.person[1]}
+        return origin.author if is_clear else f"{name} <{origin.email}>"
 
     def whose(self, entry: str, path: str = "") -> str:
         """Return the author of an entry, else of a file, as `other` does; of the person's own, who else changed it."""

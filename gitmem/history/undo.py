@@ -401,9 +401,8 @@ def _moves_memory(changes: Collection[FileChange]) -> bool:
 
 def _subject(todo: Sequence[CommitRecord], session: str | None) -> str:
     if len(todo) != 1:
-        return (
-            f"Undo session {todo[0].session} ({len(todo)} commits)" if todo and session else f"Undo {len(todo)} commits"
-        )
+        of = f"session {todo[0].session} ({len(todo)} commits)" if todo and session else f"{len(todo)} commits"
+        return f"Undo {of}"
     subject = todo[0].subject
     if todo[0].op == Op.UNDO:
         for verb, inverse in (("Undo ", "Redo "), ("Redo ", "Undo ")):

@@ -59,7 +59,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 class Claim(Value):
-    """A fact that passed. `request` is the number of the request with its quotation, `who` whose words those are.
+    """A fact that passed. `request` is the number of the request that it quotes, `who` whose words those are.
 
     `known` names a fact of the question that it replaces, confirms or resolves, "" for none.
     """
@@ -69,7 +69,6 @@ class Claim(Value):
     reason: str
     request: int
     who: str
-    quote: str
     relation: str = NEW
     known: str = ""
 
@@ -215,8 +214,7 @@ class Reader:
                 raise _RefusedError("no issue")
             if not may_concern(self._known[known], statement):
                 raise _RefusedError("other subject")
-        quote = " ".join(str(item["quote"]).split())
-        return Claim(KINDS[kind], statement, reason, request, who, quote, relation, known)
+        return Claim(KINDS[kind], statement, reason, request, who, relation, known)
 
     def _mend(self, item: Mapping[str, object]) -> Mend:
         error, cause, mend = (self._text(item[key], _LONGEST) for key in ("error", "cause", "mend"))

@@ -187,15 +187,10 @@ def own_command(*words: str) -> tuple[str, ...]:
     """Return the command line of another gitmem, by the Python that runs this one.
 
     Python then leaves the current folder off the module path (`-P`), and ignores variables (`-E`) and the user's
-    packages (`-s`) if this one does. Start it in `neutral_folder`, since `PYTHONPATH` may be relative.
+    packages (`-s`) if this one does. Start it in a neutral folder, since `PYTHONPATH` may be relative.
     """
     flags = "-P" + "E" * sys.flags.ignore_environment + "s" * sys.flags.no_user_site
     return (sys.executable, flags, "-m", "gitmem", *words)
-
-
-def neutral_folder() -> str:
-    """Return a folder to start a process in: Python's installation, whose code runs anyway."""
-    return sys.prefix
 
 
 def start_detached(environ: Mapping[str, str], *words: str) -> subprocess.Popen[bytes]:
@@ -213,7 +208,7 @@ def start_detached(environ: Mapping[str, str], *words: str) -> subprocess.Popen[
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        cwd=neutral_folder(),
+        cwd=sys.prefix,  # a neutral folder: Python's installation, whose code runs anyway
         env=with_absolute(environ, "PATH", "PYTHONPATH"),
         start_new_session=os.name == "posix",
         creationflags=flags,

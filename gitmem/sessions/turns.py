@@ -272,8 +272,7 @@ def _after(failure: Failure, event: HookEvent) -> Failure:
         return failure
     if _is_retry(failure, event):
         return failure._replace(fixed_by=_what(event), fixed_at=event.at)
-    changes = () if failure.again else event.changes or effect_of(event.command)
-    return failure._replace(meanwhile="\n".join(filter(None, (failure.meanwhile, *changes)))) if changes else failure
+    return failure if failure.again else _with_changes(failure, event.changes or effect_of(event.command))
 
 
 def _failed_again(failure: Failure, event: HookEvent) -> Failure:
@@ -282,12 +281,14 @@ def _failed_again(failure: Failure, event: HookEvent) -> Failure:
     if failure.again or failure.fixed_by:
         return failure
     if not (ran or _is_retry(failure, event)):
-        changes = effect_of(event.command.rpartition("&&")[0])  # in a row only the end may have failed
-        return (
-            failure._replace(meanwhile="\n".join(filter(None, (failure.meanwhile, *changes)))) if changes else failure
-        )
+        return _with_changes(failure, effect_of(event.command.rpartition("&&")[0]))  # only the end may have failed
     before = effects_before(failure.command, event.command) if ran else ""
-    return failure._replace(again=True, meanwhile="\n".join(filter(None, (failure.meanwhile, before))))
+    return _with_changes(failure._replace(again=True), (before,))
+
+
+def _with_changes(failure: Failure, changes: Iterable[str]) -> Failure:
+    """Return a failure with what was changed since."""
+    return failure._replace(meanwhile="\n".join(filter(None, (failure.meanwhile, *changes))))
 
 
 def effect_of(command: str) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ from gitmem.store.locate import (
     home_store,
     is_disconnected,
     is_store,
+    number_of,
     user_store,
 )
 from gitmem.store.spool import HookSpool
@@ -252,7 +253,7 @@ def _check_not_moved(project: Project, target: str) -> None:
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         other = os.path.join(folder, name)
         inode, _, root = read_text(_note(other)).rstrip("\n").partition(" ")
-        if inode == _inode(project.root) and not os.path.lexists(root):
+        if inode == number_of(project.root) and not os.path.lexists(root):
             raise GitmemError(
                 f"{other} is the memory of {root}, which is gone; {project.root} seems to be the same folder, moved.",
                 f"If it is, rename {other} to {target}. If not, remove {_note(other)}. Then try again.",
@@ -264,16 +265,11 @@ def _note_project(project: Project, target: str) -> None:
     note = _note(target)
     os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
     with open(note, "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(f"{_inode(project.root)} {project.root}\n")
+        file.write(f"{number_of(project.root)} {project.root}\n")
 
 
 def _note(target: str) -> str:
     return os.path.join(target, ".git", PRIVATE_FOLDER, "project")
-
-
-def _inode(root: str) -> str:
-    status = os.stat(root)
-    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _check_owner(project: Project, context: Context) -> None:

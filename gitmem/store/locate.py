@@ -287,8 +287,13 @@ class Acceptance:
         return token if len(token) == _TOKEN_LENGTH else ""
 
     def _number(self) -> str:
-        status = os.stat(self._layout.common_dir)
-        return f"{status.st_dev}:{status.st_ino}"
+        return number_of(self._layout.common_dir)
+
+
+def number_of(folder: str) -> str:
+    """Return what tells a folder from all others of this machine, wherever it is moved to."""
+    status = os.stat(folder)
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:

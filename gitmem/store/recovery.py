@@ -301,11 +301,10 @@ def _batches(store: Store, changes: Sequence[PathChange]) -> Iterator[list[tuple
 def _write(store: Store, files: Sequence[tuple[str, bytes | None, bool]], notices: list[str]) -> list[str]:
     """Write or remove files; return the paths that a person has edited since they were read."""
     try:
-        staged = (
-            store.files.stage_all(files)
-            if len(files) > _FEW
-            else [store.files.stage(path, data, executable=executable) for path, data, executable in files]
-        )
+        if len(files) > _FEW:
+            staged = store.files.stage_all(files)
+        else:
+            staged = [store.files.stage(path, data, executable=executable) for path, data, executable in files]
     except RefusedError as error:
         if len(files) > 1:
             return [path for file in files for path in _write(store, [file], notices)]

@@ -82,22 +82,16 @@ def _list(store: Store, args: Args, app: App) -> None:
     facts.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
     people = People(store)
     authors = {fact.id: people.whose(fact.id) for fact in facts}
-    text = (
-        _table(facts, authors, known_marks(store))
-        if facts
-        else _nothing(args, len(every), in_git=store.code() is not None)
-    )
+    none = "" if facts else _nothing(args, len(every), in_git=store.code() is not None)
+    text = none or _table(facts, authors, known_marks(store))
     values = [{**fact_value(fact, statuses[fact.id]), "author": authors[fact.id] or None} for fact in facts]
     app.answer(args, values, text, "facts" if facts else "")
 
 
 def _nothing(args: Args, known: int, *, in_git: bool) -> str:
     if args.stale:
-        return (
-            "No fact is stale."
-            if in_git
-            else "The project is not a git repository, so gitmem cannot tell which facts are stale."
-        )
+        unknown = "The project is not a git repository, so gitmem cannot tell which facts are stale."
+        return "No fact is stale." if in_git else unknown
     if known and not args.all:
         return f"No fact{' of this kind' if args.kind else ''} holds now: --all lists those that ended."
     if args.kind:

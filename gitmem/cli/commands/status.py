@@ -182,10 +182,8 @@ def _sync_words(state: RemoteState) -> str:
     when = f"synced {record.synced:%Y-%m-%d %H:%M}" if record and record.synced else "never synced"
     waiting = f", {count(state.waiting, 'commit')} to send" if state.waiting else ""
     failed = f"; failed: {record.failure}" if record and record.failure else ""
-    by_hand = (
-        "" if state.automatic else "; not by itself, as it was not added with 'gitmem remote add' here: 'gitmem trust'"
-    )
-    return f"{state.name}: {when}{waiting}{failed}{by_hand}"
+    by_hand = "; not by itself, as it was not added with 'gitmem remote add' here: 'gitmem trust'"
+    return f"{state.name}: {when}{waiting}{failed}{'' if state.automatic else by_hand}"
 
 
 def _model_words(models: Spending | None) -> str:

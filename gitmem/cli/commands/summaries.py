@@ -94,12 +94,8 @@ def _put(store: Store, args: Args, app: App) -> None:
         store, archive, app.read_output(args, args.file), method=args.by or host, host=host, session=session
     )
     value = {"archive": done.archive, "method": done.method, "commit": done.commit}
-    state = (
-        f"has the summary of {done.method} now (commit {done.commit[:10]})"
-        if done.commit
-        else "had this summary already"
-    )
-    app.answer(args, value, f"{done.archive} {state}.", OWN)
+    new = done.commit and f"has the summary of {done.method} now (commit {done.commit[:10]})"
+    app.answer(args, value, f"{done.archive} {new or 'had this summary already'}.", OWN)
     if done.left_out:
         app.notices((f"A summary holds 10 of each: left out are {', '.join(done.left_out)}, the last ones.",))
 
