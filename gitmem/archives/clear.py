@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from gitmem.archives.plans import last_day
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY, OF_GITMEM, PURGED
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, op_message
 from gitmem.history.past_days import drop_days
 from gitmem.lessons.concepts import lines_of, link_of, parse_concept, render_changed
 from gitmem.platform.machine import date
@@ -57,7 +57,7 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
             for path, data in _without_links(store, files).items():
                 changes.setdefault(path, data)
         scope = "all memory" if days is None else f"memory older than {days} days"
-        message = Message(f"Clear {scope} ({count(len(files), 'file')})", ((Trailer.OP.value, Op.CLEAR.value),))
+        message = op_message(Op.CLEAR, f"Clear {scope} ({count(len(files), 'file')})")
         return bool(files) and transaction.commit(message, changes)
 
     outcome = transact(store, plan, purpose="clear")

@@ -16,7 +16,7 @@ from gitmem.config import RotationConfig
 from gitmem.document.document import Document
 from gitmem.document.entry import FIRST_LINE
 from gitmem.document.ids import ARCHIVE, MEMORY, SUMMARIES, daily_path, summary_path
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import RefusedError
 from gitmem.facts.fact import Fact, is_fact_path, parse_fact
 from gitmem.facts.lines import SECTIONS, TOLD, marks_of, without_ended
@@ -75,10 +75,8 @@ def rotate(transaction: Transaction, store: Store) -> Check:
     if plan is None:
         return Check(tokens, limits.threshold, None)
     name = plan.archive.rpartition("/")[2]
-    message = Message(
-        f"Rotate memory.md into {name} ({plan.tokens:,} tokens)",
-        ((Trailer.OP.value, Op.ROTATE.value), (Trailer.ARCHIVE.value, plan.archive)),
-    )
+    subject = f"Rotate memory.md into {name} ({plan.tokens:,} tokens)"
+    message = op_message(Op.ROTATE, subject, (Trailer.ARCHIVE, plan.archive))
     # Old lines of ended facts have no ids.
     rest = without_ended(plan.remaining, marks_of(_facts(store, transaction)))
     transaction.commit(message, {plan.archive: data, MEMORY: rest.encode("utf-8", "surrogateescape")})
@@ -125,7 +123,7 @@ def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
     over = outdated_archives(transaction.names(ARCHIVE), config.max_archives, oldest)
     if over:
         which = over[0] if len(over) == 1 else f"{len(over)} archives"
-        message = Message(f"Take {which} out of the tree, as configured", ((Trailer.OP.value, Op.RETAIN.value),))
+        message = op_message(Op.RETAIN, f"Take {which} out of the tree, as configured")
         transaction.commit(message, {f"{ARCHIVE}/{name}": None for name in over})
     return tuple(f"{ARCHIVE}/{name}" for name in over)
 
@@ -325,11 +323,10 @@ def _add(transaction: Transaction, step: ConsolidationStep) -> bool:
     step = ConsolidationStep(step.target, step.period, tuple(documents))
     most = SENTENCES[step.tier]
     data = consolidate(step, documents, transaction.read(step.target), lambda text, _: sentences(text, most))
-    trailers = ((Trailer.OP.value, Op.CONSOLIDATE.value), (Trailer.PERIOD.value, step.period))
     changes: dict[str, bytes | None] = {step.target: data, **dict.fromkeys(documents)}
     period = "day" if step.tier == WEEKLY else "week"
-    message = Message(f"Consolidate {count(len(step.sources), period)} into {step.period}", trailers)
-    return transaction.commit(message, changes)
+    subject = f"Consolidate {count(len(step.sources), period)} into {step.period}"
+    return transaction.commit(op_message(Op.CONSOLIDATE, subject, (Trailer.PERIOD, step.period)), changes)
 
 
 def sentences(text: str, most: int) -> str:

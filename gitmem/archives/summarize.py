@@ -26,7 +26,7 @@ from gitmem.archives.summary import (
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, find_section, without_entries
 from gitmem.document.ids import SUMMARIES, is_fact_id, raw_path, scopes_in, session_tag, summary_path
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.fact import FactKind
 from gitmem.facts.lines import SHORTEST, Marks, normalized, with_marks
@@ -102,14 +102,14 @@ def put_summary(transaction: Transaction, summary: Summary, session: str = "") -
     An unusable reply kept beside the archive is removed, except by an offline summary.
     """
     name = summary.archive.rpartition("/")[2]
-    trailers = (
-        (Trailer.OP.value, Op.SUMMARIZE.value),
-        (Trailer.ARCHIVE.value, summary.archive),
-        (Trailer.MODEL.value, "" if summary.method == OFFLINE else summary.method),
-        (Trailer.SESSION.value, session),
-        (Trailer.HOST.value, summary.provider),
+    message = op_message(
+        Op.SUMMARIZE,
+        f"Summarize {name} ({summary.method})",
+        (Trailer.ARCHIVE, summary.archive),
+        (Trailer.MODEL, "" if summary.method == OFFLINE else summary.method),
+        (Trailer.SESSION, session),
+        (Trailer.HOST, summary.provider),
     )
-    message = Message(f"Summarize {name} ({summary.method})", trailers)
     path = summary_path(summary.archive)
     data = transaction.read(path)
     if data is None or parse_document(data) != cleaned(summary):  # else only the time would change
@@ -297,8 +297,9 @@ def _keep_raw(transaction: Transaction, archive: str, raw: str, model: str) -> N
         return
     data = (without_entries(clean_text(redact(raw[:MAX_RAW]).text)) + "\n").encode()
     name = archive.rpartition("/")[2]
-    trailers = ((Trailer.OP.value, Op.SUMMARIZE.value), (Trailer.ARCHIVE.value, archive), (Trailer.MODEL.value, model))
-    transaction.commit(Message(f"Keep an unusable reply about {name} ({model})", trailers), {raw_path(archive): data})
+    subject = f"Keep an unusable reply about {name} ({model})"
+    message = op_message(Op.SUMMARIZE, subject, (Trailer.ARCHIVE, archive), (Trailer.MODEL, model))
+    transaction.commit(message, {raw_path(archive): data})
 
 
 def _text_of(store: Store, archive: str) -> str:

@@ -109,17 +109,17 @@ class Message(Value):
         return "\n".join([_subject(self.subject), *([""] if lines else []), *lines, ""])
 
 
+def op_message(op: Op, subject: str, *trailers: tuple[Trailer, str]) -> Message:
+    """Return a message with an operation and further trailers; empty ones are left out of the commit."""
+    return Message(subject, tuple((key.value, value) for key, value in ((Trailer.OP, op.value), *trailers)))
+
+
 def session_message(
     subject: str, op: Op, trailer: Trailer, ids: Iterable[str] = (), *, session: str = "", host: str = ""
 ) -> Message:
     """Return a message with an operation, the ids it is about, and the session and host it comes from, if any."""
-    trailers = (
-        (Trailer.OP.value, op.value),
-        *((trailer.value, identifier) for identifier in ids),
-        (Trailer.SESSION.value, session),
-        (Trailer.HOST.value, host),
-    )
-    return Message(subject, trailers)
+    about = ((trailer, identifier) for identifier in ids)
+    return op_message(op, subject, *about, (Trailer.SESSION, session), (Trailer.HOST, host))
 
 
 def _subject(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
-from gitmem.document.message import Message, Op, Trailer, one_line
+from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.fact import FOLDER, PATH, Fact, FactKind, parse_fact, render_fact
 from gitmem.store.known_facts import OthersChange, read_changes, write_changes
@@ -75,16 +75,16 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
                 name: getattr(before, name) for name in ("text", "description", "keywords", "status", "superseded_by")
             }
             content = render_fact(now._replace(**same, updated=transaction.now))
-        took = "theirs" if accept else "ours"
-        pairs = ((Trailer.OP, Op.REVIEW), (Trailer.TOOK, took), (Trailer.FACT, change.id))
-        subject = f"{'Accept' if accept else 'Refuse'} a change: {change.before}"
+        verb, took = ("Accept", "theirs") if accept else ("Refuse", "ours")
+        about = ((Trailer.TOOK, took), (Trailer.FACT, change.id))
+        message = op_message(Op.REVIEW, f"{verb} a change: {change.before}", *about)
         changes: dict[str, bytes | None] = {change.path: content}
         for file in _files_by_id(store, store.tip or "").get(change.id, ()):  # one file a fact is left
             if file.path != change.path and content is not None:
                 own = parse_fact(transaction.read(file.path) or b"", file.path)
                 kept = render_fact(own._replace(updated=transaction.now)) if own else old
                 changes |= {file.path: None} if accept else {change.path: None, file.path: kept}
-        return transaction.commit(Message(subject, tuple((key.value, str(value)) for key, value in pairs)), changes)
+        return transaction.commit(message, changes)
 
     outcome = transact(store, plan, purpose="review")
     if change.id in others_changes(store):

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.fact import is_fact_path, parse_changeable, render_fact
 from gitmem.facts.validity import reworded
@@ -135,8 +135,7 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
             "'gitmem review' lists such pairs by number; '--take newer', 'older' or 'both' decides one.",
         )
     sides = sides_of(store, path) if take in {Take.OURS, Take.THEIRS} else None
-    trailers = ((Trailer.OP.value, Op.REVIEW.value), (Trailer.TOOK.value, take.value))
-    message = Message(f"Review {path}: {take.value}", trailers)
+    message = op_message(Op.REVIEW, f"Review {path}: {take.value}", (Trailer.TOOK, take.value))
 
     def plan(transaction: Transaction) -> bool:
         if is_beside(path):

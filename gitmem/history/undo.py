@@ -18,7 +18,7 @@ from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.document.document import Document
 from gitmem.document.entry import LINKS, entry_ids, find_entries, find_section, remove_entries
 from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, SUMMARIES, is_fact_id, summary_path
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import PATH, is_fact_path, parse_fact
 from gitmem.git.log import log
@@ -304,9 +304,9 @@ class _UndoPlanner:
         todo = [item for item in self._chosen if item.commit not in self._undone or brought[item.commit] & held]
         self._refuse_buried(todo)
         planned = self._planned(todo, holders)
-        trailers = ((Trailer.OP.value, Op.UNDO.value), *((Trailer.UNDOES.value, item.commit) for item in todo))
+        message = op_message(Op.UNDO, _subject(todo, session), *((Trailer.UNDOES, item.commit) for item in todo))
         files: tuple[str, ...] = ()
-        if self._transaction.commit(Message(_subject(todo, session), trailers), planned):
+        if self._transaction.commit(message, planned):
             files = tuple(self._transaction.drafts[-1].changes)
         else:
             todo = []

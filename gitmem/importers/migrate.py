@@ -32,7 +32,7 @@ from gitmem.document.entry import (
     without_ids,
 )
 from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, make_id, summary_path, tail_of
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError
 from gitmem.facts.fact import PATH, is_fact_path
 from gitmem.history.origin import commits_with
@@ -197,15 +197,16 @@ class _Bringing(Value):
         raise TypeError(type(item))
 
     def _commit(self, item: MigrationItem, what: str, changes: Mapping[str, bytes], archive: str = "") -> list[str]:
-        trailers = (
-            (Trailer.OP.value, Op.MIGRATE.value),
-            (Trailer.MIGRATED.value, item.key),
-            (Trailer.SOURCE.value, item.source),
-            *((Trailer.FACT.value, match["id"]) for match in map(PATH.fullmatch, changes) if match),
-            (Trailer.ARCHIVE.value, archive),
-            (Trailer.SESSION.value, self.session),
+        message = op_message(
+            Op.MIGRATE,
+            f"Migrate {what}",
+            (Trailer.MIGRATED, item.key),
+            (Trailer.SOURCE, item.source),
+            *((Trailer.FACT, match["id"]) for match in map(PATH.fullmatch, changes) if match),
+            (Trailer.ARCHIVE, archive),
+            (Trailer.SESSION, self.session),
         )
-        made = self.transaction.commit(Message(f"Migrate {what}", trailers), changes, when=item.when)
+        made = self.transaction.commit(message, changes, when=item.when)
         return list(changes)[:1] if made else []
 
     def _free(self, path: str, data: bytes | None = None) -> str:

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import groupby
 
 from gitmem.document.entry import MemoryType
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git import read_refs
 from gitmem.git.packing import every_object
@@ -144,7 +144,7 @@ def purge(store: Store, plan: PurgePlan) -> Purge:
     where = f" from {count(len(plan.purge.files), 'file')}" if plan.purge.files else ""
     what = f"Purge {count(plan.purge.texts, 'text')}{where}"
     what = "Forget what one author or session brought" if plan.whose else what
-    message = Message(what, ((Trailer.OP.value, Op.PURGE.value),))
+    message = op_message(Op.PURGE, what)
     changes = {record_path(record.id): record.render() for record in records}
 
     def commit(transaction: Transaction) -> bool:

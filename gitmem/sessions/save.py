@@ -20,7 +20,7 @@ from gitmem.document.entry import (
     parse_event,
 )
 from gitmem.document.ids import MEMORY, TAIL_BYTES, daily_path, make_id, scope_tags, scopes_in
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.store.transact import transact
@@ -264,14 +264,14 @@ def add_save(transaction: Transaction, store: Store, event: Save, lasting: Calla
         return None
     entry = Entry(identifier, event.at.strftime("%H:%M:%S"), event.type.label, text, event.tags)
     dated = entry._replace(time=f"{day} {entry.time}")
-    trailers = (
-        (Trailer.OP.value, Op.SAVE.value),
-        (Trailer.TYPE.value, event.type.value),
-        (Trailer.ENTRY.value, identifier),
-        (Trailer.SESSION.value, event.session),
-        (Trailer.HOST.value, event.host),
+    message = op_message(
+        Op.SAVE,
+        f"Save {event.type.label.lower()}: {text}",
+        (Trailer.TYPE, event.type.value),
+        (Trailer.ENTRY, identifier),
+        (Trailer.SESSION, event.session),
+        (Trailer.HOST, event.host),
     )
-    message = Message(f"Save {event.type.label.lower()}: {text}", trailers)
     changes = {
         path: _with(daily, event.type.label, entry),
         MEMORY: _with(memory_of(transaction), event.type.section, dated),

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.entry import Entry
 from gitmem.document.ids import MEMORY
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.facts.fact import FOLDER, PATH, Fact, parse_fact, render_fact
 from gitmem.facts.lines import TOLD, fact_entries, facts_as_edited, line_edits
@@ -32,8 +32,8 @@ from gitmem.store.recovery import ARRIVING, is_version, recover
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
 
-_MESSAGE = Message("Follow edits of facts and their lines", ((Trailer.OP.value, Op.REPAIR.value),))
-_MARKERS = Message("Repair conflict markers", ((Trailer.OP.value, Op.REPAIR.value),))
+_MESSAGE = op_message(Op.REPAIR, "Follow edits of facts and their lines")
+_MARKERS = op_message(Op.REPAIR, "Repair conflict markers")
 # Acts whose commits a person may have amended. Others, such as a rotation, take lines of facts that hold.
 _KEEPING = frozenset({None, Op.SAVE.value, Op.TURN.value})
 # Limits of hostile input: bytes of `memory.md`, which rotates long before, lines that are gone, and commits.
@@ -239,7 +239,7 @@ def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:
     if not resolved:
         return False
     names = ", ".join(sorted(resolved)[:_MAX_NAMED]) + (" and others" if len(resolved) > _MAX_NAMED else "")
-    message = Message(f"Repair {names}: conflict markers", ((Trailer.OP.value, Op.REPAIR.value),))
+    message = op_message(Op.REPAIR, f"Repair {names}: conflict markers")
     transaction.notices.append(
         f"Git left conflict markers in {names}. Both sides were merged as 'gitmem sync' does; entries that need a "
         "decision are marked 'review'."

@@ -13,7 +13,7 @@ from enum import Enum
 from gitmem.config import read_config
 from gitmem.document.document import Document, as_texts
 from gitmem.document.ids import CONFIG, FORMAT, LONGEST_SCOPE, MEMORY, README
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
 from gitmem.git import STORE_FOLDER, Layout, Repository, find_layout, run_past_lock
 from gitmem.git.lock import open_lock
@@ -316,7 +316,7 @@ def add_scope(store: Store, folder: str) -> str:
     def plan(transaction: Transaction) -> None:
         document = Document.parse(transaction.read(FORMAT) or b"")
         scopes = dict.fromkeys((*as_texts(document.get("scopes")), scope))
-        message = Message(f"Keep what is of {scope} apart", ((Trailer.OP.value, Op.CONFIG.value),))
+        message = op_message(Op.CONFIG, f"Keep what is of {scope} apart")
         transaction.commit(message, {FORMAT: document.set("scopes", list(scopes)).render()})
 
     if scope not in store.scopes:
@@ -339,10 +339,9 @@ def _add_files(store: Store) -> None:
             missing[_ATTRIBUTES] = attributes + end + b"*.md merge=gitmem\n"
         if transaction.read(MEMORY) is None:
             missing[MEMORY] = new_memory(transaction.now)
-        trailers = [(Trailer.OP.value, Op.INIT.value)]
-        if FORMAT in missing:  # so that no two projects have this commit in common, however alike
-            trailers.append((Trailer.PROJECT.value, os.urandom(8).hex()))
-        transaction.commit(Message("Set up the store", tuple(trailers)), missing)
+        # So that no two projects have this commit in common, however alike.
+        project = os.urandom(8).hex() if FORMAT in missing else ""
+        transaction.commit(op_message(Op.INIT, "Set up the store", (Trailer.PROJECT, project)), missing)
 
     transact(store, plan, purpose="init")
 

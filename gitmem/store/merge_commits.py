@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from gitmem.document.document import Document
 from gitmem.document.entry import entry_ids
 from gitmem.document.ids import FACTS, MEMORY, fold, is_fact_id
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Message, Op, Trailer, op_message
 from gitmem.facts.fact import is_fact_path, parse_fact
 from gitmem.facts.lines import fact_entries
 from gitmem.git import Repository, empty_tree
@@ -84,7 +84,7 @@ def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
             changes = store.repository.changes(parents[0], merged)
             entries = tuple((change.path, change.mode, change.new) for change in changes if change.new)
             gone: dict[str, bytes | None] = {change.path: None for change in changes if not change.new}
-            message = Message(f"Merge what {len(parents)} machines saved", ((Trailer.OP.value, Op.MERGE.value),))
+            message = op_message(Op.MERGE, f"Merge what {len(parents)} machines saved")
             merged = _write(writer, [*(found[oid] for oid in parents)], message, _Planned(entries, gone, {}, ()))
             held[ref] = (merged, None)
     return MergeCommit(merged, tuple(review), held)
@@ -112,7 +112,7 @@ def _base(store: Store, held: dict[str, tuple[str | None, str | None]], bases: S
         inner = _base(store, held, merge_bases(git, base, other), depth - 1)
         first, second = sorted((base, other))
         parents = commits(git, [first, second])
-        message = Message("Base of a merge", ((Trailer.OP.value, Op.MERGE.value),))
+        message = op_message(Op.MERGE, "Base of a merge")
         planned = _plan(store.repository, inner, first, second)
         with _writer(store, ref := new_pending_ref(store), first) as writer:
             base = _write(writer, [parents[first], parents[second]], message, planned)
@@ -277,7 +277,7 @@ def _mode(path: str, base: Tree, ours: Tree, theirs: Tree) -> str:
 
 def _message(first: Commit, second: Commit) -> Message:
     machines = [commit.value(Trailer.MACHINE) or "other machines" for commit in (first, second)]
-    return Message(f"Merge what {machines[0]} and {machines[1]} saved", ((Trailer.OP.value, Op.MERGE.value),))
+    return op_message(Op.MERGE, f"Merge what {machines[0]} and {machines[1]} saved")
 
 
 def _writer(store: Store, ref: str, first: str) -> Writer:

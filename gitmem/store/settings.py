@@ -28,7 +28,7 @@ from gitmem.config import (
 )
 from gitmem.document.document import YamlTextError, flow
 from gitmem.document.ids import CONFIG
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Op, op_message
 from gitmem.document.yaml import remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
 from gitmem.git.lock import writing_alone
@@ -173,7 +173,7 @@ def set_for_store(store: Store, key: str, value: object | None) -> SettingChange
     def plan(transaction: Transaction) -> bool:
         data = _edited(CONFIG, transaction.read(CONFIG) or b"", tuple(key.split(".")), value)
         to = "" if isinstance(value, tuple) else f" to {flow(value)}"
-        message = Message(f"Unset {key}" if value is None else f"Set {key}{to}", ((Trailer.OP.value, Op.CONFIG.value),))
+        message = op_message(Op.CONFIG, f"Unset {key}" if value is None else f"Set {key}{to}")
         return transaction.commit(message, {CONFIG: data})
 
     outcome = transact(store, plan, purpose="config")

@@ -7,7 +7,7 @@ Committing checks names and redacts new text. Conflict markers of a plain `git m
 from __future__ import annotations
 
 from gitmem.document.ids import FACTS, MEMORY, check_path, fold, is_git_folder
-from gitmem.document.message import Message, Op, Trailer
+from gitmem.document.message import Message, Op, Trailer, op_message
 from gitmem.errors import DoesNotFitError, RefusedError
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
 from gitmem.git.trust import GITMEM
@@ -259,9 +259,8 @@ class Transaction:
         drafts = list(self.drafts)
         if names := sorted(self._edits):
             edited = ", ".join(names) if len(names) < 4 else f"{len(names)} files"  # noqa: PLR2004
-            trailers = ((Trailer.OP.value, Op.EDIT.value), (Trailer.MACHINE.value, self._store.context.machine))
-            message = self._clean(Message(f"Edit by hand: {edited}", trailers))
-            drafts.insert(0, Draft(message, self._edits, self.now))
+            message = op_message(Op.EDIT, f"Edit by hand: {edited}", (Trailer.MACHINE, self._store.context.machine))
+            drafts.insert(0, Draft(self._clean(message), self._edits, self.now))
         for draft in drafts:
             name = GITMEM.name if draft.message.model else identity.name  # what a model decided, no person did
             author = Signature(name, identity.email, draft.when)

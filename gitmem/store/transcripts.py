@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gitmem.document.ids import check_path, digest
-from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
+from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line, op_message
 from gitmem.errors import BusyError, RefusedError, disk_errors
 from gitmem.git import Repository, blob_id, clear_left_behind, move_refs, read_refs
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
@@ -147,12 +147,8 @@ def _redacted(lines: Iterable[str], allow: tuple[str, ...]) -> Iterator[bytes]:
 
 def _message(store: Store, session: str, lines: int) -> str:
     name = redact(one_line(session, VALUE_LENGTH), allow=store.config.redaction.allow).text
-    trailers = (
-        (Trailer.OP.value, Op.TRANSCRIPT.value),
-        (Trailer.SESSION.value, name),
-        (Trailer.MACHINE.value, store.context.machine),
-    )
-    return Message(f"Transcript of session {name} ({lines:,} lines)", trailers).render()
+    subject, machine = f"Transcript of session {name} ({lines:,} lines)", store.context.machine
+    return op_message(Op.TRANSCRIPT, subject, (Trailer.SESSION, name), (Trailer.MACHINE, machine)).render()
 
 
 def _tip_or_root(store: Store, ref: str) -> str:

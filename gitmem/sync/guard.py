@@ -21,7 +21,7 @@ from gitmem.archives.consolidation import replaced_lines, retold_lines
 from gitmem.archives.plans import outdated_archives
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, FORMAT, SUMMARIES, is_memory
-from gitmem.document.message import Message, Op, Trailer, one_line
+from gitmem.document.message import Op, one_line, op_message
 from gitmem.errors import RefusedError
 from gitmem.git import MEMORY_BRANCH, move_ref, move_refs, read_refs
 from gitmem.git.objects import Tree, read_tree
@@ -386,7 +386,7 @@ def signed(store: Store, target: str) -> tuple[str, Mapping[str, tuple[str | Non
     layout = store.repository.layout
     author = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
     date = f"@{int(store.context.clock().timestamp())} +0000"
-    message = Message("Sign the memory", ((Trailer.OP.value, Op.SIGN.value),)).render()
+    message = op_message(Op.SIGN, "Sign the memory").render()
     commit = signatures.sign(target, message, author, date)
     held = new_pending_ref(store)
     move_refs(store.repository.git, {held: (None, commit)})

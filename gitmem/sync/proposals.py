@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from gitmem.document.document import Document
 from gitmem.document.ids import FACTS, FORMAT, check_path, slug
-from gitmem.document.message import SUBJECT_LENGTH, Message, Op, Trailer, one_line
+from gitmem.document.message import SUBJECT_LENGTH, Op, Trailer, one_line, op_message
 from gitmem.errors import BusyError, GitFailedError, NotFoundError, RefusedError
 from gitmem.facts.compare import candidates, rivals_of
 from gitmem.facts.fact import PATH as FACT_PATH
@@ -102,8 +102,8 @@ def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes],
     person = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
     more = f" and {len(facts) - 1} more" if len(facts) > 1 else ""
     subject = one_line(f"Propose: {facts[0].description if facts else 'facts'}", SUBJECT_LENGTH - len(more)) + more
-    trailers = [(Trailer.OP.value, Op.FACT.value), *((Trailer.FACT.value, fact.id) for fact in facts)]
-    message = Message(subject, (*trailers, (Trailer.MACHINE.value, store.context.machine)))
+    about = ((Trailer.FACT, fact.id) for fact in facts)
+    message = op_message(Op.FACT, subject, *about, (Trailer.MACHINE, store.context.machine))
     author = Signature(person.name, person.email, now)
     with Writer(store.repository.git, ref, parent, listed_in=store.packs_file, holds=True) as writer:
         writer.commit(NewCommit(message.render(), contents, author, author, {}))
