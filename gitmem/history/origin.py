@@ -17,7 +17,7 @@ from gitmem.git.log import Commit, line_changes, log, was_at
 from gitmem.git.log import blame as blame_lines
 from gitmem.git.objects import Objects
 from gitmem.git.process import Git
-from gitmem.history.records import HEAD, CommitRecord, parse_date, read_records, record, records, resolve
+from gitmem.history.records import HEAD, CommitRecord, parse_date, read_records, record, records, removal, resolve
 from gitmem.platform.machine import datetime
 from gitmem.store.store import Store
 from gitmem.values import Value
@@ -255,6 +255,16 @@ def session_files(store: Store) -> dict[str, str]:
     """Return the files of sessions by the session's id, which stands behind the time in their names."""
     files = store.repository.files(store.repository.resolve(HEAD), "sessions")
     return {file.path.rpartition("/")[2].partition("-")[2].removesuffix(".md"): file.path for file in reversed(files)}
+
+
+def cleared_file(store: Store, session: SessionSummary) -> str:
+    """Return the path that a session's file had until a person cleared it, "" if nobody did."""
+    for one in records(store, session=session.id):
+        if one.op == Op.EXCHANGES and one.parents:
+            for change in store.repository.changes(one.parents[0], one.commit, "sessions"):
+                gone = removal(store, change.path)
+                return change.path if gone and gone.op == Op.CLEAR else ""
+    return ""
 
 
 SHORT = 10  # characters of an object id that people are shown

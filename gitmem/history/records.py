@@ -244,8 +244,18 @@ def read_records(store: Store, oids: Iterable[str]) -> dict[str, CommitRecord]:
 
 def last_version(repository: Repository, path: str, tip: str = HEAD) -> bytes | None:
     """Return the last version of a file that was deleted before `tip`, None if it never existed."""
-    removed = repository.git.run("rev-list", "--max-count=1", tip, "--", path).decode().strip()
+    removed = _last_change(repository, path, tip)
     return repository.read(f"{removed}^", path) if removed else None
+
+
+def _last_change(repository: Repository, path: str, tip: str) -> str:
+    return repository.git.run("--literal-pathspecs", "rev-list", "--max-count=1", tip, "--", path).decode().strip()
+
+
+def removal(store: Store, path: str) -> CommitRecord | None:
+    """Return the commit that removed a file which is not there, None if it never was."""
+    removed = _last_change(store.repository, path, HEAD)
+    return read_records(store, [removed])[removed] if removed else None
 
 
 def difference(store: Store, old: str | None, new: str, path: str | None = None, *, brief: bool = False) -> Difference:

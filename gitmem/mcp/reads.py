@@ -181,6 +181,7 @@ def memory_get(
     else:
         name = daily_path(name) if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", name) else name
         passage = read_passage(store, name, start or (1 if end else None), end or None, commit=commit)
+        at = at or passage.commit
     text = _shown(passage, column, at, max_tokens)
     return _noted(call, text, f"memory_get {passage.path}", (path[1:],) if path.startswith("^") else ())
 
@@ -202,7 +203,7 @@ def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:
         cut = f"{estimate_tokens(text)} of the {passage.tokens} tokens of lines {passage.start}-{passage.end}"
         following = _following(passage, kept, column + len(text), at)
         head = f"{place}: {cut}" + (f"; next: {following}" if following else "")
-    return f"[{head}]\n{text}"
+    return f"[{head}]\n{text}" if not passage.gone else f"[{head}; {passage.gone}]\n{text}"
 
 
 def _following(passage: Passage, kept: int, column: int, at: str) -> str:

@@ -13,6 +13,8 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.lines import Marks, marked_parts, with_marks
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
+from gitmem.history.origin import SessionSummary, cleared_file
+from gitmem.history.records import removal
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Ranked, Worth
 from gitmem.search.units import ENTRY, Unit, Units, first_line
@@ -94,7 +96,10 @@ _SHOWN = 200  # characters of a path in a message
 
 
 class Passage(Value):
-    """Lines of a file, counted from 1, both ends included; `commit` has them if no file of the working tree does."""
+    """Lines of a file, counted from 1, both ends included; `commit` has them if no file of the working tree does.
+
+    `gone` says since when and why a file is gone of which this is the last version.
+    """
 
     path: str
     start: int
@@ -102,6 +107,7 @@ class Passage(Value):
     text: str
     tokens: int
     commit: str = ""
+    gone: str = ""
 
 
 def read_passage(
@@ -110,7 +116,8 @@ def read_passage(
     """Return lines of a file: `first` to `last`, or the entry or section around `first`, or the whole file.
 
     They have the names of others, and marks on what does not hold (`named`). `commit` is the id
-    of a commit to read instead of the working tree, without marks.
+    of a commit to read instead of the working tree, without marks. A file that was removed is read as it was last, so
+    that links to what a person cleared can be followed.
 
     Raises:
         NotFoundError: there is no such file or line.
@@ -120,6 +127,10 @@ def read_passage(
     data = _read(store, path, commit)
     if data is None:
         path = unicodedata.normalize("NFC", path)
+        data = _read(store, path, commit)
+    gone = ""
+    if data is None and not commit and (before := before_removal(store, path)):
+        commit, gone = before
         data = _read(store, path, commit)
     if data is None:
         raise NotFoundError(
@@ -137,7 +148,23 @@ def read_passage(
         start, end = _around(units, lines, first)
     text = "\n".join(line.rstrip("\r") for line in lines[start - 1 : end])
     shown = named(store, text, path, commit)
-    return Passage(path, start, end, shown, estimate_tokens(shown), commit or "")
+    return Passage(path, start, end, shown, estimate_tokens(shown), commit or "", gone)
+
+
+def session_text(store: Store, session: SessionSummary) -> tuple[str, str]:
+    """Return the file of a session, and since when it is cleared; "" for either if that is not so."""
+    path = session.file or cleared_file(store, session)
+    passage = read_passage(store, path) if path else None
+    return (passage.text, passage.gone) if passage else ("", "")
+
+
+def before_removal(store: Store, path: str) -> tuple[str, str] | None:
+    """Return the last commit with a file that is not there, and since when and why; None if it never was."""
+    record = removal(store, path)
+    if record is None or not record.parents:
+        return None
+    since = f"{path} is gone since {record.date:%Y-%m-%d}: {record.subject}"
+    return record.parents[0], f"{since}. This is its last version."
 
 
 def _read(store: Store, path: str, commit: str | None) -> bytes | None:

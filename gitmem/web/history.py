@@ -18,7 +18,7 @@ from gitmem.history.records import difference, read_records, records, resolve
 from gitmem.lessons.episode import episode_paths, read_episode
 from gitmem.lessons.known_errors import pattern_headers, read_pattern
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
-from gitmem.search.hits import named
+from gitmem.search.hits import named, session_text
 from gitmem.sessions.exchange import file_name, parse
 from gitmem.store import transcripts
 from gitmem.store.store import Store
@@ -52,8 +52,8 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     """Return a session with its exchanges, its commits and the facts learned in it."""
     store = view.store
     found = _session(view, identifier)
-    text = (store.read(found.file) or b"").decode("utf-8", "replace") if found.file else ""
-    document = Document.parse(named(store, text).encode("utf-8", "replace"))
+    text, gone = session_text(store, found)
+    document = Document.parse(text.encode("utf-8", "replace"))
     sections = filter(None, (find_section(document.body, title) for title in ("Summary", "Open")))
     entries = list(find_entries(document.body))
     place = {one.entry.id: place for place, one in enumerate(entries)}
@@ -84,6 +84,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     return {
         **_value(view, found),
         "exchanges": exchanges,
+        "gone": gone,
         "by": str(document.get("by") or ""),
         "transcript": file_name(found.id) in kept,
         "said": "\n".join(document.body[section.start : section.end] for section in sections),

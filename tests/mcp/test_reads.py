@@ -1,6 +1,7 @@
 """`memory_guide` and `memory_task` as a client calls them."""
 
 import json
+import re
 
 import pytest
 
@@ -242,6 +243,19 @@ def test_no_path_leads_out_of_the_store(memory, tmp_path, path):
         assert "the secret" not in said
         assert "memory_search" in said
     assert memory.search("secret outside") == []
+
+
+def test_a_removed_file_is_read_as_it_was_last_and_said_to_be_gone(memory, bare_git):
+    memory.put("knowledge/deploy.md", "Deploy with helm.\n\nOn Mondays.\n")
+    for act in (
+        ["add", "-A"],
+        ["commit", "-qm", "Add"],
+        ["rm", "-q", "knowledge/deploy.md"],
+        ["commit", "-qm", "Away"],
+    ):
+        bare_git(memory.root, *act)
+    said = memory.read("memory_get", path="knowledge/deploy.md", start_line=3)
+    assert re.match(r"\[.*; knowledge/deploy.md is gone since [\d-]+: Away\. .*\]\nDeploy with helm\.", said)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.archives.clear import clear
 from gitmem.document.ids import id_in
 from gitmem.errors import RefusedError
 from gitmem.facts.extract import FoundFact
@@ -203,6 +204,15 @@ def test_a_long_session_goes_on_behind_an_exchange(demo, monkeypatch):
     assert (len(first["exchanges"]), whole["next"], rest["next"]) == (2, None, None)
     assert first["exchanges"] + rest["exchanges"] == whole["exchanges"]
     assert f"?after={first['next']}" in demo.get(f"/session/{session['id']}")
+
+
+def test_a_cleared_session_is_shown_as_it_was_and_said_to_be_cleared(demo):
+    session = demo.json("/sessions.json")["sessions"][0]["id"]
+    there = demo.json(f"/session/{session}.json")["exchanges"]
+    clear(demo.open(), days=-1)
+    page = demo.json(f"/session/{session}.json")
+    assert [one["id"] for one in page["exchanges"]] == [one["id"] for one in there]
+    assert "Clear memory older" in page["gone"]
 
 
 def test_a_session_shows_what_it_was_told_and_its_tokens(demo):

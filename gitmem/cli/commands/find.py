@@ -237,6 +237,7 @@ def run_get(args: Args, app: App) -> None:
         passage = read_memory(store, args.where)
     else:
         passage = read_passage(store, place["path"], *lines, commit=named_commit(args, store))
+        app.notices((passage.gone,) if passage.gone else ())
     value = fields(passage, "path start_line=start end_line=end text tokens")
     app.answer(args, value, plain(passage.text), f"get {plain(args.where)}")
     ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()

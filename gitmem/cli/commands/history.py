@@ -16,7 +16,7 @@ from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.origin import SessionSummary, blame, find_session, sessions
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
 from gitmem.history.undo import Undone, undo
-from gitmem.search.hits import named
+from gitmem.search.hits import session_text
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
@@ -77,8 +77,8 @@ def run_sessions(args: Args, app: App) -> None:
             body = "\n\n".join(form.format(**one) for one in asked)
             app.answer(args, {"asked": asked}, plain(body) or "No model was asked about it on this machine.")
             return
-        data = store.read(found.file) if found.file else None
-        text = "" if data is None else named(store, data.decode("utf-8", "replace"), found.file)
+        text, gone = session_text(store, found)
+        app.notices((gone,) if gone else ())
         body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
         told = plain(f"{_heading(found)}\n\n{body}".rstrip("\n"))
         app.answer(args, {**_value(found), "text": text}, told, f"session {found.id}")

@@ -28,7 +28,7 @@ from gitmem.facts.validity import Status
 from gitmem.git.log import show
 from gitmem.history.authors import People
 from gitmem.history.origin import find_entry
-from gitmem.history.records import difference, last_version, read_records, resolve
+from gitmem.history.records import difference, read_records, resolve
 from gitmem.lessons.episode import LETTER as EPISODE_LETTER
 from gitmem.lessons.episode import Episode, episode_paths, read_episode
 from gitmem.lessons.known_errors import counts, known_patterns
@@ -36,7 +36,7 @@ from gitmem.lessons.pattern import LETTER as BUG_LETTER
 from gitmem.lessons.pattern import BugPattern
 from gitmem.lessons.usage_log import Count
 from gitmem.platform.machine import timedelta
-from gitmem.search.hits import named
+from gitmem.search.hits import before_removal, named
 from gitmem.store.known_facts import facts_for, marked, place_marks
 from gitmem.store.store import Store
 from gitmem.text.sentences import age, count
@@ -112,10 +112,11 @@ def _day_path(store: Store, text: str) -> str:
 
 
 def _past_file(store: Store, app: App, text: str, *, is_day: bool) -> tuple[str, bytes] | None:
-    """Return path and content of what `REV:PATH` names, or of a day's log that was removed; None for other names."""
-    if is_day and (gone := last_version(store.repository, text)) is not None:
-        app.notices((f"{text} was removed ('gitmem log' says why); this is its last version.",))
-        return text, gone
+    """Return path and content of what `REV:PATH` names, or of a file that was removed; None for other names."""
+    if (is_day or (text.endswith(".md") and ":" not in text)) and (last := before_removal(store, text)):
+        app.notices((last[1],))
+        data = store.repository.read(last[0], text)
+        return None if data is None else (text, data)
     revision, _, path = text.partition(":")
     try:
         data = store.repository.read(resolve(store, revision), path) if revision and path else None
