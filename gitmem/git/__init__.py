@@ -348,12 +348,15 @@ def read_refs(git: Git, *patterns: str) -> dict[str, str]:
     return {name: oid for oid, name in pairs}
 
 
+RefMoves = dict[str, tuple[str | None, str | None]]  # of each ref: from which commit to which; None: missing
+
+
 def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "gitmem") -> bool:
     """Move a ref from `old` to `new` (None: missing); return False if it is not at `old`. Raises as `run_past_lock`."""
     return move_refs(git, {ref: (old, new)}, why)
 
 
-def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], why: str = "gitmem") -> bool:
+def move_refs(git: Git, moves: RefMoves, why: str = "gitmem") -> bool:
     """Move several refs in one transaction, as `move_ref` moves one."""
     lines = [
         f"delete {ref} {old}\n" if new is None else f"update {ref} {new} {old or '0' * len(new)}\n"

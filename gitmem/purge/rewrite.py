@@ -17,7 +17,7 @@ from functools import partial
 from gitmem.document.ids import PURGED, TEMPORARY
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
-from gitmem.git import blob_id, move_refs, read_refs
+from gitmem.git import RefMoves, blob_id, move_refs, read_refs
 from gitmem.git.lock import Lock, beating
 from gitmem.git.log import Commit, additions
 from gitmem.git.objects import PathChange, read_tree
@@ -275,7 +275,7 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
     kept = [commit for ref, (_, commit) in refs.items() if commit and not ref.startswith(_FETCHED)]
     state = read_state(store.private)
     cleaned = clean_commits(store, [*kept, *stash], records, known, before=state.removed)
-    moves: dict[str, tuple[str | None, str | None]] = {}
+    moves: RefMoves = {}
     for ref, (oid, commit) in refs.items():
         if ref.startswith(_FETCHED):
             moves[ref] = (oid, None)

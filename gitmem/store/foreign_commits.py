@@ -19,7 +19,7 @@ from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.facts.fact import FOLDER, PATH, Fact, parse_fact, render_fact
 from gitmem.facts.lines import TOLD, fact_entries, facts_as_edited, line_edits
 from gitmem.facts.validity import reworded
-from gitmem.git import Repository, empty_tree, move_refs
+from gitmem.git import RefMoves, Repository, empty_tree, move_refs
 from gitmem.git.lock import beating
 from gitmem.git.log import Fork, log
 from gitmem.git.objects import PathChange
@@ -253,7 +253,7 @@ def fast_forward(
     new: str,
     *,
     purpose: str,
-    notes: Mapping[str, tuple[str | None, str | None]] | None = None,
+    notes: RefMoves | None = None,
 ) -> tuple[str, ...] | None:
     """Move the branch from `expected` to its descendant `new`, and bring the files up to it.
 

@@ -14,7 +14,7 @@ from gitmem.document.ids import FACTS, MEMORY, fold, is_fact_id
 from gitmem.document.message import Message, Op, Trailer, op_message
 from gitmem.facts.fact import is_fact_path, parse_fact
 from gitmem.facts.lines import fact_entries
-from gitmem.git import Repository, empty_tree
+from gitmem.git import RefMoves, Repository, empty_tree
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
 from gitmem.git.log import Commit, Fork, commits, fork
 from gitmem.git.objects import Tree, read_tree
@@ -38,7 +38,7 @@ class MergeCommit(Value):
 
     oid: str
     review: tuple[str, ...]
-    held: Mapping[str, tuple[str | None, str | None]]
+    held: RefMoves
 
 
 class _Planned(Value):
@@ -53,7 +53,7 @@ class _Planned(Value):
 def merge_commits(store: Store, both: Fork) -> MergeCommit:
     """Write the merge of two diverged commits. Raises NotSavedError if the store cannot be written."""
     first, second = sorted(both.commits, key=lambda commit: commit.oid)
-    held: dict[str, tuple[str | None, str | None]] = {}
+    held: RefMoves = {}
     with store.repository.reading():
         base = _base(store, held, both.bases[:_MAX_BASES], _MAX_DEPTH)
         with _writer(store, ref := new_pending_ref(store), first.oid) as writer:  # it starts while the merge is planned
@@ -66,7 +66,7 @@ def merge_commits(store: Store, both: Fork) -> MergeCommit:
 def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
     """Merge several commits into one, whose parents are those of them that no other one holds."""
     git, merged = store.repository.git, tips[0]
-    held: dict[str, tuple[str | None, str | None]] = {}
+    held: RefMoves = {}
     review: dict[str, None] = {}
     for tip in tips[1:]:
         both = fork(git, merged, tip)
@@ -102,7 +102,7 @@ def merge_bases(git: Git, one: str, other: str) -> list[str]:
     return sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split())[:_MAX_BASES]
 
 
-def _base(store: Store, held: dict[str, tuple[str | None, str | None]], bases: Sequence[str], depth: int) -> str:
+def _base(store: Store, held: RefMoves, bases: Sequence[str], depth: int) -> str:
     """Return the merge base; merge several into one commit, kept by a pending ref that is added to `held`."""
     git = store.repository.git
     if not bases:  # unrelated histories: two memories become one

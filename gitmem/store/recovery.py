@@ -43,8 +43,7 @@ def remove_abandoned(store: Store) -> None:
     pending = read_refs(store.repository.git, f"{_PENDING}/")
     made = {ref: ref.rpartition("/")[2].partition("-")[0] for ref in pending}  # in seconds
     old = [ref for ref, when in made.items() if not when.isdecimal() or int(when) < oldest]
-    abandoned = {ref: (pending[ref], None) for ref in old}
-    move_refs(store.repository.git, abandoned, "gitmem maintain")
+    move_refs(store.repository.git, {ref: (pending[ref], None) for ref in old}, "gitmem maintain")
 
 
 _LISTED = ".pack:"  # separates path and commits in a line of the list, as fast-import writes it

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from gitmem.document.ids import check_path, digest
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line, op_message
 from gitmem.errors import BusyError, RefusedError, disk_errors
-from gitmem.git import Repository, blob_id, clear_left_behind, move_refs, read_refs
+from gitmem.git import RefMoves, Repository, blob_id, clear_left_behind, move_refs, read_refs
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
 from gitmem.git.lock import beating
 from gitmem.git.log import Addition, additions, commits, fork
@@ -176,7 +176,7 @@ def take_apart(store: Store) -> None:
                 add_all(store, tip, {_OLD: (tip, None)})
 
 
-def add_all(store: Store, tip: str, moves: dict[str, tuple[str | None, str | None]]) -> None:
+def add_all(store: Store, tip: str, moves: RefMoves) -> None:
     """Add the transcripts of a commit, of several persons, to their refs, and make these other moves of refs."""
     moves = dict(moves)
     for person, theirs in _by_person(store, tip).items():
@@ -285,7 +285,7 @@ def _divide(store: Store, before: datetime | None) -> tuple[Forgotten, list[Tran
 def _forget(store: Store, planned: Forgotten, kept: list[Transcript]) -> Forgotten:
     git = store.repository.git
     size_before = sizes(git).bytes
-    moves: dict[str, tuple[str | None, str | None]] = {}
+    moves: RefMoves = {}
     for ref, tip in tips(store).items():
         paths, stored = {one.path for one in kept if one.ref == ref}, _stored(store.repository, tip)
         left = [addition for addition in stored if addition.path in paths]

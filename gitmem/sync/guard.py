@@ -23,7 +23,7 @@ from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, FORMAT, SUMMARIES, is_memory
 from gitmem.document.message import Op, one_line, op_message
 from gitmem.errors import RefusedError
-from gitmem.git import MEMORY_BRANCH, move_ref, move_refs, read_refs
+from gitmem.git import MEMORY_BRANCH, RefMoves, move_ref, move_refs, read_refs
 from gitmem.git.objects import Tree, read_tree
 from gitmem.git.remote import Remote
 from gitmem.git.setup import make_root
@@ -373,7 +373,7 @@ def refuse_unsigned(
     )
 
 
-def signed(store: Store, target: str) -> tuple[str, Mapping[str, tuple[str | None, str | None]]]:
+def signed(store: Store, target: str) -> tuple[str, RefMoves]:
     """Return the commit to send: where the person wants signed ones, a signed commit on top of one that is not.
 
     Also the updates that remove the ref which holds it.

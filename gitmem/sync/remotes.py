@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from gitmem.config import MAX_BYTES
 from gitmem.document.ids import CONFIG, FORMAT, MEMORY, TEMPORARY, fold, is_git_folder
 from gitmem.errors import NotFoundError, RefusedError, StoreFormatError, UsageError
-from gitmem.git import MEMORY_BRANCH, Repository, find_layout, move_ref, move_refs, read_refs, run_past_lock
+from gitmem.git import MEMORY_BRANCH, RefMoves, Repository, find_layout, move_ref, move_refs, read_refs, run_past_lock
 from gitmem.git.log import count_commits
 from gitmem.git.objects import PathChange, most_files
 from gitmem.git.process import Git
@@ -269,7 +269,7 @@ def note_synced(store: Store, remote: Remote, commit: str) -> None:
     move_refs(store.repository.git, notes_of(store, remote, commit), "gitmem sync")
 
 
-def notes_of(store: Store, remote: Remote, commit: str) -> dict[str, tuple[str | None, str | None]]:
+def notes_of(store: Store, remote: Remote, commit: str) -> RefMoves:
     """Return the updates of refs by which `note_synced` records a commit."""
     refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
     if store.own_repository:  # for the user's own git

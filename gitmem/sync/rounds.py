@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from gitmem.errors import BusyError, GitmemError, ProtectedError, RefusedError
-from gitmem.git import MEMORY_BRANCH, move_refs
+from gitmem.git import MEMORY_BRANCH, RefMoves, move_refs
 from gitmem.git.log import Fork, commits, count_commits, fork
 from gitmem.git.remote import INBOX, Connection, PushRacedError, Remote
 from gitmem.history.changes_by_others import others_changes
@@ -163,7 +163,7 @@ class _Sync:
         self._store, self._remote, self._connection, self._options = store, remote, connection, options
         self._git = store.repository.git
         # Refs that protect new objects, deleted when the branch has moved.
-        self._held: dict[str, tuple[str | None, str | None]] = {}
+        self._held: RefMoves = {}
         self._notices: list[str] = []
         self._inbox: dict[str, str] | None = None if remote.backup else {}
         self._left = left_file(store.private, remote.name)
@@ -398,7 +398,7 @@ class _Sync:
         self._held.update(merge.held)
         return merge.oid, merge.review
 
-    def _adopt(self, local: str, target: str, notes: Mapping[str, tuple[str | None, str | None]]) -> bool:
+    def _adopt(self, local: str, target: str, notes: RefMoves) -> bool:
         if target == local:
             return True
         self._local = None

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from gitmem.errors import BusyError, GitmemError, RefusedError
-from gitmem.git import move_refs, read_refs
+from gitmem.git import RefMoves, move_refs, read_refs
 from gitmem.git.lock import open_lock
 from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
@@ -139,7 +139,7 @@ def _exchange(  # noqa: PLR0917
     if tip is None and theirs is None:  # all of it was purged
         connection.empty(remote, {there: held} if held else {})
         return True
-    holds: dict[str, tuple[str | None, str | None]] = {}
+    holds: RefMoves = {}
     try:
         while True:
             part = tip if tip is None or remote.backup else _part(git, tip, theirs)
