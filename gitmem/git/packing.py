@@ -1,8 +1,8 @@
-"""Join, check and bundle packs, take in fetched ones; remove unreachable objects from gitmem's own repository.
+"""Join and check packs; remove unreachable objects from gitmem's own repository.
 
 Each save leaves a pack; `--geometric` joins the small ones and keeps found deltas. The window is wide because
 `memory.md` grows and is cut again and again, and its best base may be many versions away.
-Tested through `tests/store/test_maintenance.py`, `tests/purge/test_rewrite.py`, `tests/cli/commands/test_backups.py`.
+Tested through `tests/store/test_maintenance.py` and `tests/purge/test_rewrite.py`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from gitmem.errors import GitFailedError, GitmemError, RefusedError
-from gitmem.git import SYNC, Layout, read_refs
+from gitmem.errors import GitFailedError, RefusedError
+from gitmem.git import Layout
 from gitmem.git.fast_import import CRASH_REPORT
-from gitmem.git.process import Dialogue, Git, git_without_repository, unfiltered_settings
-from gitmem.platform.safe_open import read_regular, read_text
+from gitmem.git.process import Dialogue, Git
+from gitmem.platform.safe_open import read_regular
 from gitmem.values import Value
 
 SECONDS = 3600.0  # for one step, on a store not packed for years
@@ -259,158 +259,3 @@ def every_object(git: Git) -> Iterator[tuple[str, bytes]]:
             if len(fields) != 2:  # noqa: PLR2004  # type and size
                 raise GitFailedError(f"An object cannot be read: {header!a}.", status=0, stderr="")
             yield oid.decode(), talk.data(int(fields[1]))
-
-
-_LONGEST_LINE = 1 << 16
-_PIECE = 1 << 20
-_HEADER = (b"# v2 git bundle\n", b"# v3 git bundle\n")
-
-
-def is_bundle(path: str) -> bool:
-    """Return whether a path leads to a file that begins as a bundle does."""
-    try:
-        return read_regular(path, len(_HEADER[0])) in _HEADER
-    except OSError:
-        return False
-
-
-def is_whole(path: str) -> bool:
-    """Return whether a bundle is neither cut off nor damaged: a pack ends with the checksum of all before it."""
-    import hashlib
-
-    with open(path, "rb") as file:
-        algorithm = "sha1"
-        while (line := file.readline(_LONGEST_LINE)).strip():
-            algorithm = "sha256" if line == b"@object-format=sha256\n" else algorithm
-        digest = hashlib.new(algorithm, usedforsecurity=False)
-        left = os.fstat(file.fileno()).st_size - file.tell() - digest.digest_size
-        while left > 0 and (data := file.read(min(left, _PIECE))):
-            digest.update(data)
-            left -= len(data)
-        return left == 0 and file.read() == digest.digest()
-
-
-def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:
-    """Write these refs with their whole history to a new file, read it back, and return the commits by ref.
-
-    Raises GitFailedError if git could not write or read it, GitmemError if it does not hold what it should.
-    """
-    expected = _exactly(git, refs)
-    git.run("bundle", "create", "--quiet", path, *refs, timeout=SECONDS)
-    held = _read_back(path, refs, environ, git.run("rev-parse", "--show-object-format").decode().strip())
-    if held not in (expected, _exactly(git, refs)):  # a session may have saved something meanwhile
-        raise GitmemError(
-            f"The backup does not hold what it should: {held} in place of {expected}.", "Try again, on another disk."
-        )
-    return held
-
-
-def _exactly(git: Git, refs: Sequence[str]) -> Mapping[str, str]:
-    return {ref: oid for ref, oid in read_refs(git, *refs).items() if ref in refs}
-
-
-def _read_back(path: str, refs: Sequence[str], environ: Mapping[str, str], kind: str) -> Mapping[str, str]:
-    """Return the refs of a bundle, from an empty repository that fetched and checked all its objects."""
-    import tempfile  # late, as its like here: a status only counts files
-
-    with tempfile.TemporaryDirectory(prefix=f"{os.path.basename(path)}-", dir=os.path.dirname(path)) as folder:
-        options = ("--quiet", "--bare", "--template=", f"--object-format={kind}")
-        git_without_repository(environ).run("init", *options, "--", folder)
-        reader = Git(folder, None, environ, variables={"GIT_ALLOW_PROTOCOL": "file"})
-        wanted = [f"{ref}:{ref}" for ref in refs]
-        reader.run(
-            "-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--", path, *wanted, timeout=SECONDS
-        )
-        return read_refs(reader, *refs)
-
-
-OWN_REFS = "refs/worktree"  # of refs of the git folder alone, not of the common one
-KNOWN = f"{OWN_REFS}/known-"
-_PREFIX = "tmp_objdir-gitmem-"  # `git gc` removes such a folder of a killed process
-_KEEP = b"fast-import"  # recovery removes a `.keep` with this word, if this process is killed
-
-
-class Quarantine:
-    """The folder of one fetch, inside the repository's folder of objects, so that files need no copy."""
-
-    def __init__(self, folder: str, git: Git, common_dir: str) -> None:
-        self._folder, self._git, self._common = folder, git, common_dir
-        self._objects = os.path.join(folder, "objects")
-        self._settings = unfiltered_settings(str(git.git_dir))[1]["GIT_COMMON_DIR"]
-        self.variables = {"GIT_DIR": folder, "GIT_OBJECT_DIRECTORY": self._objects}
-
-    def cut_history(self) -> None:
-        """Let git note here, and not in its common folder, which commits it fetches without their parents."""
-        import shutil
-
-        for name in ("config", os.path.join("info", "attributes")):
-            os.makedirs(os.path.dirname(os.path.join(self._folder, name)), exist_ok=True)
-            shutil.copyfile(os.path.join(self._settings, name), os.path.join(self._folder, name))
-        self.variables["GIT_COMMON_DIR"] = self._folder
-
-    def adopt(self, refs: Mapping[str, str]) -> None:
-        """Make what was fetched part of the repository, and point these refs to it.
-
-        A `.keep` protects each pack from a clean-up of the user's until then.
-        """
-        kept = []
-        try:
-            for folder, _, names in os.walk(self._objects):
-                target = os.path.join(self._common, "objects", os.path.relpath(folder, self._objects))
-                # Git sees a pack as soon as its index is there.
-                for name in sorted(names, key=lambda name: name.endswith(".idx")):
-                    stem, suffix = os.path.splitext(name)
-                    path = os.path.join(target, name)
-                    if os.path.basename(folder) == "info" or os.path.exists(path):
-                        continue
-                    os.makedirs(target, exist_ok=True)
-                    if suffix == ".pack":
-                        kept.append(os.path.join(target, f"{stem}.keep"))
-                        with open(kept[-1], "wb") as file:
-                            file.write(_KEEP)
-                    os.rename(os.path.join(folder, name), path)
-            moved = (
-                f"update {ref} {oid}\n"
-                for ref, oid in refs.items()
-                if read_text(os.path.join(self._common, ref)).strip() != oid
-            )
-            if os.path.exists(cut := os.path.join(self._folder, "shallow")):  # which commits lack their parents
-                os.replace(cut, os.path.join(self._common, "shallow"))
-            if lines := "".join(moved):
-                self._git.run(*SYNC, "update-ref", "-m", "gitmem fetch", "--stdin", stdin=lines.encode())
-        finally:
-            for path in kept:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
-
-    def fetched(self) -> dict[str, str]:
-        """Return what was fetched, by the names of the refs below `refs/worktree/`."""
-        top = os.path.join(self._folder, *OWN_REFS.split("/"))
-        paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
-        return {os.path.relpath(path, top).replace(os.sep, "/"): read_text(path).strip() for path in paths}
-
-    def check(self, git: Git) -> None:
-        """Have git check the objects that were fetched; raises GitFailedError."""
-        folder = os.path.join(self._objects, "pack")
-        for name in [name for name in os.listdir(folder) if name.endswith(".pack")]:
-            checked = os.path.join(self._folder, f"{name}.idx")
-            git.run("index-pack", "--fsck-objects", "-o", checked, os.path.join(folder, name), env=self.variables)
-
-
-@contextlib.contextmanager
-def quarantine(git: Git, common_dir: str, known: Iterable[str]) -> Iterator[Quarantine]:
-    """Yield an empty quarantine for the repository of `git`, which has the commits `known`."""
-    import tempfile
-
-    objects = os.path.join(common_dir, "objects")
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=objects) as folder:
-        os.makedirs(os.path.join(folder, "objects", "info"))
-        os.makedirs(os.path.join(folder, "objects", "pack"))
-        os.makedirs(os.path.join(folder, *KNOWN.split("/")[:-1]))
-        quoted = "".join(f"\\{byte:03o}" for byte in os.fsencode(objects))  # any path, in git's quotes
-        texts = {"HEAD": "ref: refs/heads/none", "objects/info/alternates": f'"{quoted}"'}
-        texts |= {f"{KNOWN}{number}": oid for number, oid in enumerate(known)}
-        for name, text in texts.items():
-            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
-                file.write(f"{text}\n")
-        yield Quarantine(folder, git, common_dir)

@@ -19,8 +19,8 @@ from functools import cache
 from gitmem import errors
 from gitmem.errors import GitFailedError, GitmemError, RefusedError, UnreachableError
 from gitmem.git import MEMORY_BRANCH, Layout, is_object_id
-from gitmem.git.packing import KNOWN, OWN_REFS, Quarantine, quarantine
 from gitmem.git.process import Git, unfiltered_settings
+from gitmem.git.quarantine import KNOWN, OWN_REFS, Quarantine, quarantine
 from gitmem.platform.machine import table
 from gitmem.platform.safe_open import read_text
 from gitmem.text.terminal import mask_urls, plain

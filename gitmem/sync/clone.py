@@ -27,8 +27,8 @@ from gitmem.errors import (
 )
 from gitmem.facts.validity import what_holds
 from gitmem.git import move_ref
+from gitmem.git.bundle import is_bundle, is_whole, write_bundle
 from gitmem.git.objects import read_tree
-from gitmem.git.packing import is_bundle, is_whole, write_bundle
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection, Remote, check_url
 from gitmem.git.setup import check_out, make_root

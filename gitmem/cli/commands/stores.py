@@ -10,7 +10,7 @@ from gitmem.cli.commands.hook import REMOTE
 from gitmem.cli.output import Progress, agreed, few
 from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, UnreachableError, UsageError
 from gitmem.facts.edit import find_fact, move
-from gitmem.git.packing import is_bundle
+from gitmem.git.bundle import is_bundle
 from gitmem.git.remote import Connection, check_url
 from gitmem.history.export import export
 from gitmem.platform.machine import now

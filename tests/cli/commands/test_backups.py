@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gitmem.errors import ExitCode
-from gitmem.git import packing as bundle
+from gitmem.git import bundle
 from tests.as_root import root_needed, small_disk
 
 
@@ -77,7 +77,7 @@ def test_a_backup_that_was_killed_does_not_stand_in_the_way_of_the_next(desk, tm
 _KILLED = """
 import os, signal, sys
 from gitmem.cli.main import run
-from gitmem.git import packing
+from gitmem.git import bundle
 from gitmem.sync import clone
 calls, last = 0, int(sys.argv.pop())
 def counted(real):
@@ -88,7 +88,7 @@ def counted(real):
             os.kill(os.getpid(), signal.SIGKILL)
         return real(*given, **named)
     return call
-packing._read_back = counted(packing._read_back)
+bundle._read_back = counted(bundle._read_back)
 clone.shutil.copyfile = counted(clone.shutil.copyfile)
 os.replace = counted(os.replace)
 calls = 0
