@@ -52,8 +52,8 @@ PARTS = {
 }
 FREE = ("search", "more")  # `gitmem search recall` searches for a word
 PLUMBING = ("hook", "merge-driver")  # not for people
-_OF_MODULES = {  # more than the one of its name
-    "agents": "uninstall doctor",
+_OF_MODULES = {  # others than the one of its name
+    "agents": "uninstall",
     "completion": "help",
     "facts": "resolve",
     "find": "search recall keywords get",

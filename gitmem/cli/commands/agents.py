@@ -1,4 +1,4 @@
-"""The agents on this machine: which a command means, how gitmem is taken out of their settings, and `gitmem doctor`."""
+"""The agents on this machine: which a command means, and how gitmem is taken out of their settings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from gitmem.cli.app import OWN, App, Args
-from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.git.setup import excluded, unexcluded
-from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, script_path
+from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import (
     WHOLE,
@@ -22,31 +21,18 @@ from gitmem.hosts.install import (
     carry_out,
     is_present,
     left_of,
-    plan_edits,
     plan_takes,
     plan_whole,
     record_of,
 )
-from gitmem.hosts.script import (
-    content,
-    drop_script,
-    has_current_script,
-    hooked_file,
-    lock_settings,
-    plan_removal,
-    project_top,
-    settings_with_hooks,
-)
+from gitmem.hosts.script import drop_script, hooked_file, lock_settings, plan_removal, project_top, settings_with_hooks
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
-from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program, install_command, is_installed
-from gitmem.store.doctor import DEEP, FULL, OPENED
-from gitmem.store.findings import Finding, Level, examine
+from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program
 from gitmem.store.init import plan_unexclude, uninstall_driver
 from gitmem.store.locate import HOME_HOSTS, find_project, recorded_stores, user_store
 from gitmem.store.settings import made_files
-from gitmem.sync.clone import check_opened
 from gitmem.sync.remotes import check_hosts_untracked
-from gitmem.text.sentences import count, listed
+from gitmem.text.sentences import listed
 from gitmem.text.terminal import plain
 
 
@@ -333,85 +319,3 @@ def _take_from_git(args: Args, app: App) -> list[SettingsChange]:
         if not args.dry_run:
             uninstall_driver(app.open(args))
     return done
-
-
-def run_doctor(args: Args, app: App) -> int:
-    store = app.open(args)
-    check_opened(store, read=False)
-    with Progress(app.err) as progress:
-        checks = DEEP if args.deep else FULL
-        findings = examine(store, checks if store.acceptance.given() else OPENED, progress.step)
-        findings = [*findings, *_examine_hosts(args, app), *_examine_servers(args, app)]
-    levels = [finding.level for finding in findings]
-    problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
-    value = {"problems": problems, "warnings": warnings, "checks": [finding._asdict() for finding in findings]}
-    shown = [finding for finding in findings if args.verbose or finding.level != Level.OK]
-    counted = [count(number, what) for number, what in ((problems, "problem"), (warnings, "warning")) if number]
-    summary = " and ".join(counted) if counted else "No problem found"
-    level = Level.PROBLEM if problems else Level.WARNING if warnings else Level.OK
-    ending = f"{app.styled(level, summary)}; {count(levels.count(Level.OK), 'check')} passed."
-    app.answer(args, value, "\n".join([*finding_lines(shown, app), *[""] * bool(shown), ending]))
-    return ExitCode.FAILURE if problems else ExitCode.OK
-
-
-def _examine_hosts(args: Args, app: App) -> list[Finding]:
-    """Check the hooks in the settings of each host that is on this machine."""
-    findings = [finding for host in map(find_host, NAMES) if (finding := _examine_host(args, app, host))]
-    if findings:
-        return findings
-    message = "No agent's sessions are remembered: no settings have hooks of gitmem's."
-    return [Finding("host", Level.NOTE, message, "'gitmem install' lists the agents that are here.")]
-
-
-def _examine_host(args: Args, app: App, host: Host) -> Finding | None:
-    """Check the hooks in the settings of one host; None if they have none."""
-    places = [place_of(args, app, scope) for scope in host.scopes]
-    hooked = {place.scope: path for place in places if (path := hooked_file(host, place))}
-    if not hooked:
-        return None
-    renew = f"'gitmem install {host.name} --{next(iter(hooked)).value}' renews them."
-    details = tuple(hooked.values())
-    if not own_program(app):
-        message = "'gitmem' is not on your PATH: hooks keep events, but only your next gitmem command saves them."
-        remedy = "Add gitmem's folder to the PATH that your agent is started with."
-        return Finding("host", Level.WARNING, message, remedy, details)
-    if not has_current_script(app.home()):
-        message = f"{script_path(app.home())}, which the hooks read, is missing or of another version."
-        return Finding("host", Level.WARNING, message, renew, details)
-    for place in places:
-        for item in (item for item in edits_of(host, place) if item.part == HOOKS):
-            if place.scope in hooked and _is_of_other_version(item):
-                message = f"Another version of gitmem wrote the hooks in {item.path}."
-                remedy = f"'gitmem install {host.name} --{place.scope.value}' renews them."
-                return Finding("host", Level.WARNING, message, remedy)
-    if len(hooked) > 1:
-        message = f"{host.title} calls gitmem {len(hooked)} times for each event: several settings have hooks."
-        remedy = f"'gitmem uninstall {host.name} --{[*hooked][-1].value}' removes some. Nothing is saved twice."
-        return Finding("host", Level.NOTE, message, remedy, details)
-    return Finding("host", Level.OK, f"{host.title}'s sessions are remembered, by hooks in {details[0]}.")
-
-
-def _is_of_other_version(edit: Edit) -> bool:
-    """Return whether this version of gitmem would write the hooks otherwise."""
-    if isinstance(edit, FileEdit):
-        return is_present(edit) and content(edit.path) != edit.data
-    return plan_edits(edit.path, [edit], None).changes
-
-
-def _examine_servers(args: Args, app: App) -> list[Finding]:
-    """Check that the MCP server can run, if a host starts it."""
-    findings = []
-    told: set[str] = set()  # lists, which two hosts may share
-    for host in map(find_host, NAMES):
-        items = [item for scope in host.scopes for item in edits_of(host, place_of(args, app, scope))]
-        edits = (item for item in items if item.part == MCP)
-        listings = [edit.path for edit in edits if edit.path not in told and is_present(edit)]
-        told.update(listings)
-        if listings and not is_installed("mcp"):
-            message = f"{host.title} starts gitmem's MCP server, but the official SDK that it needs is missing."
-            remedy = f"Run {install_command('mcp')}, or take the server out with 'gitmem uninstall {host.name}'."
-            findings.append(Finding("mcp", Level.WARNING, message, remedy, tuple(listings)))
-        elif listings:
-            message = f"{host.title} has the tools of the memory, by the MCP server in {listings[0]}."
-            findings.append(Finding("mcp", Level.OK, message))
-    return findings

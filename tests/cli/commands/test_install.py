@@ -104,7 +104,7 @@ def test_a_gitmem_that_hooks_will_not_find_is_said(gitmem, environ, tmp_path, mo
 
 def test_doctor_says_that_hooks_will_not_find_gitmem(gitmem, monkeypatch):
     gitmem("install", "claude")
-    monkeypatch.setattr("gitmem.cli.commands.agents.own_program", lambda _: "")
+    monkeypatch.setattr("gitmem.cli.commands.doctor.own_program", lambda _: "")
     assert "not on your PATH" in " ".join(gitmem("doctor")[1].split())
 
 
@@ -117,11 +117,11 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     gitmem("install", "claude", "--only", "hooks", *words)
     assert findings() == []
     gitmem("install", "claude", "--only", "mcp", *words)
-    monkeypatch.setattr("gitmem.cli.commands.agents.is_installed", lambda _: True)
+    monkeypatch.setattr("gitmem.cli.commands.doctor.is_installed", lambda _: True)
     [(level, message, remedy)] = findings()
     assert (level, remedy) == ("ok", "")
     assert "has the tools of the memory" in message
-    monkeypatch.setattr("gitmem.cli.commands.agents.is_installed", lambda _: False)
+    monkeypatch.setattr("gitmem.cli.commands.doctor.is_installed", lambda _: False)
     [(level, message, remedy)] = findings()
     assert level == "warning"
     assert install_command("mcp") in remedy
