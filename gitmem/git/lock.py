@@ -215,7 +215,6 @@ class FileLock(Lock):
                 os.close(file)
 
     def release(self) -> None:
-        """See `Lock.release`."""
         if self._file >= 0:
             _unlock(self._file)
             os.close(self._file)
@@ -231,12 +230,10 @@ class FileLock(Lock):
         self.release()
 
     def heartbeat(self) -> None:
-        """See `Lock.heartbeat`."""
         if self._file >= 0:
             _write(self._file, self._record())
 
     def held(self) -> bool:
-        """See `Lock.held`."""
         try:
             place = os.stat(os.path.join(self._folder, "lock"))
             return self._file >= 0 and os.path.samestat(os.fstat(self._file), place)
@@ -258,7 +255,6 @@ class RefLock(Lock):
         self._holding = False
 
     def acquire(self, timeout: float) -> Lock:
-        """See `Lock.acquire`."""
         self._blob = ""
         return super().acquire(timeout)
 
@@ -282,14 +278,12 @@ class RefLock(Lock):
                     self._move(self._write(f"free {self._token}\n".encode()), self._blob)
 
     def heartbeat(self) -> None:
-        """See `Lock.heartbeat`."""
         if self._holding:
             blob = self._write(self._record())
             if self._move(blob, self._blob):
                 self._blob = blob
 
     def held(self) -> bool:
-        """See `Lock.held`."""
         return self._holding and self._tip() == self._blob
 
     def _takes(self, old: str, text: bytes) -> bool:

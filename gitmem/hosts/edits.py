@@ -15,19 +15,8 @@ from functools import cache, partial
 
 from gitmem.hosts import Host, InstallPlace, Scope, command_hooks, direct_command, shared_server
 from gitmem.hosts.install import FileEdit
-from gitmem.hosts.settings import (
-    COMMANDS,
-    HOOKS,
-    SKILL,
-    SUMMARIES,
-    TRUST,
-    AllowEdit,
-    BlockEdit,
-    Edit,
-    HooksEdit,
-    ServerEdit,
-    TablesEdit,
-)
+from gitmem.hosts.settings import COMMANDS, HOOKS, SKILL, SUMMARIES, TRUST, AllowEdit, Edit, HooksEdit, ServerEdit
+from gitmem.hosts.text_settings import BlockEdit, TablesEdit
 from gitmem.platform.machine import read_resource, resource
 
 SERVER = "gitmem"

@@ -42,7 +42,6 @@ class FileEdit(Edit):
         return content
 
     def take(self, text: str, noted: Noted) -> str:
-        """See `Edit`."""
         return "" if _sha256(text) == noted.get(WHOLE) else text
 
     def present(self, text: str) -> bool:

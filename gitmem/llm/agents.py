@@ -309,15 +309,12 @@ class AgentModel:
         self._environ = {name: environ[name] for name in own} | GUARD
 
     def name(self, size: Size) -> str:
-        """See `Model.name`."""
         return self._names[size] or self._agent.name
 
     def price(self, size: Size, tokens: int) -> tuple[float, float] | None:  # noqa: ARG002  # the same at any length
-        """See `Model.price`."""
         return _PRICES[size]
 
     def ask(self, request: Request, deadline: float) -> ModelAnswer:
-        """See `Model.ask`."""
         with tempfile.TemporaryDirectory(prefix="gitmem-", ignore_cleanup_errors=True) as top:
             place = RunPlace(os.path.join(top, "files"), str(uuid.uuid4()), self._environ)
             folder = os.path.join(top, "empty")

@@ -77,11 +77,9 @@ class _ApiModel:
         self._headers, self._environ = headers, environ
 
     def name(self, size: Size) -> str:
-        """See `Model.name`."""
         return self._names[size]
 
     def price(self, size: Size, tokens: int) -> tuple[float, float] | None:
-        """See `Model.price`."""
         price = PRICES.get(self.name(size))
         return _LONG_PRICES.get(self.name(size), price) if tokens > _LONG else price
 
@@ -114,7 +112,6 @@ class AnthropicModel(_ApiModel):
         super().__init__(config, "/v1/messages", {"x-api-key": key, "anthropic-version": _VERSION}, environ)
 
     def ask(self, request: Request, deadline: float) -> ModelAnswer:
-        """See `Model.ask`."""
         body = {
             "model": self.name(request.size),
             "max_tokens": request.most_tokens,
@@ -146,13 +143,11 @@ class ChatModel(_ApiModel):
             self._names[Size.LARGE] = config.model
 
     def price(self, size: Size, tokens: int) -> tuple[float, float] | None:
-        """See `Model.price`."""
         if self._own:
             return super().price(size, tokens)
         return None if self.remote else (0.0, 0.0)
 
     def ask(self, request: Request, deadline: float) -> ModelAnswer:
-        """See `Model.ask`."""
         body: dict[str, object] = {
             "model": self.name(request.size),
             "messages": [
@@ -202,11 +197,9 @@ class OpenAIEmbedder:
         self._base = (base_url or self._base).rstrip("/")
 
     def embed_documents(self, texts: Sequence[str], deadline: float) -> list[Vector]:
-        """See `Embedder.embed_documents`."""
         return self._embed(texts, "RETRIEVAL_DOCUMENT", deadline, self._patience)
 
     def embed_query(self, text: str, deadline: float) -> Vector:
-        """See `Embedder.embed_query`."""
         return self._embed([text], "RETRIEVAL_QUERY", deadline, ONCE)[0]
 
     def _embed(self, texts: Sequence[str], task: str, deadline: float, patience: Patience) -> list[Vector]:
@@ -294,7 +287,6 @@ class LocalEmbedder:
         self.tokens = 0
 
     def embed_documents(self, texts: Sequence[str], deadline: float) -> list[Vector]:
-        """See `Embedder.embed_documents`."""
         found = []
         for text in texts:
             if time.monotonic() > deadline:
@@ -304,7 +296,6 @@ class LocalEmbedder:
         return found
 
     def embed_query(self, text: str, deadline: float) -> Vector:  # noqa: ARG002  # a query cannot be interrupted
-        """See `Embedder.embed_query`."""
         return self._embed(text, query=True)
 
     def _embed(self, text: str, *, query: bool) -> Vector:

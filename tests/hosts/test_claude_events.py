@@ -8,7 +8,8 @@ import pytest
 from gitmem.hosts import InstallPlace, Scope
 from gitmem.hosts.claude_events import CODEX, trust
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.settings import HOOKS, TablesEdit
+from gitmem.hosts.settings import HOOKS
+from gitmem.hosts.text_settings import TablesEdit
 from tests.hooked import put
 
 ENDED = {"type": "CommandExecution", "id": "call_2", "status": "failed", "exit_code": 2}

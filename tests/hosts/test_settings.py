@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from gitmem.hosts import InstallPlace, Scope, shared_server
 from gitmem.hosts.json_settings import SettingsError, parse
-from gitmem.hosts.settings import BlockEdit, HooksEdit, ServerEdit
+from gitmem.hosts.settings import HooksEdit, ServerEdit
+from gitmem.hosts.text_settings import BlockEdit
 from tests.hooked import put
 
 HOOKS = {

@@ -24,7 +24,8 @@ from gitmem.hosts import Host, InstallPlace, Scope
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
 from gitmem.hosts.script import arrives, comes_back, hooked_file, lock_settings, plan_script, project_top, put_script
-from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit, TablesEdit
+from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit
+from gitmem.hosts.text_settings import TablesEdit
 from gitmem.llm import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF
 from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.init import Place as Where
