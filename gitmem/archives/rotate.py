@@ -29,9 +29,8 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
 from gitmem.text.words import tokens_of_size
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.git.log import Addition
 

@@ -17,9 +17,8 @@ from gitmem.document.ids import ARCHIVE, summary_path
 from gitmem.errors import GitmemError
 from gitmem.platform.safe_open import read_text
 from gitmem.text.sentences import split
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime

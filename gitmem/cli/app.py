@@ -7,9 +7,8 @@ import os
 import sys
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError, UsageError
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any, TextIO

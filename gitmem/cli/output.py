@@ -13,8 +13,8 @@ from gitmem.document.ids import MEMORY, short_session
 from gitmem.errors import RefusedError
 from gitmem.platform.machine import UTC
 from gitmem.text.terminal import cells, clipped, fields, padded, plain
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime

@@ -8,8 +8,8 @@ import re
 from gitmem import __version__
 from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, arguments_of, sections
 from gitmem.errors import UsageError
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, NoReturn

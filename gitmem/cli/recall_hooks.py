@@ -13,8 +13,8 @@ from functools import partial
 
 from gitmem.errors import GitmemError
 from gitmem.store.locate import accepted_folder, find_store, has_home_stores
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from typing import TextIO

@@ -11,9 +11,8 @@ from functools import cached_property
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, NotFoundError, UnfinishedError
 from gitmem.platform.safe_open import read_text
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from hashlib import _Hash
 

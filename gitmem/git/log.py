@@ -13,9 +13,8 @@ from types import SimpleNamespace
 from gitmem.errors import GitmemError
 from gitmem.git.process import Dialogue, Git, head_at
 from gitmem.platform.machine import UTC, datetime, timedelta, timezone
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from typing import Any
 

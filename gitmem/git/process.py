@@ -22,8 +22,8 @@ from gitmem.git import common_dir_of
 from gitmem.platform.machine import find_program, resource, table, with_absolute
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.platform.spawn import Child, ExpiredError
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from typing import Self
 

@@ -15,9 +15,8 @@ from collections.abc import Iterable, Sequence
 from gitmem.errors import RefusedError
 from gitmem.git.process import Git, unfiltered_settings
 from gitmem.platform.safe_open import CREATE, MAX_FILE_BYTES, Folder, enter, in_the_way, split
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.git.index import IndexUpdate, Look
 

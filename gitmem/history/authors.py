@@ -20,9 +20,8 @@ from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
 from gitmem.platform.safe_open import read_regular, read_text, replace_file
 from gitmem.text.terminal import plain
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 

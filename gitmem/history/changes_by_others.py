@@ -14,8 +14,8 @@ from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.facts.fact import FOLDER, PATH, Fact, FactKind, parse_fact, render_fact
 from gitmem.store.known_facts import OthersChange, read_changes, write_changes
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 

@@ -16,9 +16,8 @@ from gitmem.document.message import Op, Trailer
 from gitmem.git import is_object_id
 from gitmem.platform.machine import date
 from gitmem.platform.safe_open import read_regular, read_text, replace_file
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 

@@ -16,9 +16,8 @@ from itertools import chain
 
 from gitmem.platform.machine import read_resource
 from gitmem.text.terminal import FENCE
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.sessions.transcript import Record, Unread
 

@@ -12,9 +12,8 @@ import json
 import re
 from collections.abc import Mapping
 
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from typing import NoReturn
 

@@ -14,9 +14,8 @@ from enum import StrEnum
 from gitmem.errors import GitmemError
 from gitmem.platform.machine import is_installed
 from gitmem.text.words import estimate_tokens
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,8 +14,8 @@ import stat
 from collections.abc import Iterator, Sequence
 
 from gitmem.errors import RefusedError
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 

@@ -14,7 +14,8 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
-TYPE_CHECKING = False  # see gitmem.values
+from gitmem.values import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import IO
 

@@ -30,9 +30,8 @@ from gitmem.search.sources import Pool
 from gitmem.search.units import ENTRY, HEADING, SECTION, Units
 from gitmem.store.known_facts import marks_for
 from gitmem.store.store import Store
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.search.near import Embedding
 

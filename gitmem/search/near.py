@@ -19,8 +19,8 @@ from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
 from gitmem.search.units import ENTRY, HEADING, Units
 from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, is_news, safe_text
 from gitmem.store.store import Store
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.llm import Vector
 

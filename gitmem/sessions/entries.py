@@ -27,9 +27,8 @@ from gitmem.sessions.turns import Turn, derived_id, human_text, is_restated, is_
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
 from gitmem.text.words import keywords
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime

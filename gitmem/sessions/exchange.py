@@ -19,9 +19,8 @@ from gitmem.errors import RefusedError
 from gitmem.platform.machine import UTC
 from gitmem.sessions.outcome import Outcome
 from gitmem.text.sentences import is_korean
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime

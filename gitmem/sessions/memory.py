@@ -36,9 +36,8 @@ from gitmem.sessions.working import (
 )
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.lessons.episode import Episode
 

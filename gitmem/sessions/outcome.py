@@ -16,9 +16,8 @@ from gitmem.document.entry import MemoryType
 from gitmem.sessions.command import TELLING, form
 from gitmem.text.sentences import Block, Kind, blocks, mask_code, sentences_of, split
 from gitmem.text.words import matcher
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

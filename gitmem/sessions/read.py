@@ -10,9 +10,8 @@ from gitmem.platform.safe_open import read_end, read_small
 from gitmem.sessions.events import HookEvent, HookKind, parse_payload
 from gitmem.sessions.turns import BOOT_FILES, Turn, content_lines, fold
 from gitmem.store.spool import HookSpool
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime

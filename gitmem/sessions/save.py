@@ -24,9 +24,8 @@ from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.store.transact import transact
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -19,9 +19,8 @@ from gitmem.store.known_facts import never
 from gitmem.sync import failures
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.text.words import estimate_tokens
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 

@@ -17,9 +17,8 @@ from gitmem.platform.machine import datetime
 from gitmem.store.known_facts import choose_headers, fact_headers, fact_of, facts_of, never, place_marks
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import own_store
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 

@@ -13,9 +13,8 @@ from enum import StrEnum
 
 from gitmem.platform.machine import UTC, datetime
 from gitmem.sessions.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, call_fields
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import tzinfo

@@ -18,9 +18,8 @@ from gitmem.sessions.command import bare, effects_before, has_effect, runs_again
 from gitmem.sessions.events import PLACE, HookEvent, HookKind
 from gitmem.text.terminal import FENCE
 from gitmem.text.words import matcher
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import datetime

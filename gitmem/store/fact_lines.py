@@ -15,8 +15,8 @@ from gitmem.errors import RefusedError
 from gitmem.facts.fact import FOLDER, PATH, FactKind, parse_fact, render_fact
 from gitmem.facts.lines import SECTIONS, TOLD, fact_entries, facts_as_edited, line_edits, updated_body
 from gitmem.facts.validity import reworded
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from datetime import datetime

@@ -15,9 +15,8 @@ from enum import StrEnum
 
 from gitmem.errors import GitmemError
 from gitmem.platform.machine import datetime, local
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 

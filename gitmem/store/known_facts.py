@@ -19,9 +19,8 @@ from gitmem.errors import GitmemError
 from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, parse_fact
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import enter, read_json, read_regular, replace_file, write_json
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any

@@ -17,9 +17,8 @@ from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError, 
 from gitmem.git import blob_id, move_refs, read_refs
 from gitmem.git.index import read_entries, set_entries
 from gitmem.platform.safe_open import read_text, replace_file
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 

@@ -34,9 +34,8 @@ from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
 from gitmem.git.lock import writing_alone
 from gitmem.platform.safe_open import read_small, replace_file
 from gitmem.store.transact import transact
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.platform.machine import Context
     from gitmem.store.store import Store

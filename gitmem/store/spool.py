@@ -22,9 +22,8 @@ from gitmem.errors import RefusedError
 from gitmem.platform.machine import UTC, datetime, local
 from gitmem.platform.safe_open import CREATE, READ, set_mark
 from gitmem.store.locate import HOME_HOSTS, user_store
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar

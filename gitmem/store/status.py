@@ -28,9 +28,8 @@ from gitmem.store.known_facts import facts_for
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.words import tokens_of_size
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.sync.remotes import RemoteState
 

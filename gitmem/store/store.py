@@ -16,8 +16,8 @@ from gitmem.platform.machine import install_command, start_detached
 from gitmem.platform.safe_open import read_small, read_text
 from gitmem.store.locate import PRIVATE_FOLDER, PRIVATE_SUFFIX, Acceptance, checked_layout, is_store, user_store
 from gitmem.store.spool import Spool
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.git.lock import Lock, LockKind
     from gitmem.git.worktree import WorkTree

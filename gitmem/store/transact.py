@@ -18,9 +18,8 @@ from gitmem.git.fast_import import CRASH_REPORT, TipLockedError, TipMovedError, 
 from gitmem.git.index import DRAFT, clear_left_lock
 from gitmem.platform.safe_open import read_text
 from gitmem.store.store import PURGING
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Generic, TypeVar

@@ -13,9 +13,8 @@ from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
 from gitmem.git.trust import GITMEM
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime

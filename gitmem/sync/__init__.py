@@ -9,9 +9,8 @@ import os
 
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.store.store import Store
 

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from functools import cache
 
 from gitmem.platform.machine import lines, table
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from typing import Any
 

@@ -18,9 +18,8 @@ import os
 from functools import cache, lru_cache
 
 from gitmem.platform.machine import DATA, lines, table
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator

@@ -13,9 +13,8 @@ from functools import cache
 
 from gitmem.cli.app import Args
 from gitmem.errors import UsageError
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any

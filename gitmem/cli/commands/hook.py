@@ -17,9 +17,8 @@ from gitmem.hosts import caller, find_host, read_payload, text_of
 from gitmem.platform.machine import now, start_detached, time_limit
 from gitmem.store.locate import NotAcceptedError, accepted_folder, find_project, find_store, private_folder
 from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, hold, may_answer, parse, release
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager

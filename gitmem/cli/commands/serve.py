@@ -10,8 +10,8 @@ from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
 from gitmem.platform.machine import install_command
 from gitmem.store.store import Store
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.mcp.server import DocumentServer
 

@@ -17,9 +17,8 @@ from gitmem.store.status import HISTORY, StoreStatus, status_reader
 from gitmem.store.store import Store
 from gitmem.text.sentences import age, bytes_of, count, shorten
 from gitmem.text.terminal import plain
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from typing import Any
 
