@@ -141,8 +141,9 @@ class StoreMachine(RuleBasedStateMachine):
                 real(this, list(args[0])[:1])
             raise Crash
 
-        before = self.git("rev-parse", "HEAD")
         self.transact({}, scan=False)  # so that the mark is written only once more
+        self.expect({}, scan=False)  # which commits a memory.md that a reset left
+        before = self.git("rev-parse", "HEAD")
         ended = False
         with mock.patch.object(owner, name, end):
             try:
