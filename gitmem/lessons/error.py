@@ -27,12 +27,20 @@ _MAX_NAMES = 8
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _MARK = r"`'\"\u2018\u2019\u201c\u201d"
-_QUOTED = re.compile(rf"[{_MARK}]([^{_MARK}\n]{{1,120}})[{_MARK}]")
+_QUOTED = re.compile(  # no apostrophe of "can't"
+    rf"(?<![A-Za-z0-9])[bu]?[{_MARK}]([^{_MARK}\n]{{1,120}})[{_MARK}](?![A-Za-z0-9])"
+)
 _NAMED = re.compile(
     r"\b(?:requirement|package|module|crate|wheel for|relation|table|column|command|undefined:|option) "
     r"([\w@][\w.@/-]{0,80})|^([\w.+-]{1,60}): (?:command )?not found\b"
 )
 _LONG_NUMBER = re.compile(r"(?<![\w.])[0-9]{4,5}(?![\w.]*[0-9])")
+_PORT = re.compile(  # with a word before it that is no host, it would be a line of a file, with a column
+    r"(?:\b(?i:port)[ =:]{1,3}"
+    r"|(?<![\w.-])(?:localhost|[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:]{2,39}\]|::?|)[)'\"`]?(?::|, )"
+    r"|(?<![\w.-])[a-z][a-z0-9-]{0,60}:(?![0-9]{1,7}:[0-9]))"
+    r"([0-9]{4,5})(?![\w.]*[0-9])"
+)
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>)]{1,300}")
 _PATH = re.compile(
     r"(?<![\w/\\.@])(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)?(?:[\w.@+-]{1,80}[\\/]){1,30}[\w.@+-]{0,80}|(?<![\w/])/[\w.@+-]{1,80}"
@@ -155,10 +163,11 @@ def only_compares(error: ErrorSignature) -> bool:
     return error.type in _UNNAMED and bool(error.message) and told <= _COMPARING
 
 
-def number_in(output: str, error: ErrorSignature) -> str:
-    """Return the first number of four or five digits in an error's line of an output, as a port; "" for none."""
-    lines = (line for line in _lines(output) if error.message and error.message in mask(line))
-    return next(iter(long_numbers(next(lines, ""))), "")
+def port_in(output: str, error: ErrorSignature) -> str:
+    """Return the port that an error's lines of an output name first, "" for none."""
+    ports = ((_PORT.search(line), mask(line)) for line in _lines(output))
+    named = (port[1] for port, said in ports if port and (error.message in said or said in error.message))
+    return next(named, "") if error.message else ""
 
 
 def is_placed(output: str, error: ErrorSignature) -> bool:
@@ -187,7 +196,7 @@ def names_in(message: str) -> tuple[str, ...]:
     quoted = [match[1] for match in _QUOTED.finditer(message)] or [
         match[1] or match[2] for match in _NAMED.finditer(message)
     ]
-    names = (_MASKED.sub("", mask(name)).strip("./@ ") for name in quoted if not _ABSOLUTE.match(name))
+    names = (_MASKED.sub("", mask(name)).strip("./@: ") for name in quoted if not _ABSOLUTE.match(name))
     fit = (name for name in names if name.casefold() not in _NO_NAMES | stop_words())
     return tuple(dict.fromkeys(islice(fit, _MAX_NAMES)))
 

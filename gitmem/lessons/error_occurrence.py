@@ -19,8 +19,8 @@ from gitmem.lessons.error import (
     is_again,
     long_numbers,
     mask,
-    number_in,
     only_compares,
+    port_in,
     read_errors,
 )
 from gitmem.sessions.command import (
@@ -70,7 +70,7 @@ class ErrorOccurrence(Value):
 
     `episode` is the id of the task's episode, "" if it has none; `seconds` is the time until it was mended, 0 if that
     is unknown; `cause` is the agent's sentence about it, or ""; `works` says that the command works now, by whatever
-    mend; `scope` is the part of the project it came in, none for all.
+    mend; `scope` is the part of the project it came in, none for all; `port` is the one that it names, or "".
     """
 
     exchange: str
@@ -85,6 +85,7 @@ class ErrorOccurrence(Value):
     cause: str = ""
     works: bool = False
     scope: tuple[str, ...] = ()
+    port: str = ""
 
 
 # Before a mend in a failure that was read back from a log.
@@ -148,6 +149,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             cause=_in_words(said, error, failures[0], "cause"),
             works=works,
             scope=(turn.scope,) if turn.scope else (),
+            port=port_in(failures[0].error, error),
         )
 
 
@@ -352,7 +354,7 @@ def _in_words(said: Iterable[tuple[str, str]], error: ErrorSignature, failure: F
     """
     is_cause = kind == "cause"
     about, names = stems_of(error.message), _names(error, failure, is_wide=is_cause)
-    output, number = (failure.error, number_in(failure.error, error)) if is_cause else ("", "")
+    output, number = (failure.error, port_in(failure.error, error)) if is_cause else ("", "")
     best, score = "", 0
     for sentence, behind in said:
         if not _is_of_kind(sentence, kind):

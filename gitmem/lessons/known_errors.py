@@ -18,7 +18,7 @@ from gitmem.lessons.error import (
     is_placed,
     likeness,
     long_numbers,
-    number_in,
+    port_in,
     read_errors,
     says_of_another,
     signature,
@@ -118,21 +118,22 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
     """Return the bug patterns that match the errors in a command's output: error by error, the likeliest first.
 
     An edit is no solution of an error that no rule names: it is in the code since, so the cause is another one. What
-    the agent said of one port says nothing of another. What mended an error here says nothing of one in a container.
+    mended an error of one port, or was said of it, says nothing of another. What mended an error here says nothing of
+    one in a container.
     """
     errors = read_errors(output)
     headers = pattern_headers(store) if errors else []
     found: dict[tuple[str, str], Matched] = {}
     for error in errors:
-        matched = match_error(store, error, headers, command, is_wide=True)
-        number = number_in(output, error) if matched else ""
+        port = port_in(output, error)
+        matched = match_error(store, error, headers, command, port, is_wide=True)
         for one in matched:
-            solution = one.solution if one.solution and _fits(one.solution.text, number) else None
+            solution = one.solution if one.solution and _fits(one.solution.text, port) else None
             if solution and solution.text.startswith(PLACE) and not error.type:
                 solution = None
             if solution and not _is_of_place(solution, command):
                 solution = None
-            fits = (each for each in one.pattern.causes if _fits(each.text, number))
+            fits = (each for each in one.pattern.causes if _fits(each.text, port))
             cause = next((each for each in fits if not _names_another(each.text, one)), None)
             if one.score <= MATCH:
                 is_of_any = solution is not None and _is_of_any(solution, one, command)
@@ -144,10 +145,10 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
     return list(found.values())
 
 
-def _fits(text: str, number: str) -> bool:
+def _fits(text: str, port: str) -> bool:
     """Return whether a sentence speaks of no other port than that of an error; a command or an edit fits any."""
     is_act = text.startswith(PLACE) or (text.startswith("`") and text.endswith("`"))
-    return is_act or not number or not (numbers := long_numbers(text)) or number in numbers
+    return is_act or not port or not (numbers := long_numbers(text)) or port in numbers
 
 
 def _names_another(text: str, matched: Matched) -> bool:
@@ -181,7 +182,13 @@ def _program(command: str) -> str:
 
 
 def match_error(
-    store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "", *, is_wide: bool = False
+    store: Store,
+    error: ErrorSignature,
+    headers: Sequence[Header],
+    command: str = "",
+    port: str = "",
+    *,
+    is_wide: bool = False,
 ) -> list[Matched]:
     """Return the bug patterns of these headers that match an error of a command: the person's, then the likeliest.
 
@@ -197,7 +204,7 @@ def match_error(
         pattern = read_pattern(store, header.path) if is_known else None
         told = pattern is not None and do_meet(pattern.scope, (store.here,))
         parts = experience(store, pattern) if pattern is not None and told else ()
-        found += [Matched(one.part, error, score, one.part.best(command), one.author) for one in parts]
+        found += [Matched(one.part, error, score, one.part.best(command, port), one.author) for one in parts]
     return sorted(found, key=lambda one: (bool(one.author), -one.score, -len(one.pattern.seen), one.pattern.id))
 
 

@@ -36,12 +36,16 @@ _BEFORE_TIME = datetime.fromtimestamp(0, UTC)  # of a pattern whose header says 
 
 
 class Solution(Value):
-    """A solution of an error, with the exchanges in which it worked or failed, and the programs that failed there."""
+    """A solution of an error, with the exchanges in which it worked or failed.
+
+    `commands` are the programs that failed where it worked, `ports` those that their errors named.
+    """
 
     text: str
     worked: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    ports: tuple[str, ...] = ()
 
     @property
     def success_rate(self) -> float:
@@ -90,20 +94,18 @@ class BugPattern(Value):
         """The pattern's file."""
         return self.file or f"{BUGS}/{file_name_of(self.id, self.title)}"
 
-    def best(self, command: str = "") -> Solution | None:
+    def best(self, command: str = "", port: str = "") -> Solution | None:
         """Return the solution that worked in most of its trials and most often; None if none says what it did.
 
-        One that worked for a program of `command`, which failed, goes before the others.
+        One that worked for a program of `command`, which failed, goes before the others. What mended an error of
+        another `port` alone says nothing of this one.
         """
 
         def rank(one: Solution) -> tuple[bool, float, int, str]:
             return any(name in command for name in one.commands), one.confidence, len(one.worked), one.text
 
-        return max(
-            (solution for solution in self.solutions if solution.worked and not is_place(solution.text)),
-            key=rank,
-            default=None,
-        )
+        fits = (one for one in self.solutions if not (port and one.ports) or port in one.ports)
+        return max((one for one in fits if one.worked and not is_place(one.text)), key=rank, default=None)
 
     @property
     def title(self) -> str:
@@ -125,11 +127,12 @@ def begun(sight: ErrorOccurrence) -> BugPattern:
 
 def seen_again(pattern: BugPattern, sight: ErrorOccurrence) -> BugPattern:
     """Return a pattern with one more sight of its error; the same sight twice changes nothing."""
-    solutions, named = pattern.solutions, filter(None, (sight.command,))
+    solutions = pattern.solutions
     for text in sight.tried:
         solutions = _with(solutions, Solution(text, failed=(sight.exchange,)))
     if sight.mend:
-        solutions = _with(solutions, Solution(sight.mend, (sight.exchange,), commands=tuple(named)))
+        named = (tuple(filter(None, (one,))) for one in (sight.command, sight.port))
+        solutions = _with(solutions, Solution(sight.mend, (sight.exchange,), (), *named))
     causes = _with(pattern.causes, Cause(sight.cause, (sight.exchange,))) if sight.cause else pattern.causes
     return pattern._replace(
         error=pattern.error._replace(frames=_joined(pattern.error.frames, sight.error.frames, _MAX_FRAMES)),
@@ -192,7 +195,7 @@ def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
     created = as_moment(given.get("created")) or _BEFORE_TIME
     solutions: tuple[Solution, ...] = ()
     for text, one in _rows(given.get("solutions")):
-        lists = (_each(one.get(name)) for name in ("worked", "failed", "commands"))
+        lists = (_each(one.get(name)) for name in Solution._fields[1:])
         solutions = _with(solutions, Solution(text, *lists))
     causes: tuple[Cause, ...] = ()
     for text, one in _rows(given.get("causes")):
@@ -283,7 +286,7 @@ def _with(known: tuple[T, ...], more: T) -> tuple[T, ...]:
     lists = {name: _joined(getattr(same, name), getattr(more, name), MAX_SEEN) for name in same._fields[1:]}
     if "worked" in lists:
         lists["failed"] = tuple(one for one in lists["failed"] if one not in lists["worked"])
-        lists["commands"] = lists["commands"][:_MAX_COMMANDS]
+        lists |= {name: lists[name][:_MAX_COMMANDS] for name in ("commands", "ports")}
     return tuple(one._replace(**lists) if one is same else one for one in known)
 
 

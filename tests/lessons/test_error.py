@@ -14,6 +14,7 @@ from gitmem.lessons.error import (
     likeness,
     mask,
     names_in,
+    port_in,
     read_error,
     read_errors,
 )
@@ -63,10 +64,31 @@ def test_what_changes_from_run_to_run_is_masked(message: str, masked: str) -> No
     assert mask(message) == masked
 
 
+@pytest.mark.parametrize(
+    "line, port",
+    [
+        ("connect ECONNREFUSED 127.0.0.1:5432", "5432"),
+        ("cannot listen on :::3000", "3000"),
+        ("Port 4173 is already in use", "4173"),
+        ("cannot bind on ('127.0.0.1', 8000)", "8000"),
+        ("cannot reach `db:5432`", "5432"),
+        ("cannot bind 0.0.0.0:9100:172.19.0.3:9000/tcp", "9100"),
+        ("cannot read line:1024:3", ""),
+        ("cannot read main.rs:1024", ""),
+        ("cannot end the process 48213", ""),
+        ("cannot read http.v1:5000", ""),
+    ],
+)
+def test_the_port_of_an_error_is_read(line: str, port: str) -> None:
+    (error,) = read_errors(f"Error: {line}")
+    assert port_in(f"it starts at localhost:1000\nError: {line}", error) == port
+
+
 def test_names_are_quoted_or_introduced() -> None:
     assert names_in("No module named 'yaml'") == ("yaml",)
     assert names_in("no required module provides package github.com/a/go-b/v9; add it") == ("go-b/v9",)
     assert names_in("gh: command not found") == ("gh",)
+    assert names_in("can't resolve `spam`, couldn't find 'eggs'에서, not b'ham'") == ("spam", "eggs", "ham")
     assert names_in("dubious ownership in repository at '/srv/web'") == ()
 
 

@@ -69,6 +69,16 @@ def test_an_error_without_a_sure_mend_is_told_with_what_the_agent_said_of_its_po
     assert 'was fixed by: "`web stop mail`"' in tell_error(desk.store, "s-6", busy)
 
 
+def test_what_mended_an_error_of_one_port_is_not_told_of_another(desk):
+    refused = "ConnectionError: connect to localhost:{0}: connection refused"
+    failed(desk, "s-1", refused.format(7010), "docker compose up -d store")
+    failed(desk, "s-2", refused.format(7020), "docker compose up -d queue")
+    assert '"`docker compose up -d queue`"' in tell_error(desk.store, "s-9", refused.format(7020))
+    assert '"`docker compose up -d store`"' in tell_error(desk.store, "s-6", refused.format(7010))
+    assert tell_error(desk.store, "s-8", refused.format(7030)) == ""
+    assert tell_error(desk.store, "s-7", "ConnectionError: connect to localhost: connection refused")
+
+
 @pytest.mark.parametrize(
     "mend, command, is_told",
     [
@@ -118,7 +128,7 @@ def test_what_the_agent_said_of_one_thing_is_not_told_of_another(desk):
 def test_several_errors_of_one_output_are_told_each_with_its_mend(desk):
     failed(desk, "s-1", FIRST, "uv sync")
     failed(desk, "s-2", "redis.exceptions.ConnectionError: Error 111 connecting to cache:6379", "docker compose up -d")
-    both = f"{AGAIN}\nnoise\nConnectionError: Error 111 connecting to cache:6380"
+    both = f"{AGAIN}\nnoise\nConnectionError: Error 111 connecting to cache:6379"
     text = tell_error(desk.store, "s-9", both)
     assert 'fixed by: "`uv sync`"' in text
     assert 'fixed by: "`docker compose up -d`"' in text
