@@ -72,6 +72,11 @@ _COMPARING = {
     *("got", "want", "wanted", "expect", "expected", "actual", "received", "equal", "deeply", "assert"),
     *("fail", "failed", "failing", "failure", "error", "errors", "test", "tests"),
 }
+_STEPS = _COMPARING | {
+    *("build", "building", "code", "command", "compiling", "did", "exit", "exited", "file", "files", "job", "line"),
+    *("linking", "process", "recipe", "returned", "run", "running", "script", "status", "step", "target", "task"),
+    *("warning", "warnings"),
+}
 _NO_NAMES = frozenset({"", "named", "provides"})
 
 
@@ -161,6 +166,11 @@ def only_compares(error: ErrorSignature) -> bool:
     """Return whether an error says nothing but that a value is not the one expected, or that something failed."""
     told = {word for word in _words(error) if not _MASKED.fullmatch(word)}
     return error.type in _UNNAMED and bool(error.message) and told <= _COMPARING
+
+
+def names_step(error: ErrorSignature) -> bool:
+    """Return whether an error says nothing but which step failed, whose cause stands elsewhere."""
+    return error.type in _UNNAMED and bool(error.message) and _sentence(error) <= _STEPS
 
 
 def port_in(output: str, error: ErrorSignature) -> str:

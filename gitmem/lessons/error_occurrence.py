@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from difflib import SequenceMatcher
 from itertools import pairwise, takewhile
 
 from gitmem.document.message import one_line
@@ -19,6 +20,7 @@ from gitmem.lessons.error import (
     is_again,
     long_numbers,
     mask,
+    names_step,
     only_compares,
     port_in,
     read_errors,
@@ -54,6 +56,7 @@ _SENTENCE = 240  # characters of a sentence
 _MAX_TRIED, _MAX_FILES = 5, 6
 _NAME = 4  # characters of a name of what a command runs
 _NEXT = 3  # turns after one, in which its errors may be mended
+_ALIKE = 0.8  # of two spellings of a name
 _FEWEST = 2  # words that a sentence shares with an error, unless it has its name
 _READ = 8_000  # characters of a text
 _AT = re.compile(r"(?:--> )?([^\s:]{1,300}):[0-9]{1,7}:[0-9]{1,7}\b")  # file, line, column
@@ -127,9 +130,9 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         last = last._replace(meanwhile=_without_taken_back(last.meanwhile, failures[:-1]))
         place = _diagnosed(last, error)
         mend = mend_of(last, turn.files, roots, place, error.names)
-        is_check = _is_check(error)
+        is_check = _is_check(error) or names_step(error)
         is_own = bool(place or error.frames) and _edited_before(turn, failures[0]) and not _answers(mend, error)
-        is_own = is_own or (_is_edit(mend) and _is_missing(_file(mend), error))
+        is_own = is_own or (_is_edit(mend) and (_is_missing(_file(mend), error) or _respells(mend, error)))
         if mend.startswith(PLACE) and (is_check or is_own or not _is_of(mend, error, last) or rejects(turn, after)):
             mend = ""
         if last.fixed_by and (not mend or is_place(mend)):
@@ -233,6 +236,17 @@ def _is_missing(file: str, error: ErrorSignature) -> bool:
     stem = re.sub(r"\.\w{1,5}`$", "", file)
     named = (one for name in error.names for one in (name.replace(".", "/"), re.sub(r"\.\w{1,5}$", "", name)))
     return any(stem.endswith((f"/{name}", f"`{name}")) for name in named)
+
+
+def _respells(edit: str, error: ErrorSignature) -> bool:
+    """Return whether an edit only spells a name of the error in another way: a slip of that moment."""
+    _, *lines = _lines_of(edit)
+    removed, added = (re.findall(r"\w+", " ".join(one)) for one in lines)
+    differing = [pair for pair in zip(removed, added, strict=False) if pair[0] != pair[1]]
+    if len(removed) != len(added) or len(differing) != 1:
+        return False
+    ((before, after),) = differing
+    return before in error.names and SequenceMatcher(None, before, after).ratio() > _ALIKE
 
 
 def _edited_before(turn: Turn, failure: Failure) -> bool:
@@ -350,14 +364,15 @@ def _in_words(said: Iterable[tuple[str, str]], error: ErrorSignature, failure: F
     """Return the sentence of this kind in which the agent says most of an error, "" if none speaks of it.
 
     `said` are sentences, each with the next. A cause may be named by the program that failed, the error's port, or code
-    of the output; a mend then follows it.
+    of the output; a mend then follows it. A cause says more than the message and the command.
     """
     is_cause = kind == "cause"
+    known = stems_of(f"{error.message} {failure.command}")
     about, names = stems_of(error.message), _names(error, failure, is_wide=is_cause)
     output, number = (failure.error, port_in(failure.error, error)) if is_cause else ("", "")
     best, score = "", 0
     for sentence, behind in said:
-        if not _is_of_kind(sentence, kind):
+        if not _is_of_kind(sentence, kind) or (is_cause and stems_of(f"{sentence} {behind}") <= known):
             continue
         named = sum(bool(re.search(name, sentence, re.IGNORECASE)) for name in names)
         named += 2 * (number in long_numbers(sentence)) + any(span in output for span in _SPAN.findall(sentence))

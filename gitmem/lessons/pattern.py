@@ -104,7 +104,7 @@ class BugPattern(Value):
         def rank(one: Solution) -> tuple[bool, float, int, str]:
             return any(name in command for name in one.commands), one.confidence, len(one.worked), one.text
 
-        fits = (one for one in self.solutions if not (port and one.ports) or port in one.ports)
+        fits = (one for one in self.solutions if not (port and one.ports) or port in one.ports or port in one.text)
         return max((one for one in fits if one.worked and not is_place(one.text)), key=rank, default=None)
 
     @property

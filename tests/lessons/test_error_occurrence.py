@@ -256,6 +256,7 @@ def test_a_sentence_is_about_an_error_if_it_has_its_name_as_a_word(error, senten
         ),
         ("`pytest` 실패의 원인은 오래된 잠금 파일입니다.", "`pytest` 실패의 원인은 오래된 잠금 파일입니다."),
         ("The cause was a module that nobody had named.", "The cause was a module that nobody had named."),
+        ("The cause was a module without a name.", ""),
         ("The cause was a typo in another file.", ""),
         ("The `yaml` import stays because the loader needs it.", ""),
     ],
@@ -300,6 +301,8 @@ BUSY = "Exit code 1\nError: Port 4000 is already in use\n    at serve (/app/node
         ("web up", "Port 5000 was taken.", ""),
         ("web up", "The web is down today.", ""),
         ("web up", "The page runs on 4000.", ""),
+        # no more than the message says
+        ("web up", "Port 4000 was already taken by a use of the port.", ""),
     ],
 )
 def test_a_cause_names_what_failed(command, answer, cause):
@@ -312,6 +315,22 @@ def test_a_command_that_names_a_process_or_an_id_is_no_mend(once):
     failures = (failure("web up", BUSY, "web up", once),)
     turn = Turn("s", "h", "t", AT, AT, "Run it", "It runs.", (), failures, closed=True)
     assert [one.mend for one in find_occurrences([turn])] == [""]
+
+
+@pytest.mark.parametrize(
+    "error, edit, is_mend",
+    [
+        ("recipe `load` failed on line 9 with exit code 2", "`- pool = 1` `+ pool = 2`", False),
+        ("linking with `ld` failed: exit status: 1", "`+ [link]`", False),
+        ('a.sql:3:5: no relation "shelf" there', "`- select name from shelf` `+ select name from shelfs`", False),
+        ('a.sql:3:5: no relation "shelf" there', "`- select name from shelf` `+ select name from rack`", True),
+        ('a.sql:3:5: no relation "shelf" there', "`- select name from shelf` `+ select name from shelfs t`", True),
+    ],
+)
+def test_an_edit_mends_an_error_that_says_what_is_wrong_and_is_no_slip(error, edit, is_mend):
+    failures = (failure("make load", f"error: {error}", "make load", f"change `/app/a.sql`: {edit}"),)
+    turn = Turn("s", "h", "t", AT, AT, "Run it", "It runs.", ("/app/a.sql",), failures, cwd="/app", closed=True)
+    assert [one.mend for one in find_occurrences([turn])] == [f"change `a.sql`: {edit}" if is_mend else ""]
 
 
 @pytest.mark.parametrize("following, mend", [("no, that is wrong", ""), ("now commit", TOLD)])
