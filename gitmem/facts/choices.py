@@ -24,6 +24,7 @@ _LONGEST_OPTION = 200  # characters of a question, and of an option
 _MOST_WORDS = 8  # of a pick that names its option
 _FEWEST_OF_SUBJECT = 2  # words of a question that names its subject
 _LONGEST_PART = 95  # characters of a request before a choice, and of the option: a fact tells 200
+_LONGEST_TASK = 60  # characters of the request in which something came up
 _LEAD = 3  # sentences before a list of options
 _LEADS_ON = re.compile(r"(?:,\s*(?:so|and|but))?[\s,;.:\uff1a]*$")
 _LINE = re.compile(
@@ -66,8 +67,13 @@ def _settled_by(answer: str, request: str) -> str:
     led = [sentence for sentence in reversed(lead) if not _speaks_of(sentence)]
     # Of a request that asks for no options the agent tells what came up.
     met = [] if _asks_for_options(asked) else [one for one in led if not phrases("offer").search(one)]
-    settled = next(filter(_names_subject, (*(one for one in met if not one.endswith(_LEADS_TO)), begun, *led)), "")
-    return settled and f"{_LEADS_ON.sub('', shorten(settled, _LONGEST_PART))} \u2192"
+    met = [one for one in met if not one.endswith(_LEADS_TO) and _names_subject(one)]
+    task = next(filter(_names_subject, asked), "") if met else ""
+    settled = (met or [*filter(_names_subject, (begun, *led)), ""])[0]
+    settled = _LEADS_ON.sub("", shorten(settled, _LONGEST_PART))
+    if task:
+        settled = f"{_LEADS_ON.sub('', shorten(without_opening(task), _LONGEST_TASK))} ({settled})"
+    return settled and f"{settled} \u2192"
 
 
 def _asks_for_options(request: Sequence[str]) -> bool:

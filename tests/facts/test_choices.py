@@ -49,6 +49,12 @@ def test_a_choice_is_told_with_its_question():
             "Done: `visits` is a table now \u2192 An index",
         ),
         (
+            "Good. And count the visits of each page.",
+            "A counter is empty after a restart. Two ways:\n\n1. A table\n2. A file\n",
+            "1",
+            "count the visits of each page (A counter is empty after a restart) \u2192 A table",
+        ),
+        (
             "Store visits of bots, too.",
             "Three ways:\n\n1. A flag\n2. A table\n\nBots by name, or by network?",
             "1",
