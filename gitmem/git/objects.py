@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from gitmem.errors import GitFailedError
 from gitmem.git import raw_changes
-from gitmem.git.process import Dialogue, Git
+from gitmem.git.process import MOST_OUTPUT, Dialogue, Git
 from gitmem.values import Value
 
 _COMMAND = ("cat-file", "--batch-command", "--buffer")
@@ -103,7 +103,7 @@ class Objects:
             talk.send("".join(f"{command} {name}\n" for name in names).encode() + b"flush\n")
             for _ in names:
                 info = _info(talk.line())
-                answers.append((info, talk.data(info.size) if info and command == "contents" else None))
+                answers.append((info, talk.data(_bounded(info)) if info and command == "contents" else None))
         except BaseException:  # an interrupt, too: nobody may read the rest of the answer
             self._talk = None
             talk.__exit__()
@@ -120,6 +120,14 @@ def read_objects(git: Git, oids: Sequence[str]) -> Iterator[bytes]:
 def _info(line: bytes) -> Info | None:
     match = re.fullmatch(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)\n", line)
     return None if match is None else Info(match[1].decode(), match[2].decode(), int(match[3]))
+
+
+def _bounded(info: Info) -> int:
+    """Return the size of an object that is to be read. Raises GitFailedError if that is too much for the memory."""
+    if info.size > MOST_OUTPUT:
+        message = f"The object {info.oid} has {info.size:,} bytes, more than gitmem reads."
+        raise GitFailedError(message, status=0, stderr="")
+    return info.size
 
 
 def _missing(name: str) -> GitFailedError:
@@ -197,19 +205,21 @@ def read_tree(git: Git, commit: str, *paths: str) -> Tree:
 
 _SECONDS = 300.0  # for the trees of a first history
 _DEEPEST = 1_000  # nested folders: no system has longer paths
+_LARGEST_TREE = 1 << 25  # bytes of a folder: 200,000 files have 26 MB
+_USUAL_COMMIT, _LARGE_COMMITS = 1 << 12, 1 << 24  # bytes of each commit, and of all beyond that
 _EXTENT_FOLDER = b"40000 "  # the mode of each folder in a tree
 
 
 def most_files(git: Git, objects: Objects, tip: str, *, without: Collection[str], limit: int, most: int) -> int | None:
     """Return the number of files of the largest commit reachable from `tip` but not from `without`.
 
-    None if a tree is missing, malformed, or nested too deeply, or if a file has more than `most` bytes. Up to `limit`
-    the number may be too large by a tenth.
+    None if a tree is missing, malformed, too large, or nested too deeply, if a file has more than `most` bytes, or if
+    the commits have messages without end. Up to `limit` the number may be too large by a tenth.
 
     Raises GitFailedError if an object is damaged.
     """
     options = ("--ignore-missing", "--missing=allow-any", "--objects", "--no-object-names", "--no-commit-header")
-    large = (f"--filter=blob:limit={most + 1}", "--filter-print-omitted", "--format=root %T")
+    large = (f"--filter=blob:limit={most + 1}", "--filter-print-omitted", "--format=root %T %H")
     try:
         listed = git.run("rev-list", *options, *large, tip, *(f"^{oid}" for oid in without), timeout=_SECONDS).decode()
     except GitFailedError:
@@ -217,7 +227,10 @@ def most_files(git: Git, objects: Objects, tip: str, *, without: Collection[str]
     lines = listed.splitlines()
     if any(line.startswith("~") for line in lines):
         return None
-    roots = list(dict.fromkeys(line.removeprefix("root ") for line in lines if line.startswith("root ")))
+    named = [line.split(" ") for line in lines if line.startswith("root ")]
+    if sum(objects.sizes([commit for _, _, commit in named])) > _USUAL_COMMIT * len(named) + _LARGE_COMMITS:
+        return None
+    roots = list(dict.fromkeys(root for _, root, _ in named))
     found = _largest(objects, roots, exact=False)
     return found if found is None or found <= limit else _largest(objects, roots, exact=True)
 
@@ -236,6 +249,8 @@ def _largest(objects: Objects, roots: Collection[str], *, exact: bool) -> int | 
         if depth > _DEEPEST:
             return None
         deeper: list[str] = []
+        if any(info is None or info.size > _LARGEST_TREE for info in objects.infos(level)):
+            return None
         for oid, data in zip(level, objects.contents(level), strict=True):
             if data is None:
                 return None

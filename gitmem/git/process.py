@@ -21,7 +21,7 @@ from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git import common_dir_of
 from gitmem.platform.machine import find_program, resource, table, with_absolute
 from gitmem.platform.safe_open import read_regular, read_text
-from gitmem.platform.spawn import Child, ExpiredError
+from gitmem.platform.spawn import Child, ExpiredError, FloodedError
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
 STDERR_LIMIT = 4096  # characters at the end of stderr that an error keeps
+MOST_OUTPUT = 1 << 30  # bytes that are read into memory: a remote's commits and messages may be of any size
 _MOST_CONFIG = 65_536  # bytes of a configuration scanned here; git reads a longer one
 _GRACE = 2.0  # seconds between SIGTERM, on which git removes its lock files, and SIGKILL
 _INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see that it is on the PATH."
@@ -149,11 +150,16 @@ class Git:
 
         `stdin` is git's input (empty by default, never a terminal), `timeout` is in seconds, `ok` are the exit statuses
         that are no failure, `env` is added to the cleaned environment (an identity, an index file).
-        Raises GitFailedError on any other status and on a timeout, after which git is ended and reaped.
+        Raises GitFailedError on any other status, on a timeout, after which git is ended and reaped, and if git says
+        more than `MOST_OUTPUT`.
         """
         process = self._start(args, env, stdin=stdin is not None)
         try:
-            stdout, stderr = process.communicate(stdin, timeout)
+            stdout, stderr = process.communicate(stdin, timeout, MOST_OUTPUT)
+        except FloodedError:
+            output = _end(process)
+            message = f"git {_command(args)} says more than {MOST_OUTPUT:,} bytes."
+            raise GitFailedError(message, status=process.returncode or 0, stderr=_readable(output)) from None
         except ExpiredError:
             output = _end(process)
             message = f"git {_command(args)} did not finish within {timeout:g} s."

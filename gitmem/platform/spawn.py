@@ -8,6 +8,7 @@ standard streams and nothing else, and the signals that Python ignores are resto
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import select
 import sys
@@ -27,6 +28,10 @@ _STREAMS = 3  # stdin, stdout and stderr
 _MOST = 256  # descriptors to try if the system does not list them
 _CHUNK = 65536
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.05  # seconds between two looks for the end of a process
+
+
+class FloodedError(Exception):
+    """The outputs are larger than was allowed, and the process still runs."""
 
 
 class ExpiredError(Exception):
@@ -76,19 +81,21 @@ if sys.platform != "win32":
 
                 warnings.warn(f"process {self.pid} was not waited for", ResourceWarning, stacklevel=2, source=self)
 
-        def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
+        def communicate(
+            self, data: bytes | None = None, timeout: float | None = None, most: float = math.inf
+        ) -> tuple[bytes, bytes]:
             """Write `data`, close stdin, read both outputs to their end and wait; after an `ExpiredError` read on.
 
-            Raises ExpiredError if it did not end within `timeout` seconds.
+            Raises ExpiredError if it did not end within `timeout` seconds, FloodedError after `most` bytes.
             """
             end = None if timeout is None else time.monotonic() + timeout
-            self._exchange(memoryview(data or b""), end)
+            self._exchange(memoryview(data or b""), end, most)
             self._await_end(end)
             self.close()
             out, err = self._said
             return b"".join(out), b"".join(err)
 
-        def _exchange(self, unsent: memoryview, end: float | None) -> None:
+        def _exchange(self, unsent: memoryview, end: float | None, room: float) -> None:
             """Write and read, whichever is ready, until both are done."""
             poll = select.poll()
             reading = {pipe.fileno(): place for place, pipe in enumerate((self.stdout, self.stderr)) if not pipe.closed}
@@ -108,6 +115,10 @@ if sys.platform != "win32":
                             writing = None
                     elif data := os.read(descriptor, _CHUNK):
                         self._said[reading[descriptor]].append(data)
+                        room -= len(data)
+                        if room < 0:
+                            self._said = ([], [])
+                            raise FloodedError
                     else:
                         poll.unregister(descriptor)
                         (self.stdout, self.stderr)[reading.pop(descriptor)].close()
@@ -243,8 +254,10 @@ else:
             self.close()
             self.wait()
 
-        def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
-            """See the other `Child`."""
+        def communicate(
+            self, data: bytes | None = None, timeout: float | None = None, _most: float = math.inf
+        ) -> tuple[bytes, bytes]:
+            """See the other `Child`; here the outputs have no limit."""
             try:
                 return super().communicate(data, timeout)
             except subprocess.TimeoutExpired as expired:

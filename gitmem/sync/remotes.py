@@ -36,7 +36,8 @@ _FILE_MODES = {"100644", "100755"}
 def check_extent(repository: Repository, source: str, commit: str, known: Collection[str]) -> None:
     """Refuse commits with too many files, before their trees are listed; commits in `known` are local.
 
-    Raises RefusedError if a commit has more than MAX_FILES files or one that is too large, or `commit` is no commit.
+    Raises RefusedError if a commit has more than MAX_FILES files or one that is too large, if messages are, or if
+    `commit` is no commit.
     """
     with repository.reading() as objects:
         [info] = objects.infos([commit])
@@ -45,7 +46,7 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
         files = most_files(repository.git, objects, commit, without=known, **limits) if is_commit else None
     if files is not None and files <= MAX_FILES:
         return
-    unread = f"folders that cannot be read to their end, or a file of more than {MAX_FILE_BYTES:,} bytes"
+    unread = f"folders or messages that cannot be read to their end, or a file of more than {MAX_FILE_BYTES:,} bytes"
     content = unread if files is None else f"a commit with {files:,} files"
     raise RefusedError(
         f"{source} has {content if is_commit else 'something else than commits'}, which is no memory. "

@@ -320,6 +320,13 @@ def test_a_git_that_will_not_end_is_killed_and_reaped(tmp_path, monkeypatch, env
 
 
 @needs_posix
+def test_a_git_that_says_too_much_is_ended(git, monkeypatch):
+    monkeypatch.setattr(process, "MOST_OUTPUT", 100_000)
+    with pytest.raises(GitFailedError, match="git flood says more than 100,000 bytes"):
+        git.run("-c", "alias.flood=!yes", "flood", timeout=30)
+
+
+@needs_posix
 def test_an_interrupt_leaves_nothing_running(git, tmp_path, monkeypatch):
     note = tmp_path / "pid"
 

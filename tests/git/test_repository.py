@@ -381,6 +381,26 @@ def test_what_is_no_tree_of_gits_is_not_counted(written: Written, largest):
         assert largest(commit) is None
 
 
+def test_an_object_of_any_size_is_not_read(written: Written, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch):
+    small, large = written.write("blob", b"x"), written.write("blob", b"x" * 200)
+    monkeypatch.setattr(trees, "MOST_OUTPUT", 100)
+    with Objects(Git(str(written.folder), None, environ)) as objects:
+        with pytest.raises(GitFailedError, match="has 200 bytes, more than gitmem reads"):
+            list(objects.contents([large]))
+        assert list(objects.contents([small])) == [b"x"]
+
+
+def test_a_message_or_a_folder_of_any_size_is_not_read(written: Written, largest, monkeypatch: pytest.MonkeyPatch):
+    tree = written.tree({(b"a",): (b"100644", written.write("blob", b"x"))})
+    long = written.commit(tree, [], Said(message=b"x" * (1 << 16)))
+    assert largest(long) == 1
+    monkeypatch.setattr(trees, "_LARGE_COMMITS", 1 << 15)
+    assert largest(long) is None
+    assert largest(written.commit(tree, [], Said())) == 1
+    monkeypatch.setattr(trees, "_LARGEST_TREE", 8)
+    assert largest(written.commit(tree, [], Said())) is None
+
+
 def test_trees_without_folders_are_parsed_only_near_the_limit(
     written: Written, largest, monkeypatch: pytest.MonkeyPatch
 ):
