@@ -86,10 +86,18 @@ def test_a_hook_with_closed_streams(store, redirect, event):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_what_cannot_be_written_fails_a_command_and_no_hook(store):
-    assert run(store, *GITMEM, "save", "kept in any case", redirect=">/dev/full")[0] == 1
+    status, _, err = run(store, *GITMEM, "save", "kept in any case", redirect=">/dev/full")
+    assert (status, err) == (1, b"gitmem: The output could not be written: No space left on device.\n")
     assert "kept in any case" in memory(store)
     payload = json.dumps({"hook_event_name": "SessionStart", "session_id": "s"}).encode()
     assert run(store, *GITMEM, "hook", "claude", redirect=">/dev/full 2>&1", stdin=payload)[0] == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_below_a_long_output_is_told_and_is_no_bug(store):
+    (Path(store.root) / "memory.md").write_text("A line of many.\n" * 10_000)
+    status, _, err = run(store, *GITMEM, "show", redirect=">/dev/full")
+    assert (status, err) == (1, b"gitmem: The output could not be written: No space left on device.\n")
 
 
 @pytest.mark.parametrize("zone", ["XXX-25", "XXX+24:30", ":/etc/passwd", "\udcff"])

@@ -357,10 +357,20 @@ class _Harmless:
             from gitmem.text.terminal import harmless  # late: a save says little
 
             text = harmless(text)
-        return self._stream.write(text)
+        try:
+            return self._stream.write(text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise GitmemError(not_printed(error)) from error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+def not_printed(error: OSError) -> str:
+    """Return why an output could not be written, as on a full disk."""
+    return f"The output could not be written: {error.strerror}."
 
 
 def real_app() -> App:

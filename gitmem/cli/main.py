@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
 
 from gitmem import __version__
-from gitmem.cli.app import App, Args
+from gitmem.cli.app import App, Args, not_printed
 from gitmem.cli.commands import COMMANDS, HelpAskedError, command_word, parse, runner, unfolded
 from gitmem.errors import ExitCode, GitFailedError, GitmemError
 
@@ -124,8 +125,10 @@ def run() -> None:
             stream.flush()
         except BrokenPipeError:
             pass
-        except OSError:  # a full disk
-            if command_word(sys.argv[1:]) != "hook":
-                code = code or ExitCode.FAILURE
+        except OSError as error:  # a full disk
+            if command_word(sys.argv[1:]) != "hook" and not code:
+                code = ExitCode.FAILURE
+                with contextlib.suppress(OSError):
+                    print(f"gitmem: {not_printed(error)}", file=sys.stderr)
     # Tearing the interpreter down would cost a tenth of a save.
     os._exit(code)
