@@ -142,5 +142,10 @@ def disk_errors(failed: str, kind: type[GitmemError] = NotSavedError) -> Iterato
     try:
         yield
     except OSError as error:
-        reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
-        raise kind(f"{failed}: {reason}.", "Make room or give access, then try again.") from error
+        raise disk_error(failed, error, kind) from error
+
+
+def disk_error(failed: str, error: OSError, kind: type[GitmemError] = NotSavedError) -> GitmemError:
+    """Return the error that begins with `failed` and says what is wrong with the disk."""
+    reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+    return kind(f"{failed}: {reason}.", "Make room or give access, then try again.")

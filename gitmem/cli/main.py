@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -10,10 +11,12 @@ from collections.abc import Callable, Sequence
 from gitmem import __version__
 from gitmem.cli.app import App, Args, not_printed
 from gitmem.cli.commands import COMMANDS, HelpAskedError, command_word, parse, runner, unfolded
-from gitmem.errors import ExitCode, GitFailedError, GitmemError
+from gitmem.errors import ExitCode, GitFailedError, GitmemError, disk_error
 
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
 _SHOWN = 300  # characters of an unexpected error
+# Of a disk that is full, read-only or another's: no bug.
+_OF_DISKS = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM")}
 # Exit codes that are logged for `gitmem doctor`; usage errors are not.
 _LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
 
@@ -73,6 +76,8 @@ def _report(error: Exception, app: App, args: Args | None, *, as_json: bool) -> 
 
     Where there is no store the traceback is printed.
     """
+    if isinstance(error, OSError) and error.errno in _OF_DISKS:
+        error = disk_error("This could not be done", error)
     if isinstance(error, GitmemError):
         is_git, code = isinstance(error, GitFailedError), error.exit_code
         journal = _log(app, args, error) if is_git or code in _LOGGED else ""

@@ -170,6 +170,17 @@ def test_a_disk_that_is_read_only(disk: Disk, projects: Callable[..., Project]):
     mend(project)
 
 
+@pytest.mark.parametrize("words", [("facts", "add", "x"), ("pause",), ("task", "start", "x")])
+def test_a_command_on_a_read_only_disk_is_no_bug(disk: Disk, projects: Callable[..., Project], words: tuple[str, ...]):
+    project = projects(disk.folder / "project")
+    disk.remount("ro")
+    done = project.gitmem(*words)
+    assert done.code == ExitCode.NOT_SAVED
+    assert "Read-only file system" in done.err
+    assert "Make room or give access" in done.err
+    disk.remount("rw")
+
+
 def test_a_hook_on_a_read_only_disk_tells_what_start_tells_and_records_nothing(
     disk: Disk, projects: Callable[..., Project]
 ):
