@@ -78,7 +78,7 @@ VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.search.vectors and gitmem.se
 
 
 class App(Value):
-    """Environment, current folder and streams of a command, and how it answers."""
+    """Environment, current folder, streams and arguments of a command, and how it answers."""
 
     environ: Mapping[str, str]
     cwd: str
@@ -86,6 +86,7 @@ class App(Value):
     out: TextIO
     err: TextIO
     pages: bool = True
+    args: Args = Args()
 
     def harmless(self) -> App:
         """Return this app with streams that escape all control characters but ASCII's.
@@ -109,50 +110,50 @@ class App(Value):
         """Whether the environment says that nothing is to be recorded, as `gitmem.store.store.Store.read_only` does."""
         return self.environ.get("GITMEM_READONLY", "0") not in {"", "0"}
 
-    def folder(self, args: Args) -> str:
+    def folder(self) -> str:
         """Return the folder that the command works in. Raises NotFoundError if there is no such folder."""
-        if args.directory is None:
+        if self.args.directory is None:
             return self.cwd
-        folder = os.path.join(self.cwd, os.path.expanduser(args.directory))
+        folder = os.path.join(self.cwd, os.path.expanduser(self.args.directory))
         if not os.path.isdir(folder):
             raise NotFoundError(f"There is no folder {folder}.", "-C takes the folder to work in.")
         return folder
 
-    def path(self, args: Args, name: str) -> str:
+    def path(self, name: str) -> str:
         """Return the absolute path that an argument names. Raises as `folder`."""
-        return os.path.abspath(os.path.join(self.folder(args), os.path.expanduser(name)))
+        return os.path.abspath(os.path.join(self.folder(), os.path.expanduser(name)))
 
-    def find(self, args: Args) -> str:
+    def find(self) -> str:
         """Return the work tree of the command's store. Raises StoreNotFoundError if there is none."""
         from gitmem.store.locate import find_store, is_store, user_store
 
-        if args.user:
+        if self.args.user:
             found = user_store(self.home())
             if is_store(found):
                 return found
             raise StoreNotFoundError(f"You have no store of your own at {found}.", "'gitmem init --user' makes one.")
-        start = self.folder(args)
+        start = self.folder()
         store = find_store(start, self.home())
         if store is None:
             raise StoreNotFoundError(f"No store belongs to {start}.", "'gitmem init' makes one for this project.")
         return store
 
-    def open(self, args: Args) -> Store:
+    def open(self) -> Store:
         """Return the command's store, as it is."""
         from gitmem.store.store import Store
 
-        store = Store(self.find(args), self.context())
-        store.folder = self.folder(args)
-        return store.for_session("", private=True) if args.private else store
+        store = Store(self.find(), self.context())
+        store.folder = self.folder()
+        return store.for_session("", private=True) if self.args.private else store
 
-    def settled(self, args: Args, *, read: bool = True) -> Store:
+    def settled(self, *, read: bool = True) -> Store:
         """Return the command's store, with its spool committed and the traces of a crash repaired.
 
         Without `read` the command reads no tree of a store that nobody accepted.
 
         If that is not possible now (busy, read-only, a merge in progress), stderr says why, and the store can be read.
         """
-        store = self.open(args)
+        store = self.open()
         if not store.may_write():  # it can be read
             from gitmem.sync.clone import check_opened
 
@@ -173,12 +174,12 @@ class App(Value):
             from gitmem.store.findings import FailureLog, LoggedFailure
 
             FailureLog(store.private).record(
-                LoggedFailure(now(), f"{args.command}, saving first what waited", error.message)
+                LoggedFailure(now(), f"{self.args.command}, saving first what waited", error.message)
             )
             self.notices((error.sentences,))
         return store
 
-    def read_output(self, args: Args, name: str | None) -> str:
+    def read_output(self, name: str | None) -> str:
         """Return a text from a file, such as the output of a command, or from standard input for "-"; "" for None.
 
         Raises NotFoundError if the file cannot be read.
@@ -189,7 +190,7 @@ class App(Value):
             if name == "-":
                 data = self.stdin.buffer.read(_MAX_BYTES)
             else:
-                with open(self.path(args, name), "rb") as file:
+                with open(self.path(name), "rb") as file:
                     data = file.read(_MAX_BYTES)
             return data.decode("utf-8", "replace")[: _MAX_CHARACTERS + 1]
         except OSError as error:
@@ -221,22 +222,20 @@ class App(Value):
             if one is not None and is_due(one, session=session):
                 one.start("sync", "--background")
 
-    def answer(
-        self, args: Args, value: object, text: str, source: str | None = None, *, aside: Iterable[str] = ()
-    ) -> None:
+    def answer(self, value: object, text: str, source: str | None = None, *, aside: Iterable[str] = ()) -> None:
         """Print `value` as JSON where `--json` was given, else `text`; for agents in a fence that names the source.
 
         Unless it is given, the source is the command; `OWN` says that a text has words of gitmem's alone, or a fence.
         What is said `aside` goes to stderr, and JSON does without it.
         """
         fences, paints = source != OWN and not self.out.isatty(), self.colour()
-        if args.json or fences or paints:
+        if self.args.json or fences or paints:
             from gitmem.text.terminal import fenced, json_text, painted, plain
 
-            if args.json:
+            if self.args.json:
                 print(json_text(value, indent=2), file=self.out)
                 return
-            text = fenced(plain(text), source or args.command) if fences else text
+            text = fenced(plain(text), source or self.args.command) if fences else text
             text = painted(text) if paints else text
         if text:
             self.write(text)

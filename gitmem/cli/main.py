@@ -40,7 +40,7 @@ def _run(argv: Sequence[str], app: App) -> int:
             _complete(app)
         try:
             args = parse(unfolded(argv) or ["--help"])
-            return int(runner(args.command)(args, app._replace(pages=not args.no_pager)) or ExitCode.OK)
+            return int(runner(args.command)(args, app._replace(pages=not args.no_pager, args=args)) or ExitCode.OK)
         except HelpAskedError as asked:
             app._replace(pages="--no-pager" not in argv).write(str(asked))
     except BrokenPipeError:  # `gitmem log | head`
@@ -114,7 +114,7 @@ def _log(app: App, args: Args | None, error: Exception) -> str:
         from gitmem.store.findings import FailureLog, failure_of
 
         failure = failure_of(now(), args.command, error.message if isinstance(error, GitmemError) else error)
-        journal = FailureLog(app.open(args).private)
+        journal = FailureLog(app._replace(args=args).open().private)
         return journal.path * journal.record(failure)
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
         return ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Self, TextIO
 
     from gitmem.archives.rotate import RotatedFile
-    from gitmem.cli.app import App, Args
+    from gitmem.cli.app import App
     from gitmem.history.origin import BlamedLine, EntryFound
     from gitmem.history.records import CommitRecord, Difference
     from gitmem.store.findings import Finding
@@ -133,25 +133,25 @@ _PATCH = (
 )
 
 
-def answer_bytes(args: Args, app: App, value: object, data: bytes, command: str) -> None:
+def answer_bytes(app: App, value: object, data: bytes, command: str) -> None:
     """Print `value` as JSON with `--json`, else what a `command` of git prints, as text; where that differs, say so.
 
     The fence stands where `git apply` looks for no patch.
     """
     text = data.decode("utf-8", "replace")
     shown = plain(text)
-    if args.json:
-        app.answer(args, value, "")
+    if app.args.json:
+        app.answer(value, "")
     elif ":" in command or not app.colour():  # a file, or no colours
-        app.answer(args, value, shown.rstrip("\n"), command)
+        app.answer(value, shown.rstrip("\n"), command)
     else:
         lines = []
         for line in shown.rstrip("\n").split("\n"):
             style = next((style for prefix, style in _PATCH if line.startswith(prefix)), "")
             lines.append(app.styled(style, line) if style else line)
         app.write("\n".join(lines), wrap=False)
-    if shown.encode("utf-8", "surrogatepass") != data and not args.json:
-        git = f"git -C {app.open(args).root} {command}"
+    if shown.encode("utf-8", "surrogatepass") != data and not app.args.json:
+        git = f"git -C {app.open().root} {command}"
         app.notices((f"Tags and characters that are not seen are written as text; '{git}' prints the bytes.",))
 
 

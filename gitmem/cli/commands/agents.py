@@ -66,21 +66,21 @@ def chosen_scope(args: Args) -> Scope | None:
     return next((scope for scope in Scope if getattr(args, scope.value)), None)
 
 
-def find_manifest(args: Args, app: App, scope: Scope, host: Host) -> Manifest | None:
+def find_manifest(app: App, scope: Scope, host: Host) -> Manifest | None:
     """Return the manifest of a scope: in the user's store for their settings, else in the project's, if it has one."""
     if scope is Scope.USER:
         root = user_store(app.home())
         check_hosts_untracked(root, app.environ)
         return Manifest(os.path.join(root, HOME_HOSTS, f"{host.label}.json"))
     try:
-        return Manifest(os.path.join(app.open(args).private, HOME_HOSTS, f"{host.label}.json"))
+        return Manifest(os.path.join(app.open().private, HOME_HOSTS, f"{host.label}.json"))
     except StoreNotFoundError:
         return None
 
 
-def place_of(args: Args, app: App, scope: Scope) -> InstallPlace:
+def place_of(app: App, scope: Scope) -> InstallPlace:
     """Return where a scope's settings are."""
-    return InstallPlace(scope, project_top(app.folder(args)), app.home(), app.environ)
+    return InstallPlace(scope, project_top(app.folder()), app.home(), app.environ)
 
 
 def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
@@ -111,17 +111,17 @@ def plan_excluded(place: InstallPlace, edits: Iterable[Edit], *, installs: bool)
     return None if text == (change.before or b"") else change._replace(after=text)
 
 
-def short_path(args: Args, app: App, path: str) -> str:
+def short_path(app: App, path: str) -> str:
     """Return a path as seen from the project's top, or from the home as `~`."""
-    top, home = (os.path.join(folder, "") for folder in (project_top(app.folder(args)), app.home()))
+    top, home = (os.path.join(folder, "") for folder in (project_top(app.folder()), app.home()))
     return (
         path.removeprefix(top) if path.startswith(top) else f"~/{path[len(home) :]}" if path.startswith(home) else path
     )
 
 
-def _taken_lines(args: Args, app: App, changes: Iterable[SettingsChange]) -> str:
+def _taken_lines(app: App, changes: Iterable[SettingsChange]) -> str:
     """Return what was taken out of which files, a line each."""
-    paths = [(change.after is None, short_path(args, app, change.path)) for change in changes if change.changes]
+    paths = [(change.after is None, short_path(app, change.path)) for change in changes if change.changes]
     return "\n".join(
         f"Removed {path}: nothing else was in it." if gone else f"Took gitmem out of {path}." for gone, path in paths
     )
@@ -144,7 +144,7 @@ def report_changes(
     if args.dry_run:
         value["diff"] = "".join(_diff(change) for _, change in changes)
         text = plain(str(value["diff"]).rstrip("\n")) or text
-    app.answer(args, value, text, OWN)
+    app.answer(value, text, OWN)
 
 
 def _diff(change: SettingsChange) -> str:
@@ -179,16 +179,16 @@ def run_uninstall(args: Args, app: App) -> int:
                     raise
                 app.notices((error.sentences,))
                 code = error.exit_code
-    text = _taken_lines(args, app, [change for _, change in changes])
-    report_changes(args, app, hosts, changes, text or ("" if code else _nothing(args, app, hosts, chosen)))
+    text = _taken_lines(app, [change for _, change in changes])
+    report_changes(args, app, hosts, changes, text or ("" if code else _nothing(app, hosts, chosen)))
     return code
 
 
 def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange]:
     """Take gitmem's files and entries out of the settings of one scope."""
-    manifest = find_manifest(args, app, scope, host)
+    manifest = find_manifest(app, scope, host)
     records = manifest.records() if manifest else {}
-    place = place_of(args, app, scope)
+    place = place_of(app, scope)
     edits = edits_of(host, place)
     lost = not any(edit.path in records for edit in edits) and (hooked_file(host, place) or not host.events)
     if lost:  # the record went with the memory: what gitmem writes tells its files
@@ -230,13 +230,13 @@ def _still_needed(args: Args, app: App, host: Host, scope: Scope) -> set[str]:
     With --everything these are its hooks alone, which go with their own scope.
     """
     needed = set()
-    for other in (place_of(args, app, one) for one in host.scopes if one is not scope):
+    for other in (place_of(app, one) for one in host.scopes if one is not scope):
         if hooks := hooked_file(host, other):
             shipped = {item.path for item in edits_of(host, other) if isinstance(item, FileEdit)}
             needed |= {hooks} if args.everything else {hooks} | shipped
     if args.everything:
         return needed
-    here = place_of(args, app, scope)
+    here = place_of(app, scope)
     for host_beside in (find_host(name) for name in NAMES if name != host.name):
         if scope in host_beside.scopes and hooked_file(host_beside, here):
             needed |= {item.path for item in edits_of(host_beside, here) if item.part == MCP}
@@ -249,12 +249,12 @@ def _carried_out(args: Args, change: SettingsChange, manifest: Manifest | None =
     return change
 
 
-def _nothing(args: Args, app: App, hosts: list[Host], chosen: Scope | None) -> str:
+def _nothing(app: App, hosts: list[Host], chosen: Scope | None) -> str:
     """Return the message for settings without anything of gitmem's."""
     has = "have" if len(hosts) > 1 else "has"
     text = f"Nothing to do: {listed([host.title for host in hosts])} {has} nothing of gitmem's in these settings."
     for host in hosts:
-        user = hooked_file(host, place_of(args, app, Scope.USER))
+        user = hooked_file(host, place_of(app, Scope.USER))
         if chosen is None and user:
             text += f"\nThere are hooks in {user}: 'gitmem uninstall {host.name} --user' removes them."
     return text
@@ -266,7 +266,7 @@ def _run_everything(args: Args, app: App) -> None:
         raise UsageError("--everything takes no agent and no scope.", "Try: gitmem uninstall --everything")
     planned = Args(**{**vars(args), "dry_run": True})
     if args.dry_run or not args.yes:
-        changes = _take_everything(planned, app, set())
+        changes = _take_everything(planned, app._replace(args=planned), set())
         report_changes(planned, app, [], changes, "Nothing to do: gitmem left nothing here.")
         if not changes:
             return
@@ -275,7 +275,7 @@ def _run_everything(args: Args, app: App) -> None:
             return
     with lock_settings(app.home()) as folders:
         changes = _take_everything(args, app, folders)
-    text = _taken_lines(args, app, [one for _, one in changes])
+    text = _taken_lines(app, [one for _, one in changes])
     report_changes(args, app, [], changes, text or "Nothing to do.")
     app.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
 
@@ -283,21 +283,22 @@ def _run_everything(args: Args, app: App) -> None:
 def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scope, SettingsChange]]:
     """Take gitmem out of all settings it is recorded in, remove the files of its own; `folders` gets theirs."""
     changes: list[tuple[Scope, SettingsChange]] = []
-    here, home = project_top(app.folder(args)), os.path.realpath(app.home())
+    here, home = project_top(app.folder()), os.path.realpath(app.home())
     projects = dict.fromkeys([here, *map(_project_of, settings_with_hooks(home))])
     # The person's own first: in the home folder they are also found as a project's.
     places = [(here, Scope.USER)] + [(one, scope) for one in projects for scope in (Scope.PROJECT, Scope.LOCAL)]
     for folder, scope in places:
         there = Args(**{**vars(args), "directory": folder, "user": False})
+        at = app._replace(args=there)
         if folder and (folder != home or scope is Scope.USER):
             for host in (host for host in map(find_host, NAMES) if scope in host.scopes):
                 try:
-                    taken = _take(there, app, host, scope)
+                    taken = _take(there, at, host, scope)
                     changes += [(scope, change) for change in taken if change.changes]
                 except GitmemError as error:  # settings that cannot be read keep nothing else from going
                     app.notices((error.sentences,))
         if folder and scope is Scope.PROJECT:
-            changes += [(scope, change) for change in _take_from_git(there, app)]
+            changes += [(scope, change) for change in _take_from_git(there, at)]
     made, stores = made_files(app.context()), recorded_stores(home)
     own = [*made, *(path for path, _ in stores), os.path.join(home, *MACHINE)]
     folders.update(map(os.path.dirname, made), *(around for _, around in stores))
@@ -313,9 +314,9 @@ def _project_of(path: str) -> str:
 
 def _take_from_git(args: Args, app: App) -> list[SettingsChange]:
     """Take the store's line out of the project's `info/exclude`, and the merge driver out of the store."""
-    path, *_ = excluded = plan_unexclude(app.folder(args), app.home()) or ("", None, None)
+    path, *_ = excluded = plan_unexclude(app.folder(), app.home()) or ("", None, None)
     done = [_carried_out(args, SettingsChange(*excluded))] if path else []
     with contextlib.suppress(StoreNotFoundError):
         if not args.dry_run:
-            uninstall_driver(app.open(args))
+            uninstall_driver(app.open())
     return done

@@ -49,7 +49,7 @@ def run_help(args: Args, app: App) -> None:
     more = {f"gitmem {front} …" if front in COMMANDS else front: parts for front, parts in PARTS.items()}
     groups = {title: lines_of(names) for title, names in {**GROUPS, **more}.items()}
     codes = {str(int(code)): code.meaning for code in ExitCode}
-    app.answer(args, None, listed({**groups, "exit codes": codes}), OWN)
+    app.answer(None, listed({**groups, "exit codes": codes}), OWN)
 
 
 def offer_words(parser: argparse.ArgumentParser, app: App) -> None:
@@ -97,7 +97,7 @@ def _completer(offered: Callable[[Store], Offered], app: App) -> Callable[..., O
         names = {"user": False, "private": False, "directory": None}
         where = Args(**{name: getattr(parsed_args, name, usual) for name, usual in names.items()})
         try:
-            found = offered(app.open(where))
+            found = offered(app._replace(args=where).open())
         except (GitmemError, OSError):
             return {}
         found = {word: about for word, about in found.items() if word.startswith(prefix)}

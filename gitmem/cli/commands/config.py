@@ -34,7 +34,7 @@ def run_config(args: Args, app: App) -> None:
 
 def _print(args: Args, app: App) -> None:
     context = app.context()
-    config = read_config(context.environ, context.home, None if args.user else app.find(args))
+    config = read_config(context.environ, context.home, None if args.user else app.find())
     listed = list(settings(config))
     app.notices(config.problems)
     if args.key is None:
@@ -42,12 +42,12 @@ def _print(args: Args, app: App) -> None:
         for item in listed:
             about = item.help if item.untrusted is None else _not_trusted(item.untrusted)
             rows.append((item.key, _as_yaml(item.value), item.origin, about))
-        app.answer(args, [_setting_value(item) for item in listed], table(rows), "config")
+        app.answer([_setting_value(item) for item in listed], table(rows), "config")
         return
     setting = next(item for item in listed if item.key == args.key)
     if setting.untrusted is not None:
         app.notices((_not_trusted(setting.untrusted),))
-    app.answer(args, _setting_value(setting), _as_yaml(setting.value), OWN)
+    app.answer(_setting_value(setting), _as_yaml(setting.value), OWN)
 
 
 def _change(args: Args, app: App) -> None:
@@ -56,7 +56,7 @@ def _change(args: Args, app: App) -> None:
         context = app.context()
         changed, note = set_for_all(context.environ, context.home, args.key, value), ""
     else:
-        store = app.settled(args)
+        store = app.settled()
         changed = set_for_store(store, args.key, value)
         is_own = value is not None and os.path.dirname(changed.path) != store.root
         note = ", your own settings for this store" * is_own
@@ -64,7 +64,7 @@ def _change(args: Args, app: App) -> None:
     text = f"{args.key} is not set any more" if value is None else f"{args.key} is {_as_yaml(value)}"
     commit = changed.commit
     said = {"key": args.key, "value": value, "file": changed.path, "commit": commit}
-    app.answer(args, said, f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."), OWN)
+    app.answer(said, f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."), OWN)
 
 
 def _setting_value(item: Setting) -> dict[str, object]:
@@ -85,10 +85,10 @@ def _as_yaml(value: object) -> str:
 
 def _trust(args: Args, app: App) -> None:
     """Show the values that the store's config.yaml asks for, and record the person's yes to them."""
-    store = app.settled(args)
+    store = app.settled()
     asked = [item for item in store.config.untrusted if args.value in {None, item.key}]
     if not asked:
-        app.answer(args, {"store": store.root, "trusted": []}, "No setting waits for your agreement.", OWN)
+        app.answer({"store": store.root, "trusted": []}, "No setting waits for your agreement.", OWN)
         return
     would = f"{count(len(asked), 'setting')} of {asked[0].file} would count, for this store and on this machine"
     # Shown with --yes as well: the values may have changed since the person looked.
@@ -103,18 +103,18 @@ def _trust(args: Args, app: App) -> None:
         asked = []
     values = [fields(item, "key value file") for item in asked]
     text = f"You trust {count(len(asked), 'setting')} now." if asked else "Nothing was changed."
-    app.answer(args, {"store": store.root, "trusted": values}, text, OWN)
+    app.answer({"store": store.root, "trusted": values}, text, OWN)
 
 
 def _untrust(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     known = read_agreed(personal_folder(store.context.environ, store.context.home), store.root)
     keys = sorted(key for key in known if args.value in {None, key})
     if args.value is not None and not keys:
         raise RefusedError(f"You have not trusted {args.value} in this store.", "'gitmem config' lists what counts.")
     agree(store.context, store.root, dict.fromkeys(keys))
     text = f"You do not trust {', '.join(keys)} any more." if keys else "You have trusted no setting of this store."
-    app.answer(args, {"store": store.root, "untrusted": keys}, text, OWN)
+    app.answer({"store": store.root, "untrusted": keys}, text, OWN)
 
 
 def _exactly(value: object) -> str:

@@ -19,12 +19,12 @@ from gitmem.text.sentences import count
 
 
 def run_doctor(args: Args, app: App) -> int:
-    store = app.open(args)
+    store = app.open()
     check_opened(store, read=False)
     with Progress(app.err) as progress:
         checks = DEEP if args.deep else FULL
         findings = examine(store, checks if store.acceptance.given() else OPENED, progress.step)
-        findings = [*findings, *_examine_hosts(args, app), *_examine_servers(args, app)]
+        findings = [*findings, *_examine_hosts(app), *_examine_servers(app)]
     levels = [finding.level for finding in findings]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
     value = {"problems": problems, "warnings": warnings, "checks": [finding._asdict() for finding in findings]}
@@ -33,22 +33,22 @@ def run_doctor(args: Args, app: App) -> int:
     summary = " and ".join(counted) if counted else "No problem found"
     level = Level.PROBLEM if problems else Level.WARNING if warnings else Level.OK
     ending = f"{app.styled(level, summary)}; {count(levels.count(Level.OK), 'check')} passed."
-    app.answer(args, value, "\n".join([*finding_lines(shown, app), *[""] * bool(shown), ending]))
+    app.answer(value, "\n".join([*finding_lines(shown, app), *[""] * bool(shown), ending]))
     return ExitCode.FAILURE if problems else ExitCode.OK
 
 
-def _examine_hosts(args: Args, app: App) -> list[Finding]:
+def _examine_hosts(app: App) -> list[Finding]:
     """Check the hooks in the settings of each host that is on this machine."""
-    findings = [finding for host in map(find_host, NAMES) if (finding := _examine_host(args, app, host))]
+    findings = [finding for host in map(find_host, NAMES) if (finding := _examine_host(app, host))]
     if findings:
         return findings
     message = "No agent's sessions are remembered: no settings have hooks of gitmem's."
     return [Finding("host", Level.NOTE, message, "'gitmem install' lists the agents that are here.")]
 
 
-def _examine_host(args: Args, app: App, host: Host) -> Finding | None:
+def _examine_host(app: App, host: Host) -> Finding | None:
     """Check the hooks in the settings of one host; None if they have none."""
-    places = [place_of(args, app, scope) for scope in host.scopes]
+    places = [place_of(app, scope) for scope in host.scopes]
     hooked = {place.scope: path for place in places if (path := hooked_file(host, place))}
     if not hooked:
         return None
@@ -81,12 +81,12 @@ def _is_of_other_version(edit: Edit) -> bool:
     return plan_edits(edit.path, [edit], None).changes
 
 
-def _examine_servers(args: Args, app: App) -> list[Finding]:
+def _examine_servers(app: App) -> list[Finding]:
     """Check that the MCP server can run, if a host starts it."""
     findings = []
     told: set[str] = set()  # lists, which two hosts may share
     for host in map(find_host, NAMES):
-        items = [item for scope in host.scopes for item in edits_of(host, place_of(args, app, scope))]
+        items = [item for scope in host.scopes for item in edits_of(host, place_of(app, scope))]
         edits = (item for item in items if item.part == MCP)
         listings = [edit.path for edit in edits if edit.path not in told and is_present(edit)]
         told.update(listings)

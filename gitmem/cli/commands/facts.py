@@ -23,13 +23,13 @@ _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern",
 def run_facts(args: Args, app: App) -> None:
     act = {"list": _list, "add": _add}.get(args.action, _show_or_change)
     with app.waiting():
-        act(app.settled(args), args, app)
+        act(app.settled(), args, app)
 
 
 def _show_or_change(store: Store, args: Args, app: App) -> None:
     known = find_fact(store, args.fact)
     if args.action == "show":
-        show_fact(store, known, args, app)
+        show_fact(store, known, app)
         return
     before = {fact.id: fact for fact in known_facts(store)}
     text = str(getattr(args, "text", ""))
@@ -37,7 +37,7 @@ def _show_or_change(store: Store, args: Args, app: App) -> None:
     again = find_fact(store, known.id)
     value = {**fact_value(again), "commits": list(commits)}
     text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again)} already."
-    app.answer(args, value, text)
+    app.answer(value, text)
 
 
 def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
@@ -70,7 +70,7 @@ def _add(store: Store, args: Args, app: App) -> None:
     app.notices(saved.notices)
     fact = find_fact(store, saved.id)
     value = {**fact_value(fact), "commits": [saved.commit] if saved.commit else []}
-    app.answer(args, value, f"{fact.id} is {fact_state(fact)} now.", OWN)
+    app.answer(value, f"{fact.id} is {fact_state(fact)} now.", OWN)
 
 
 def _list(store: Store, args: Args, app: App) -> None:
@@ -85,7 +85,7 @@ def _list(store: Store, args: Args, app: App) -> None:
     none = "" if facts else _nothing(args, len(every), in_git=store.code() is not None)
     text = none or _table(facts, authors, known_marks(store))
     values = [{**fact_value(fact, statuses[fact.id]), "author": authors[fact.id] or None} for fact in facts]
-    app.answer(args, values, text, "facts" if facts else "")
+    app.answer(values, text, "facts" if facts else "")
 
 
 def _nothing(args: Args, known: int, *, in_git: bool) -> str:
@@ -114,11 +114,11 @@ def _table(found: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> s
 
 
 def run_resolve(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     fact = find_fact(store, args.issue)
     if fact.kind != FactKind.ISSUE:
         raise RefusedError(f"{fact.id} is no issue, but a {fact.kind}.", f"'gitmem facts retire {fact.id}' ends it.")
     with app.waiting():
         commits = retire(store, fact, args.how) if fact.binds else ()
     value = {"id": fact.id, "status": "resolved", "commits": list(commits)}
-    app.answer(args, value, f"{fact.id} is resolved{'' if commits else ' already'}.", OWN)
+    app.answer(value, f"{fact.id} is resolved{'' if commits else ' already'}.", OWN)

@@ -54,7 +54,7 @@ def find_hits(args: Args, app: App, *, deep: bool = False, history: bool = False
     """Return the answer to the command's query; print once an hour why vectors were left out."""
     query = " ".join(args.query)
     check_query(query)
-    store = app.settled(args)
+    store = app.settled()
     began = store.context.clock()
     at = named_commit(args, store)
     found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at)
@@ -158,7 +158,7 @@ def run_search(args: Args, app: App) -> None:
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
     text = hits_text(app, hits, answered.query, by_layer=by_layer)
-    app.answer(args, [hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(found, answered.query))
+    app.answer([hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(found, answered.query))
     note_hits(app, answered, SEARCH, text, hits)
 
 
@@ -168,7 +168,7 @@ def _search_stores(args: Args, app: App) -> None:
 
     if args.deep or args.history or args.at:
         raise UsageError("--stores searches the files as they are now.", "Leave out --deep, --history and --at.")
-    where = args.stores if args.stores == ALL else app.path(args, args.stores)
+    where = args.stores if args.stores == ALL else app.path(args.stores)
     if where != ALL and not os.path.isdir(where):
         raise NotFoundError(f"There is no folder {where}.", "--stores takes a folder with stores below it, or 'all'.")
     roots = find_stores(where, app.home())
@@ -177,7 +177,7 @@ def _search_stores(args: Args, app: App) -> None:
     shown = [hit.hit._replace(path=os.path.join(hit.store, hit.hit.path)) for hit in answer.hits]
     unreadable = f" {', '.join(answer.unreadable)} could not be read, or has no yes." if answer.unreadable else ""
     aside = f"{len(answer.hits)} hits in {answer.stores:,} stores.{unreadable}"
-    app.answer(args, value, hits_text(app, shown, " ".join(args.query)), SEARCH, aside=(aside,))
+    app.answer(value, hits_text(app, shown, " ".join(args.query)), SEARCH, aside=(aside,))
 
 
 def _totals(found: SearchAnswer, query: str) -> tuple[str, ...]:
@@ -209,25 +209,25 @@ def run_recall(args: Args, app: App) -> None:
     why = "No entry fits into this budget. Give a larger --budget." if answer.hits else "Nothing found."
     if answer.hits and answer.hits[0].is_beside:
         why = "Only other parts of the project have something on it: 'gitmem search' shows it."
-    app.answer(args, value, found.text, OWN, aside=("" if found.text else why, *left_out(answer)))
+    app.answer(value, found.text, OWN, aside=("" if found.text else why, *left_out(answer)))
     note_hits(app, answered, RECALL, found.text, found.whole)
 
 
 def run_keywords(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     if args.word is not None:
         hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
         text = hits_text(app, hits, args.word)
-        app.answer(args, [hit_value(hit) for hit in hits], text, "keywords")
+        app.answer([hit_value(hit) for hit in hits], text, "keywords")
         return
     found, estimated = keywords(store, MOST_KEYWORDS if args.limit is None else args.limit)
     text = "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found)
     aside = "The numbers are estimated from a sample of the files." * estimated
-    app.answer(args, [fields(one, "word count") for one in found], text, "keywords", aside=(aside,))
+    app.answer([fields(one, "word count") for one in found], text, "keywords", aside=(aside,))
 
 
 def run_get(args: Args, app: App) -> None:
-    store, args.where = layer_of(app.settled(args), args.where)
+    store, args.where = layer_of(app.settled(), args.where)
     began = store.context.clock()
     place = re.fullmatch(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     if place is None:
@@ -239,6 +239,6 @@ def run_get(args: Args, app: App) -> None:
         passage = read_passage(store, place["path"], *lines, commit=named_commit(args, store))
         app.notices((passage.gone,) if passage.gone else ())
     value = fields(passage, "path start_line=start end_line=end text tokens")
-    app.answer(args, value, plain(passage.text), f"get {plain(args.where)}")
+    app.answer(value, plain(passage.text), f"get {plain(args.where)}")
     ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
     note_asked(store, GivenText(began, app.session(), GET, ids), "" if app.out.isatty() else passage.text)

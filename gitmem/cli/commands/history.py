@@ -25,13 +25,13 @@ LOG_LIMIT = 20
 
 
 def run_log(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     path, given = _path_and_limit(args)
     limit: int = LOG_LIMIT if given is None else given
     since, until = read_date(store, args.since, "--since"), read_date(store, args.until, "--until")
     found = records(
         store,
-        path=named_path(store, args, app, path) if path else None,
+        path=named_path(store, app, path) if path else None,
         op=args.op,
         session=args.session,
         kind=args.type,
@@ -48,7 +48,7 @@ def run_log(args: Args, app: App) -> None:
     lines = ("\n".join(filter(None, (describe(record), plain(stats.get(record.commit, ""))))) for record in found)
     aside = f"These are the newest {limit} commits; -n 0 lists all." if more else ""
     aside = aside if found else "No commit is of this kind."
-    app.answer(args, value, "\n".join(lines).rstrip("\n"), "log", aside=(aside,))
+    app.answer(value, "\n".join(lines).rstrip("\n"), "log", aside=(aside,))
 
 
 def _path_and_limit(args: Args) -> tuple[str | None, int | None]:
@@ -66,7 +66,7 @@ _MINUTES = "%Y-%m-%d %H:%M"
 
 
 def run_sessions(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     if args.session is not None:
         found = find_session(store, args.session)
         if args.question:
@@ -75,13 +75,13 @@ def run_sessions(args: Args, app: App) -> None:
             asked = [one._asdict() for one in answers_of(store, found.id)]
             form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"
             body = "\n\n".join(form.format(**one) for one in asked)
-            app.answer(args, {"asked": asked}, plain(body) or "No model was asked about it on this machine.")
+            app.answer({"asked": asked}, plain(body) or "No model was asked about it on this machine.")
             return
         text, gone = session_text(store, found)
         app.notices((gone,) if gone else ())
         body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
         told = plain(f"{_heading(found)}\n\n{body}".rstrip("\n"))
-        app.answer(args, {**_value(found), "text": text}, told, f"session {found.id}")
+        app.answer({**_value(found), "text": text}, told, f"session {found.id}")
         return
     if args.question:
         raise UsageError("--question is about one session.", "'gitmem sessions' lists them.")
@@ -95,7 +95,7 @@ def run_sessions(args: Args, app: App) -> None:
     text = "\n".join(lines) or "No sessions yet."
     more = len(shown) < len(every) and args.limit is None
     aside = f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all." * more
-    app.answer(args, [_value(one) for one in shown], text, "sessions" if lines else "", aside=(aside,))
+    app.answer([_value(one) for one in shown], text, "sessions" if lines else "", aside=(aside,))
 
 
 def _value(session: SessionSummary) -> dict[str, object]:
@@ -112,25 +112,25 @@ def _heading(session: SessionSummary) -> str:
 def run_blame(args: Args, app: App) -> None:
     place = re.fullmatch(r"(?P<path>.*?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     assert place is not None
-    store = app.settled(args)
-    path = named_path(store, args, app, place["path"])
+    store = app.settled()
+    path = named_path(store, app, place["path"])
     refuse_folder(store, path)
     first = int(place["first"]) if place["first"] else None
     lines = blame(store, path, (first, int(place["last"] or first)) if first is not None else None)
-    app.answer(args, output.blame_value(path, lines), output.blame_table(lines, store), "blame")
+    app.answer(output.blame_value(path, lines), output.blame_table(lines, store), "blame")
 
 
-def run_index(args: Args, app: App) -> None:
-    store = app.settled(args)
+def run_index(_: Args, app: App) -> None:
+    store = app.settled()
     files = rotations(store)
-    app.answer(args, output.index_value(files), output.index_table(files))
+    app.answer(output.index_value(files), output.index_table(files))
 
 
 def run_diff(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     ends, named = _ends_and_path(store, args.what)
-    path = named_path(store, args, app, named) if named is not None else None
-    if not ends and not args.stat and _told_edits(store, args, app, path):
+    path = named_path(store, app, named) if named is not None else None
+    if not ends and not args.stat and _told_edits(store, app, path):
         return
     tip = store.repository.resolve(HEAD)
     old, new = (ends[0], ends[1]) if len(ends) > 1 else (ends[0] if ends else None, tip)
@@ -138,7 +138,7 @@ def run_diff(args: Args, app: App) -> None:
     if path and not any(store.repository.files(side, path) for side in (changed.new, changed.old)):
         raise NotFoundError(f"{named!r} is neither a revision or date nor a file in these revisions.", FILES)
     output.answer_bytes(
-        args, app, output.difference_value(changed), changed.text, f"diff {changed.old[:SHORT]} {changed.new[:SHORT]}"
+        app, output.difference_value(changed), changed.text, f"diff {changed.old[:SHORT]} {changed.new[:SHORT]}"
     )
 
 
@@ -164,13 +164,13 @@ def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | 
     return ends, named
 
 
-def _told_edits(store: Store, args: Args, app: App, path: str | None) -> bool:
+def _told_edits(store: Store, app: App, path: str | None) -> bool:
     """Print the edits by hand that are not committed yet; return False if there are none."""
     patch = edits_by_hand(store, path)
     if patch:
         text = patch.decode("utf-8", "replace")
         value: dict[str, object] = {"from": store.repository.resolve(HEAD), "to": None, "files": [], "diff": text}
-        output.answer_bytes(args, app, value, patch, "diff")
+        output.answer_bytes(app, value, patch, "diff")
     return bool(patch)
 
 
@@ -178,7 +178,7 @@ _NAMED = 5  # files
 
 
 def run_undo(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     with app.waiting():
         done = undo(store, revision=args.what, session=args.session, dry_run=args.dry_run)
     app.notices(done.notices)
@@ -186,7 +186,7 @@ def run_undo(args: Args, app: App) -> None:
     already = [{**commit_value(item), "undone_by": by} for item, by in done.already]
     value = {"commit": done.commit, "dry_run": args.dry_run, "undone": undone, "already": already}
     value["files"] = list(done.files)
-    app.answer(args, value, _text(done, dry_run=args.dry_run))
+    app.answer(value, _text(done, dry_run=args.dry_run))
 
 
 def _text(done: Undone, *, dry_run: bool) -> str:

@@ -91,32 +91,32 @@ def hook(argv: Sequence[str], app: App) -> int:
     return ExitCode.OK
 
 
-def run_statusline(args: Args, app: App) -> None:
-    tell_sign(app.folder(args))
+def run_statusline(_: Args, app: App) -> None:
+    tell_sign(app.folder())
 
 
-def run_start(args: Args, app: App) -> None:
+def run_start(_: Args, app: App) -> None:
     from gitmem.cli.app import OWN
     from gitmem.project import ProjectQuestions
     from gitmem.sessions.start import start_parts, start_text
     from gitmem.text.words import estimate_tokens
 
-    store = app.settled(args)
+    store = app.settled()
     store.acceptance.check()
-    with ProjectQuestions(app.folder(args), app.environ) as questions:
+    with ProjectQuestions(app.folder(), app.environ) as questions:
         shown = start_parts(store, (), questions.answer(), ())
     text = start_text(store, shown)
     budget = store.config.session.budget_tokens
     value = {"text": text, "tokens": estimate_tokens(text), "budget": budget}
     value["parts"] = [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown]
     none = f"session.budget_tokens is {budget}, too few for a text" if budget < _FEWEST else "Nothing is remembered yet"
-    app.answer(args, value, text or f"{none}: a session would start without a word.", OWN)
+    app.answer(value, text or f"{none}: a session would start without a word.", OWN)
 
 
 def run_merge_driver(args: Args, app: App) -> int:
     from gitmem.store.init import drive
 
-    base, ours, theirs = (os.path.join(app.folder(args), name) for name in (args.base, args.ours, args.theirs))
+    base, ours, theirs = (os.path.join(app.folder(), name) for name in (args.base, args.ours, args.theirs))
     texts = []
     for path in (base, ours, theirs):
         with open(path, "rb") as file:

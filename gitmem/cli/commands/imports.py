@@ -26,9 +26,9 @@ def run_import(args: Args, app: App) -> int:
     if not args.sources and args.kind is None:
         if args.since:
             raise UsageError("--since is about transcripts, and none is named.", "Name them, or --from and an agent.")
-        _offer(args, app)
+        _offer(app)
         return ExitCode.OK
-    folder = app.path(args, args.sources[0]) if args.sources else ""
+    folder = app.path(args.sources[0]) if args.sources else ""
     known = os.path.basename(folder) == DATABASE or kind_of(folder) if folder and args.kind is None else None
     if args.kind in _KINDS or known:
         if len(args.sources) > 1 or args.since:
@@ -43,18 +43,18 @@ def run_import(args: Args, app: App) -> int:
     if args.dry_run:
         files = [one for path in _transcripts(args, app) for one in find_transcripts(path)]
         lines = [*first_of(files, _SHOWN), f"{count(len(files), 'transcript')} would be imported."]
-        app.answer(args, {"dry_run": True, "files": files}, "\n".join(lines), OWN)
+        app.answer({"dry_run": True, "files": files}, "\n".join(lines), OWN)
         return ExitCode.OK
     return run_replay(args, app)
 
 
-def _offer(args: Args, app: App) -> None:
+def _offer(app: App) -> None:
     """List what this machine has of this project, each with the command that imports it."""
-    project = find_project(app.folder(args), app.home()).root
+    project = find_project(app.folder(), app.home()).root
     found = [
         (f"sessions of {host.title}", len(own), f"gitmem import --from {host.name}")
         for host in map(find_host, NAMES)
-        if host.sessions and (own := host.sessions(place_of(args, app, Scope.PROJECT)))
+        if host.sessions and (own := host.sessions(place_of(app, Scope.PROJECT)))
     ]
     found += [
         (f"a memory in {source.folder}", 1, f"gitmem import --from {source.kind.value}")
@@ -66,11 +66,11 @@ def _offer(args: Args, app: App) -> None:
     values = [dict(zip(("what", "number", "command"), one, strict=True)) for one in found]
     rows = table([(f"{number:,}", what, command) for what, number, command in found]) if found else ""
     nothing = "Nothing to import was found for this project. Give a transcript, a folder of them, or a memory's folder."
-    app.answer(args, values, plain(rows) or nothing, "import" if rows else "")
+    app.answer(values, plain(rows) or nothing, "import" if rows else "")
 
 
 def run_replay(args: Args, app: App) -> int:
-    paths, store = _transcripts(args, app), app.settled(args)
+    paths, store = _transcripts(args, app), app.settled()
     span = read_date(store, args.since, "--since")
     found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
     done: list[Replayed] = []
@@ -86,7 +86,7 @@ def run_replay(args: Args, app: App) -> int:
     lines = [app.rotated(archive) for archive in archives]
     outcome = f"{saved} saved, {turns - saved} already there or empty"
     lines.append(f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
-    app.answer(args, value, "\n".join(lines), OWN)
+    app.answer(value, "\n".join(lines), OWN)
     app.maintain_later(store, much=True)
     # A file in a folder may be anything; a file that a person names should hold a transcript.
     failed = not turns and any(one.notices and one.path in paths for one in done)
@@ -95,13 +95,13 @@ def run_replay(args: Args, app: App) -> int:
 
 def _transcripts(args: Args, app: App) -> list[str]:
     """Return the transcripts that are named, or those of this project that a host keeps."""
-    paths = [app.path(args, name) for name in args.transcripts]
+    paths = [app.path(name) for name in args.transcripts]
     if not paths:
         if args.host is None:
             remedy = "Give a transcript, a folder of them, or --from and an agent."
             raise UsageError("There is nothing to import.", remedy)
         host = find_host(args.host)
-        found = host.sessions(place_of(args, app, Scope.PROJECT)) if host.sessions else []
+        found = host.sessions(place_of(app, Scope.PROJECT)) if host.sessions else []
         if not found:
             remedy = "Give a transcript or a folder of them."
             raise NotFoundError(f"{host.title} keeps no sessions of this project.", remedy)
@@ -118,14 +118,14 @@ _SHOWN = 40  # lines of one list for people; --json has all of them
 
 def run_migrate(args: Args, app: App) -> None:
     named = _named(args, app)
-    store = app.settled(args)
+    store = app.settled()
     done: list[Migrated] = []
     for source in named or _found(args, app, store):
         with Progress(app.err) as bar:
             done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
         app.notices(done[-1].notices)
     value = {"dry_run": args.dry_run, "sources": [*map(_value, done)]}
-    app.answer(args, value, _text(done, dry_run=args.dry_run))
+    app.answer(value, _text(done, dry_run=args.dry_run))
     if not args.dry_run:
         app.maintain_later(store, much=True)
 
@@ -134,18 +134,18 @@ def _named(args: Args, app: App) -> list[Source]:
     """Return the source that the arguments name, if any; also where there is no store to tell what is wrong with it."""
     if not args.source:
         return []
-    folder = app.path(args, args.source)
+    folder = app.path(args.source)
     folder = os.path.dirname(folder) if os.path.basename(folder) == DATABASE else folder
     if not os.path.isdir(folder):
         raise NotFoundError(f"There is no folder {args.source}.", "Give the folder that holds the memory.")
     kind = SourceKind(args.kind) if args.kind else kind_of(folder)
     if kind is None:
         raise NotFoundError(f"gitmem does not recognize the memory in {args.source}.", "Name its layout with --from.")
-    return [Source(kind, folder, os.path.basename(find_project(app.folder(args), app.home()).root))]
+    return [Source(kind, folder, os.path.basename(find_project(app.folder(), app.home()).root))]
 
 
 def _found(args: Args, app: App, store: Store) -> list[Source]:
-    project = store.root if args.user else find_project(app.folder(args), app.home()).root
+    project = store.root if args.user else find_project(app.folder(), app.home()).root
     found = [one for one in find_sources(project, app.home()) if args.kind in (None, one.kind.value)]
     if not found:
         places = places_of(SourceKind(args.kind) if args.kind else None)
@@ -182,9 +182,9 @@ def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
 
 
 def run_adopt(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     own = memory_folder(app.environ, app.home(), os.path.dirname(store.root))
-    folder = app.path(args, args.folder) if args.folder else own
+    folder = app.path(args.folder) if args.folder else own
     if not os.path.isdir(folder):
         raise NotFoundError(
             f"There is no folder {folder}.", "The agent has no memory of this project yet, or give its folder."
@@ -192,4 +192,4 @@ def run_adopt(args: Args, app: App) -> None:
     done = adopt(store, folder)
     value = {"folder": folder, "new": list(done.new), "changed": list(done.changed), "retired": list(done.retired)}
     counts = f"{count(len(done.new), 'new fact')}, {len(done.changed)} changed, {len(done.retired)} retired"
-    app.answer(args, {**value, "commits": list(done.commits)}, f"{folder}: {counts}.", OWN)
+    app.answer({**value, "commits": list(done.commits)}, f"{folder}: {counts}.", OWN)

@@ -77,7 +77,7 @@ class _Plan(Value):
 def run_install(args: Args, app: App) -> int:
     hosts = chosen_hosts(args, app)
     if not hosts:
-        _list(args, app)
+        _list(app)
         return ExitCode.OK
     parts = _parts(args)
     scope = chosen_scope(args)
@@ -95,7 +95,7 @@ def run_install(args: Args, app: App) -> int:
             return ExitCode.OK
         plans = _written(args, app, plans, parts)
     working = [args.dry_run or _works(app, plan) for plan in plans]
-    text = "\n".join(_told(args, app, plan, parts) for plan in plans)
+    text = "\n".join(_told(app, plan, parts) for plan in plans)
     new = [plan.host.title for plan in plans if any(one.changes for part, one in plan.changes if part in {HOOKS, MCP})]
     text += f"\nNext: start {listed(new)} anew here. 'gitmem status' then tells what is remembered." * bool(new)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
@@ -125,16 +125,14 @@ def _warn(app: App, parts: tuple[str, ...]) -> None:
         app.notices((f"{needed} Run: {install_command('mcp')}",))
 
 
-def _list(args: Args, app: App) -> None:
+def _list(app: App) -> None:
     """List the hosts of this machine."""
     lines, values = [], []
     for host in found_hosts(app):
-        paths = {scope: hooked_file(host, place_of(args, app, scope)) for scope in host.scopes}
+        paths = {scope: hooked_file(host, place_of(app, scope)) for scope in host.scopes}
         state = next((f"remembered, by {path}" for path in paths.values() if path), "not remembered")
         state = state if host.events else "gets tools for the memory, its sessions are not captured"
-        parts = [
-            part for part in PARTS if any(part == item.part for item in edits_of(host, place_of(args, app, Scope.USER)))
-        ]
+        parts = [part for part in PARTS if any(part == item.part for item in edits_of(host, place_of(app, Scope.USER)))]
         lines.append(f"{host.name:10} {host.title}: {state}; 'gitmem install {host.name}' brings {', '.join(parts)}")
         values.append(
             {"host": host.name, "title": host.title, "hooks": [p for p in paths.values() if p], "parts": parts}
@@ -144,7 +142,7 @@ def _list(args: Args, app: App) -> None:
     )
     if lines:
         text += "\n\n'gitmem install --all' installs for all of them; --user for all your projects."
-    app.answer(args, values, text, OWN)
+    app.answer(values, text, OWN)
 
 
 def _parts(args: Args) -> tuple[str, ...]:
@@ -160,8 +158,8 @@ def _parts(args: Args) -> tuple[str, ...]:
 
 def _planned(args: Args, app: App, host: Host, scope: Scope, parts: tuple[str, ...]) -> _Plan:
     """Plan the files of one host, none of which may be a link out of the project."""
-    place = place_of(args, app, scope)
-    manifest = find_manifest(args, app, scope, host)
+    place = place_of(app, scope)
+    manifest = find_manifest(app, scope, host)
     records = manifest.records() if manifest else {}
     items = _items(host, place, parts, records, trust=args.trust)
     changes, others = [], []
@@ -169,7 +167,7 @@ def _planned(args: Args, app: App, host: Host, scope: Scope, parts: tuple[str, .
         change = plan_edits(path, edits, records.get(path))
         changes.append((edits[0].part, change))
         others += [path] * (isinstance(edits[0], FileEdit) and change.after != edits[0].data)
-    top = project_top(app.folder(args))
+    top = project_top(app.folder())
     for _, change in changes:  # a link's target may count for other projects
         real = os.path.realpath(change.path)
         if change.path.startswith(os.path.join(top, "")) and not real.startswith(
@@ -205,7 +203,7 @@ def _agreed(args: Args, app: App, plans: Sequence[_Plan], script: SettingsChange
         return True
     changes = [(_BRINGS[part], change) for plan in plans for part, change in plan.changes]
     changes.append(("the script that the hooks read", script))
-    files = [f"  {short_path(args, app, change.path)}: {brings}" for brings, change in changes if change.changes]
+    files = [f"  {short_path(app, change.path)}: {brings}" for brings, change in changes if change.changes]
     app.say(plain("\n".join(["gitmem will write:", *files])))
     return app.ask("Go on?", usual=True) is not False
 
@@ -263,9 +261,9 @@ def _carry_out(plan: _Plan, app: App, folders: set[str]) -> _Plan:
     return plan
 
 
-def _told(args: Args, app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
+def _told(app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
     """Return the lines that report the installed parts of a host to the user."""
-    title, hooks, lines = plan.host.title, short_path(args, app, plan.hooks), []
+    title, hooks, lines = plan.host.title, short_path(app, plan.hooks), []
     if plan.hooks:
         change = next(change for part, change in plan.changes if part == HOOKS)
         lines.append(f"{title}'s hooks are in {hooks} already.")
@@ -275,7 +273,7 @@ def _told(args: Args, app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
             lines += [plan.host.note] * bool(plan.host.note and not trusted)
     elif HOOKS in parts and not plan.host.events:
         lines.append(plan.host.note)
-    servers = (short_path(args, app, path) for path in _paths_of(plan, MCP))
+    servers = (short_path(app, path) for path in _paths_of(plan, MCP))
     lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in servers]
     if ALLOW not in parts and _allowing(plan, parts):
         remedy = f"'gitmem install {plan.host.name} --allow' lets those that only read pass."
@@ -359,7 +357,7 @@ def _asked(app: App, hosts: Sequence[Host]) -> Scope:
 def _found_store(args: Args, app: App, hosts: Sequence[Host]) -> Store | None:
     """Return the project's store, None where --init is to make it."""
     try:
-        return app.open(args)
+        return app.open()
     except StoreNotFoundError as error:
         if args.init:
             return None
@@ -374,7 +372,7 @@ def _prepare_store(args: Args, app: App, hosts: Sequence[Host]) -> None:
     if store is None:
         if args.dry_run:
             return
-        store = init_store(app.folder(args), app.context(), Where.PROJECT).store
+        store = init_store(app.folder(), app.context(), Where.PROJECT).store
         app.say(f"Made a store at {store.root}.")
     if not args.dry_run:
         HookSpool(store.private).make()

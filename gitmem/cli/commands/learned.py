@@ -30,9 +30,9 @@ from gitmem.text.terminal import fields, plain
 _DAY = 10  # characters of a moment that are its date
 
 
-def run_learned(args: Args, app: App) -> None:
-    store = app.settled(args)
-    episodes, _ = newest_episodes(store, 0)
+def run_learned(_: Args, app: App) -> None:
+    store = app.settled()
+    episodes = newest_episodes(store, 0)[0]
     numbers = {
         "episodes": len(episodes),
         "patterns": len(known_patterns(store)),
@@ -40,22 +40,22 @@ def run_learned(args: Args, app: App) -> None:
         "knowledge": len(_known(store)),
     }
     rows = [(name, f"{number:,}", f"gitmem {name}") for name, number in numbers.items()]
-    app.answer(args, numbers, table(rows), OWN)
+    app.answer(numbers, table(rows), OWN)
 
 
 def run_concepts(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     if args.action == "list":
         concepts = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
         rows = [f"{one.id}  {one.updated[:_DAY]}  {len(one.exchanges):>4}  {one.name}" for one in concepts]
         text = plain("\n".join(rows)) or "No concepts yet: they are made when a session ends."
-        app.answer(args, [_value(one) for one in concepts], text, "concepts" if concepts else "")
+        app.answer([_value(one) for one in concepts], text, "concepts" if concepts else "")
         return
     concept = find_concept(store, args.concept)
     if args.action == "show":
         body = named(store, Document.parse(store.read(concept.path) or b"").body, concept.path)
         text = plain(f"{body.rstrip()}\n\n{concept.id}, in {concept.path}")
-        app.answer(args, {**_value(concept), "text": body}, text, f"concept {concept.id}")
+        app.answer({**_value(concept), "text": body}, text, f"concept {concept.id}")
         return
     if args.action == "merge":
         commits = merge(store, concept, find_concept(store, args.other))
@@ -64,7 +64,7 @@ def run_concepts(args: Args, app: App) -> None:
     again = find_concept(store, concept.id)
     size = count(len(again.exchanges), "exchange")
     text = f"{again.name} has {size} now." if commits else f"{again.name} is one concept already."
-    app.answer(args, {**_value(again), "commits": list(commits)}, text)
+    app.answer({**_value(again), "commits": list(commits)}, text)
 
 
 def _value(concept: Concept) -> dict[str, object]:
@@ -75,32 +75,32 @@ _LIMIT = 20
 
 
 def run_episodes(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     all_counts = counts(store)
     if args.action == "list":
         found, more = newest_episodes(store, _LIMIT if args.limit is None else args.limit)
         text = "\n".join(_row(one) for one, _ in found) or "No episodes yet: they are made when a session ends."
         values = [episode_value(one, path, all_counts.get(one.id, Count())) for one, path in found]
         aside = f"These are the newest {len(found)} episodes; -n 0 lists all." if more and args.limit is None else ""
-        app.answer(args, values, plain(text), "episodes" if found else "", aside=(aside,))
+        app.answer(values, plain(text), "episodes" if found else "", aside=(aside,))
         return
     if args.action == "find":
         _find(store, args, app)
         return
     if args.action == "show":
-        show_episode(store, args.episode, args, app)
+        show_episode(store, args.episode, app)
         return
     episode, path = find_episode(store, args.episode)
     helped = args.action == "good"
     commit = judge(store, episode.id, helped=helped)
     now, what = counts(store)[episode.id], "helped" if helped else "did not help"
     message = f"Noted that {episode.id} {what}: its usefulness is {now.usefulness:.2f}."
-    app.answer(args, {**episode_value(episode, path, now), "commit": commit}, message, OWN)
+    app.answer({**episode_value(episode, path, now), "commit": commit}, message, OWN)
 
 
 def _find(store: Store, args: Args, app: App) -> None:
     """Print the episodes like a task, or with an error."""
-    text, error = " ".join(args.text), app.read_output(args, args.error)
+    text, error = " ".join(args.text), app.read_output(args.error)
     given = bool(text.strip() or args.file or args.type or args.outcome)
     if not (given or error.strip()):
         raise UsageError("There is nothing to find.", "gitmem episodes find 'add retries', or --error FILE")
@@ -111,7 +111,7 @@ def _find(store: Store, args: Args, app: App) -> None:
         for one in found
     ]
     text, aside = "\n".join(_row(one.episode) for one in found), "" if found else "No episode matches."
-    app.answer(args, values, plain(text), "episodes", aside=(aside,))
+    app.answer(values, plain(text), "episodes", aside=(aside,))
 
 
 def _row(episode: Episode) -> str:
@@ -119,7 +119,7 @@ def _row(episode: Episode) -> str:
 
 
 def run_patterns(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     if args.action == "list":
         patterns = known_patterns(store)
         rows = []
@@ -129,13 +129,13 @@ def run_patterns(args: Args, app: App) -> None:
                 f"{pattern.id}  {pattern.updated:%Y-%m-%d}  {len(pattern.seen):>3}  {pattern.title}{mend}{stale}"
             )
         text = "\n".join(rows) or "No errors are known yet: they are learned when a session ends."
-        app.answer(args, [pattern_value(one) for one in patterns], plain(text), "patterns" if patterns else "")
+        app.answer([pattern_value(one) for one in patterns], plain(text), "patterns" if patterns else "")
         return
-    show_pattern(store, args.pattern, args, app)
+    show_pattern(store, args.pattern, app)
 
 
 def run_knowledge(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     if args.learn:
         learn_project(store)
     documents = [(known, lines) for known, lines in _known(store) if args.kind in (None, known.kind.value)]
@@ -147,7 +147,7 @@ def run_knowledge(args: Args, app: App) -> None:
     if args.learn:
         empty = "Nothing to learn was found: no manifest, no code, and no command that was run twice."
     values = [{**_knowledge_value(known, lines), "author": whose[known.kind] or None} for known, lines in documents]
-    app.answer(args, values, plain(text or empty), "knowledge" if text else "")
+    app.answer(values, plain(text or empty), "knowledge" if text else "")
 
 
 def _known(store: Store) -> list[tuple[Knowledge, Sequence[str]]]:
@@ -186,20 +186,20 @@ def _text(known: Knowledge, lines: Sequence[str], author: str, *, sources: bool)
 
 
 def run_guide(args: Args, app: App) -> None:
-    task, error = " ".join(args.task), app.read_output(args, args.error)
+    task, error = " ".join(args.task), app.read_output(args.error)
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
-    guidance = guide(app.settled(args), task, error=error, session=args.session)
+    guidance = guide(app.settled(), task, error=error, session=args.session)
     value = guidance._asdict() | {"lines": [line._asdict() for line in guidance.lines]}
     aside = "" if guidance.lines else "No memory clearly matches."
-    app.answer(args, value, plain(as_text(guidance, person=app.out.isatty())), "guide", aside=(aside,))
+    app.answer(value, plain(as_text(guidance, person=app.out.isatty())), "guide", aside=(aside,))
 
 
 _PERSON = "cli"  # the session of a person who begins a task without an agent
 
 
 def run_task(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     try:
         session = find_working(store, args.session).session
     except NotFoundError:
@@ -211,7 +211,7 @@ def run_task(args: Args, app: App) -> None:
     else:
         memory = change_working(store, session, _change(args, app.context().clock().isoformat()))
     text = f"Session {memory.session}\n{brief(memory) or 'Nothing yet.'}"
-    app.answer(args, {**as_json(memory), "pending": list(memory.pending)}, plain(text), "task")
+    app.answer({**as_json(memory), "pending": list(memory.pending)}, plain(text), "task")
 
 
 def _change(args: Args, at: str) -> Callable[[WorkingMemory], WorkingMemory]:

@@ -158,14 +158,14 @@ def _gone(store: Store, fact: Fact, why: str) -> ReviewItem:
 
 
 def run_review(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     items = waiting(store, app.notices)
     if args.what is None:
         if args.take:
             raise UsageError("--take needs an item to decide.", "'gitmem review' lists by number what waits.")
         lines = [f"{app.styled('heading', f'{number}.')} {plain(item.line)}" for number, item in enumerate(items, 1)]
         values = [{"number": number, **item.value} for number, item in enumerate(items, 1)]
-        app.answer(args, values, "\n".join(lines) or "Nothing waits for your review.", None if items else OWN)
+        app.answer(values, "\n".join(lines) or "Nothing waits for your review.", None if items else OWN)
         return
     items += [
         _purge(store, one, app.notices) for one in waiting_purges(store, refused=True)
@@ -180,7 +180,7 @@ def run_review(args: Args, app: App) -> None:
         value, text = item.shown()
     else:
         value, text = item.value, f"{item.line}\nTo decide: gitmem review {number} --take {'|'.join(item.takes)}"
-    app.answer(args, value if args.take else {"number": number, **value}, plain(text))
+    app.answer(value if args.take else {"number": number, **value}, plain(text))
 
 
 def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:

@@ -18,7 +18,7 @@ def run_save(args: Args, app: App) -> None:
         raise RefusedError(
             "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
         )
-    store = app.open(args).for_session(args.session or app.session())
+    store = app.open().for_session(args.session or app.session())
     kind = MemoryType(args.type)
     with disk_errors("Nothing was saved"), app.waiting():
         saved = save_text(store, text, kind, tags, session=args.session or app.session(), host="cli")
@@ -28,7 +28,7 @@ def run_save(args: Args, app: App) -> None:
     lines = [f"Saved {kind.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
     if saved.archive:
         lines.insert(0, app.rotated(saved.archive))
-    app.answer(args, value, "\n".join(lines), OWN)
+    app.answer(value, "\n".join(lines), OWN)
     app.maintain_later(store)
 
 
@@ -37,7 +37,7 @@ def _text(args: Args, app: App) -> str:
     if args.file and words:
         raise RefusedError("Give the text as an argument or as a file, not both.")
     if args.file:
-        path = app.path(args, args.file)
+        path = app.path(args.file)
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 return bounded(file.read(MAX_TEXT + 1))

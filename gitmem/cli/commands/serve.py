@@ -38,7 +38,7 @@ def run_mcp(args: Args, app: App) -> None:
     session = "" if args.http else app.session()
 
     def opened() -> Store:
-        store = app.settled(args)
+        store = app.settled()
         store.acceptance.check()  # who asks is an agent: it is told nothing of a store that came with the project
         return store
 
@@ -57,7 +57,7 @@ def _serve_http(args: Args, app: App, server: DocumentServer) -> None:
     with listen(args.port or 0) as listening:
         url = f"http://{LOOPBACK}:{listening.getsockname()[1]}{PATH}"
         shown = f"the token in {TOKEN}" if given else token
-        app.answer(args, {"url": url, "token": None if given else token}, f"{url}\nAuthorization: Bearer {shown}", OWN)
+        app.answer({"url": url, "token": None if given else token}, f"{url}\nAuthorization: Bearer {shown}", OWN)
         app.out.flush()
         serve_http(server, listening, token)
 
@@ -70,21 +70,21 @@ def run_web(args: Args, app: App) -> None:
         from gitmem.web.render import export
 
     if args.export is not None:
-        folder = app.path(args, args.export)
+        folder = app.path(args.export)
         try:
-            pages = export(app.settled(args), folder)
+            pages = export(app.settled(), folder)
         except OSError as error:
             raise NotFoundError(f"{error.filename or folder} cannot be written: {error.strerror}.") from error
-        app.answer(args, {"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.", OWN)
+        app.answer({"folder": folder, "pages": pages}, f"{pages} pages in {folder}: open index.html there.", OWN)
         return
-    app.settled(args)
+    app.settled()
     token = make_token()
     with listen(args.port or 0) as listening:
         url = f"http://{LOOPBACK}:{listening.getsockname()[1]}/?token={token}"
-        app.answer(args, {"url": url}, f"{url}\nThe address is good once. Ctrl-C ends it.", OWN)
+        app.answer({"url": url}, f"{url}\nThe address is good once. Ctrl-C ends it.", OWN)
         app.out.flush()
         if args.open:
             import webbrowser
 
             webbrowser.open(url)
-        serve(lambda: app.open(args), listening, token, read_only=args.read_only)
+        serve(app.open, listening, token, read_only=args.read_only)

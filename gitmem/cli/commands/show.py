@@ -47,25 +47,25 @@ _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
 def run_show(args: Args, app: App) -> None:
-    store, what = app.settled(args), args.what
+    store, what = app.settled(), args.what
     name = _day_path(store, what) or what
     if is_fact_id(what.removeprefix("^")) and (fact := _fact(store, what)) is not None:
-        show_fact(store, fact, args, app)
+        show_fact(store, fact, app)
     elif what.startswith("^"):
         if not is_id(what[1:]):
             raise NotFoundError(
                 f"{what} is not the id of an entry, which has 20 or 11 letters and digits.",
                 "'gitmem log --long' shows the ids.",
             )
-        _show_id(args, app, store, what[1:])
-    elif (file := _readable(store, args, app, name) or _past_file(store, app, name, is_day=name != what)) is not None:
+        _show_id(app, store, what[1:])
+    elif (file := _readable(store, app, name) or _past_file(store, app, name, is_day=name != what)) is not None:
         path, data = file
         text = data.decode("utf-8", "replace")
         if ":" in what:
-            output.answer_bytes(args, app, {"path": path, "text": text}, data, f"show {what}")
+            output.answer_bytes(app, {"path": path, "text": text}, data, f"show {what}")
         else:
             now = named(store, text, path)
-            app.answer(args, {"path": path, "text": now}, plain(now).rstrip("\n"), path)
+            app.answer({"path": path, "text": now}, plain(now).rstrip("\n"), path)
     elif name != what:
         raise NotFoundError(f"Nothing was saved on {name[-len('2026-11-21.md') : -len('.md')]}.", "See 'gitmem log'.")
     else:
@@ -78,9 +78,9 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
         commit = resolve(store, what)
     except NotFoundError:
         if is_id(what):
-            _show_id(args, app, store, what)
+            _show_id(app, store, what)
         elif (fact := _fact(store, what)) is not None:
-            show_fact(store, fact, args, app)
+            show_fact(store, fact, app)
         else:
             raise NotFoundError(
                 f"{what!r} is neither a file of the store nor a commit.", f"{FILES} 'gitmem log' lists the commits."
@@ -90,7 +90,7 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
     if args.json:
         value = output.commit_value(read_records(store, [commit])[commit])
         value |= output.difference_value(difference(store, None, commit))
-    output.answer_bytes(args, app, value, show(store.repository.git, commit), f"show {commit[: output.SHORT]}")
+    output.answer_bytes(app, value, show(store.repository.git, commit), f"show {commit[: output.SHORT]}")
 
 
 def _fact(store: Store, text: str) -> Fact | None:
@@ -125,24 +125,24 @@ def _past_file(store: Store, app: App, text: str, *, is_day: bool) -> tuple[str,
     return None if data is None else (path, data)
 
 
-def _show_id(args: Args, app: App, store: Store, identifier: str) -> None:
+def _show_id(app: App, store: Store, identifier: str) -> None:
     """Print the episode, the bug pattern or the entry of an id."""
     kind = "" if is_timed(identifier) else identifier[0]
     if kind in {EPISODE_LETTER, BUG_LETTER}:
-        (show_episode if kind == EPISODE_LETTER else show_pattern)(store, identifier, args, app)
+        (show_episode if kind == EPISODE_LETTER else show_pattern)(store, identifier, app)
         return
     entry = find_entry(store, identifier)
     whose = People(store).whose(identifier)
     words = marked(store, entry.entry.text, identifier)
     entry = entry._replace(entry=entry.entry._replace(text=words), text=marked(store, entry.text))
     lines = [entry.text.rstrip("\r\n"), "", *place_lines(entry), *([f"by      {whose}"] if whose else [])]
-    app.answer(args, output.entry_value(entry), plain("\n".join(lines)), "entry")
+    app.answer(output.entry_value(entry), plain("\n".join(lines)), "entry")
 
 
-def _readable(store: Store, args: Args, app: App, text: str) -> tuple[str, bytes] | None:
+def _readable(store: Store, app: App, text: str) -> tuple[str, bytes] | None:
     """Return path and content of the file of the work tree that `text` names, None if there is none."""
     try:
-        path = named_path(store, args, app, text)
+        path = named_path(store, app, text)
     except RefusedError:
         if ("/" in text or os.path.isabs(text)) and ":" not in text:
             raise
@@ -153,14 +153,14 @@ def _readable(store: Store, args: Args, app: App, text: str) -> tuple[str, bytes
 
 
 def run_at(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     commit = resolve(store, args.when)
     about: dict[str, object] = {"commit": commit, "date": read_records(store, [commit])[commit].committed.isoformat()}
-    path = named_path(store, args, app, args.path) if args.path else None
+    path = named_path(store, app, args.path) if args.path else None
     files = store.repository.files(commit, *([path] if path else [])) if args.list else ()
     if files:
         listed = [{"path": file.path, "bytes": file.size} for file in files]
-        app.answer(args, about | {"files": listed}, plain("\n".join(file.path for file in files)))
+        app.answer(about | {"files": listed}, plain("\n".join(file.path for file in files)))
         return
     path = path or MEMORY
     data = None if args.list else store.repository.read(commit, path)
@@ -169,7 +169,7 @@ def run_at(args: Args, app: App) -> None:
             f"There was no {path} at {args.when}.", f"'gitmem at {commit[: output.SHORT]} --list' lists the files."
         )
     value = about | {"path": path, "text": data.decode("utf-8", "replace")}
-    output.answer_bytes(args, app, value, data, f"show {commit[: output.SHORT]}:{path}")
+    output.answer_bytes(app, value, data, f"show {commit[: output.SHORT]}:{path}")
 
 
 _SHORTEST = 4  # characters of an episode's id
@@ -186,12 +186,12 @@ def refuse_folder(store: Store, path: str) -> None:
         raise NotFoundError(f"{path} is a folder.", f"'gitmem at HEAD {path} --list' lists its files.")
 
 
-def named_path(store: Store, args: Args, app: App, text: str) -> str:
+def named_path(store: Store, app: App, text: str) -> str:
     """Return a path relative to the store for one that is relative to the store, or to the current folder inside it.
 
     Raises RefusedError if it leads out of the store, or gitmem would not write a file of this name.
     """
-    here = app.path(args, "")
+    here = app.path("")
     full = os.path.normpath(os.path.join(here, text))
     inside = _below(store, full)
     if inside is None and os.path.isabs(text):
@@ -213,7 +213,7 @@ def _below(store: Store, full: str) -> str | None:
     return None
 
 
-def show_fact(store: Store, known: Fact, args: Args, app: App) -> None:
+def show_fact(store: Store, known: Fact, app: App) -> None:
     """Print a fact with its origin, the facts it supersedes, and the places of its line."""
     fact = read_fact(store, known)
     text = marked(store, fact.text, fact.id)
@@ -248,7 +248,7 @@ def show_fact(store: Store, known: Fact, args: Args, app: App) -> None:
     )
     lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
     lines += ["", *place_lines(entry)] if entry else []
-    app.answer(args, value, plain("\n".join(lines)), "fact")
+    app.answer(value, plain("\n".join(lines)), "fact")
 
 
 def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
@@ -285,12 +285,12 @@ def fact_state(fact: Fact, status: Status | None = None) -> str:
     return f"{words}, {status.place}" if status and status.place else words
 
 
-def show_episode(store: Store, prefix: str, args: Args, app: App) -> None:
+def show_episode(store: Store, prefix: str, app: App) -> None:
     """Print the episode whose id begins with a text, with what its task took."""
     episode, path = find_episode(store, prefix)
     body = named(store, (store.read(path) or b"").decode("utf-8", "replace"), path)
     value = {**episode_value(episode, path, counts(store).get(episode.id, Count())), "text": body}
-    app.answer(args, value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))), "episode")
+    app.answer(value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))), "episode")
 
 
 def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
@@ -308,7 +308,7 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
     return episode, paths[0]
 
 
-def show_pattern(store: Store, prefix: str, args: Args, app: App) -> None:
+def show_pattern(store: Store, prefix: str, app: App) -> None:
     """Print the bug pattern whose id begins with a text, with the time until it was mended."""
     from statistics import mean  # takes every other command 10 ms
 
@@ -325,7 +325,7 @@ def show_pattern(store: Store, prefix: str, args: Args, app: App) -> None:
     seconds = mean(times) if times else None
     value = {**pattern_value(pattern), "mended_in": seconds}
     text = named(store, "\n".join(_pattern_lines(pattern, seconds)), pattern.path)
-    app.answer(args, value, plain(text), "pattern")
+    app.answer(value, plain(text), "pattern")
 
 
 def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:

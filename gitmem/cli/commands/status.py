@@ -30,15 +30,15 @@ _DAYS = 7
 _BRANCH = "gitmem"  # as in gitmem.git
 
 
-def run_path(args: Args, app: App) -> None:
-    store = app.find(args)
-    app.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store, OWN)
+def run_path(_: Args, app: App) -> None:
+    store = app.find()
+    app.answer({"store": store, "memory": os.path.join(store, "memory.md")}, store, OWN)
 
 
 def run_status(args: Args, app: App) -> None:
-    store = app.settled(args, read=False)
+    store = app.settled(read=False)
     with status_reader(store) as read_status:  # git looks meanwhile
-        agents = recorded_agents(project_top(app.folder(args)), app.home(), app.environ)
+        agents = recorded_agents(project_top(app.folder()), app.home(), app.environ)
         used = _used(store)
         status = read_status()
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
@@ -57,7 +57,7 @@ def run_status(args: Args, app: App) -> None:
     value["last_event"] = status.last_event.isoformat() if status.last_event else None
     if status.last_save:
         value["last_save"] = {**status.last_save._asdict(), "at": status.last_save.at.isoformat()}
-    app.answer(args, value, "" if args.json else _screen(status, more, app))
+    app.answer(value, "" if args.json else _screen(status, more, app))
 
 
 class _More(Value):
@@ -213,12 +213,12 @@ _TOKENS = {
 }
 
 
-def run_stats(args: Args, app: App) -> None:
+def run_stats(_: Args, app: App) -> None:
     from gitmem.lessons.outcome_counts import measure
 
-    store = app.settled(args)
+    store = app.settled()
     figures = measure(store) | {"judged": _judged(store)}
-    app.answer(args, figures, plain("\n".join(_rows(figures, bars=app.out.isatty()))), "stats")
+    app.answer(figures, plain("\n".join(_rows(figures, bars=app.out.isatty()))), "stats")
 
 
 def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:

@@ -48,24 +48,24 @@ _PUSHED = (
 
 
 def run_init(args: Args, app: App) -> None:
-    made = init_store(app.folder(args), app.context(), chosen_place(args))
+    made = init_store(app.folder(), app.context(), chosen_place(args))
     store = made.store
     branch = store.repository.branch().removeprefix("refs/heads/")
     scopes, apart = [*store.scopes], ""
     if args.scope:
-        scope = add_scope(store, app.path(args, args.scope))
+        scope = add_scope(store, app.path(args.scope))
         scopes, apart = [*dict.fromkeys((*scopes, scope))], f"\nWhat is of {scope} is told there and above."
     value = {"store": store.root, "branch": branch, "new": made.new, "scopes": scopes}
     verb = "Made a store" if made.new else "There already is a store"
     save = f'gitmem {"--user " * args.user}save "Use uv, not pnpm" --type decision'
     text = f"{verb} at {store.root} (branch {branch}).{apart}\nTry: {save}"
-    app.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}", OWN)
+    app.answer(value, text if store.own_repository else f"{text}\n{_PUSHED}", OWN)
 
 
 def run_clone(args: Args, app: App) -> None:
     app = app._replace(environ={**app.environ, READ_ONLY: "0"})  # a copy to be told from is what a container needs
-    start = app.path(args, args.project or "")
-    url = absolute_address(args.url, app.folder(args))
+    start = app.path(args.project or "")
+    url = absolute_address(args.url, app.folder())
     os.makedirs(start, exist_ok=True)
     with Progress(app.err) as progress:
         options = Options(progress=progress.step)
@@ -74,20 +74,18 @@ def run_clone(args: Args, app: App) -> None:
         else:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
     value = {"store": store.root, "commit": store.tip}
-    app.answer(args, value, plain(f"Cloned the memory to {store.root}."), OWN)
+    app.answer(value, plain(f"Cloned the memory to {store.root}."), OWN)
 
 
 POINTER = ".gitmem-remote"
 
 
 def run_join(args: Args, app: App) -> None:
-    start = app.folder(args)
+    start = app.folder()
     found = find_store(start, app.home())
     if found is not None:
-        store = app.open(args)
-        app.answer(
-            args, {"store": store.root, "commit": store.tip}, plain(f"There is a store already: {store.root}."), OWN
-        )
+        store = app.open()
+        app.answer({"store": store.root, "commit": store.tip}, plain(f"There is a store already: {store.root}."), OWN)
         return
     url = app.environ.get(REMOTE, "").strip()
     if not url:
@@ -100,11 +98,12 @@ def run_join(args: Args, app: App) -> None:
         would = f"This would clone the memory at {mask_urls(plain(url))}, which the project names"
         if not agreed(app, would, f"{would}\nDo you trust it?", "Repeat it with --yes.", yes=args.yes):
             return
-    run_clone(Args(**{**vars(args), "url": url, "project": None}), app)
+    own = Args(**{**vars(args), "url": url, "project": None})
+    run_clone(own, app._replace(args=own))
 
 
-def run_trust(args: Args, app: App) -> None:
-    store = app.open(args)
+def run_trust(_: Args, app: App) -> None:
+    store = app.open()
     check_opened(store)
     known = remotes(store)
     shown = [f"{remote.name} ({remote.shown})" for remote in known]
@@ -123,31 +122,31 @@ def run_trust(args: Args, app: App) -> None:
             store.acceptance.set_aside()
         store.acceptance.give(tuple(url for remote in known for url in (remote.url, remote.push_url)))
         HookSpool(store.private).make()
-    app.answer(args, value, plain(f"Sessions are recorded in {store.root}."), OWN)
+    app.answer(value, plain(f"Sessions are recorded in {store.root}."), OWN)
 
 
 def run_remote(args: Args, app: App) -> None:
-    store = app.open(args)
+    store = app.open()
     if args.action == "add":
-        name, url = _name_and_url(args.words, app.folder(args))
+        name, url = _name_and_url(args.words, app.folder())
         remote = add_remote(store, name, url)
         value = {"name": remote.name, "url": remote.shown}
         text = plain(f"Memory is synced with {remote.name} ({remote.shown}) from now on.")
-        app.answer(args, value, f"{text}\nTry: gitmem {'--user ' * args.user}sync", OWN)
+        app.answer(value, f"{text}\nTry: gitmem {'--user ' * args.user}sync", OWN)
         return
     if args.action == "remove":
         if len(args.words) != 1:
             raise UsageError("Name the remote to remove.", "'gitmem remote list' lists them.")
         remove_remote(store, args.words[0])
         write_record(store.private, args.words[0], None)
-        app.answer(args, {"removed": args.words[0]}, plain(f"Memory is not synced with {args.words[0]} any more."), OWN)
+        app.answer({"removed": args.words[0]}, plain(f"Memory is not synced with {args.words[0]} any more."), OWN)
         return
     if args.words:
         raise UsageError("'gitmem remote list' takes no further words.", "To add one: gitmem remote add [NAME] URL")
     found = states(store)
     text = "\n".join(plain(f"{state.name}  {state.url}") for state in found)
     none = "No remote yet: 'gitmem remote add URL' adds one."
-    app.answer(args, [one.as_value() for one in found], text or none, None if found else OWN)
+    app.answer([one.as_value() for one in found], text or none, None if found else OWN)
 
 
 def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:
@@ -165,35 +164,35 @@ _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
 def run_private(args: Args, app: App) -> None:
-    store, session = app.open(args), app.session()
+    store, session = app.open(), app.session()
     store.acceptance.check()
     if args.state:
         layers.set_private(store, session, on=args.state == "on")
     is_on = layers.is_private(store, session, store.folder)
     whose = "This session" if session else "Each session of this project"
     text = f"{whose} is {'private: it is kept on this machine alone' if is_on else 'recorded in the project memory'}."
-    app.answer(args, {"session": session or None, "private": is_on}, text, OWN)
+    app.answer({"session": session or None, "private": is_on}, text, OWN)
 
 
 def run_pause(args: Args, app: App) -> None:
     match = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", args.time) if args.time else None
     if args.time and not match:
         raise UsageError(f"{args.time!r} is no time.", "Give minutes, hours or days: 30m, 1h, 2d.")
-    store = app.settled(args)
+    store = app.settled()
     store.acceptance.check()
     layers.pause(store, int(match[1]) * _UNITS[match[2]] if match else None)
     until = f"for {args.time}" if match else "until 'gitmem resume'"
-    app.answer(args, {"paused": True}, f"Nothing is recorded {until}.", OWN)
+    app.answer({"paused": True}, f"Nothing is recorded {until}.", OWN)
 
 
-def run_resume(args: Args, app: App) -> None:
-    ended = layers.resume(app.open(args))
-    app.answer(args, {"paused": False}, "Sessions are recorded again." if ended else "There was no pause.", OWN)
+def run_resume(_: Args, app: App) -> None:
+    ended = layers.resume(app.open())
+    app.answer({"paused": False}, "Sessions are recorded again." if ended else "There was no pause.", OWN)
 
 
 def run_promote(args: Args, app: App) -> None:
     args.private = False
-    store = app.settled(args)
+    store = app.settled()
     private = layers.private_store(store)
     if private is None:
         raise NotFoundError("This project has nothing that is private.", "'gitmem --private facts add' adds a fact.")
@@ -202,21 +201,21 @@ def run_promote(args: Args, app: App) -> None:
 
 def run_demote(args: Args, app: App) -> None:
     args.private = False
-    store = app.settled(args)
+    store = app.settled()
     _move(args, app, store, store.for_session("", private=True), "private")
 
 
 def _move(args: Args, app: App, source: Store, target: Store, where: str) -> None:
     fact = find_fact(source, args.fact)
     value = {"id": fact.id, "commits": list(move(source, fact, target))}
-    app.answer(args, value, plain(f"{fact.id} is {where} now: {fact.description}"))
+    app.answer(value, plain(f"{fact.id} is {where} now: {fact.description}"))
 
 
 def run_sync(args: Args, app: App) -> None:
     if args.background:
-        _background(args, app)
+        _background(app)
         return
-    store = app.settled(args)
+    store = app.settled()
     chosen = [find_remote(store, args.remote)] if args.remote else remotes(store) or [find_remote(store, None)]
     with Progress(app.err) as progress:
         options = Options(tuple(map(Accept, args.accept)), progress.step)
@@ -230,15 +229,15 @@ def run_sync(args: Args, app: App) -> None:
     value = [one._asdict() for one in done]
     source = None if any(one.review for one in done) else OWN  # names of documents
     if done:
-        app.answer(args, value[0] if len(chosen) == 1 else value, "\n".join(map(_words, done)), source)
+        app.answer(value[0] if len(chosen) == 1 else value, "\n".join(map(_words, done)), source)
     if failed:
         raise failed[0]
     app.maintain_later(store)
 
 
-def _background(args: Args, app: App) -> None:
+def _background(app: App) -> None:
     """Sync behind a hook: log failures, except being offline."""
-    store = app.settled(args)
+    store = app.settled()
     for error in sync_in_background(store, Options()):
         if not isinstance(error, UnreachableError):
             FailureLog(store.private).record(LoggedFailure(now(), "sync", error.sentences))
@@ -253,7 +252,7 @@ def _words(done: Synced) -> str:
 
 
 def run_propose(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     store.check_writes()
     remote = find_remote(store, args.remote)
     environ = store.context.environ
@@ -262,11 +261,11 @@ def run_propose(args: Args, app: App) -> None:
         options = Options(progress=progress.step)
         done = propose(store, remote, connection, options, ids=args.ids, name=args.name)
     text = f"Proposed {count(len(done.paths), 'fact')} on the branch {done.branch} of {done.remote}."
-    app.answer(args, done._asdict(), plain("\n".join((text, *(f"  {path}" for path in done.paths)))))
+    app.answer(done._asdict(), plain("\n".join((text, *(f"  {path}" for path in done.paths)))))
 
 
 def run_export(args: Args, app: App) -> None:
-    for line in export(app.settled(args), args.since):
+    for line in export(app.settled(), args.since):
         print(line, file=app.out)
 
 
@@ -274,28 +273,28 @@ _NOUNS = {"sessions": "session", "facts": "fact", "episodes": "task", "patterns"
 
 
 def run_backup(args: Args, app: App) -> None:
-    store = app.settled(args)
-    file = app.path(args, args.file)
+    store = app.settled()
+    file = app.path(args.file)
     with Progress(app.err, "writing the memory to one file, and reading it back"):
         done = back_up(store, file, transcripts=args.transcripts)
     held = [count(done.records[name], noun) for name, noun in _NOUNS.items()]
     if ended := done.records["ended"]:
         held[1] += f" (and {ended} that no longer hold{'s' * (ended == 1)})"
     text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole: {', '.join(held)}."
-    app.answer(args, done._asdict(), plain(text), OWN)
+    app.answer(done._asdict(), plain(text), OWN)
 
 
 def run_restore(args: Args, app: App) -> None:
     commit: str | None
     came: int | None
     review: tuple[str, ...]
-    file = app.path(args, args.file)
+    file = app.path(args.file)
     with Progress(app.err) as progress:
         options = Options(tuple(map(Accept, args.accept)), progress.step)
         try:
-            store = app.settled(args)
+            store = app.settled()
         except StoreNotFoundError:
-            store = restore_into(app.folder(args), app.context(), chosen_place(args), file, options)
+            store = restore_into(app.folder(), app.context(), chosen_place(args), file, options)
             commit, came, review = store.tip, None, ()
             text = f"Restored the memory to {store.root}."
         else:
@@ -304,4 +303,4 @@ def run_restore(args: Args, app: App) -> None:
             commit, came, review = done.commit, done.came, done.review
             text = f"Merged {count(done.came, 'commit')} of the backup." if done.came else "The backup has nothing new."
     value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
-    app.answer(args, value, plain(text), OWN)
+    app.answer(value, plain(text), OWN)

@@ -48,7 +48,7 @@ def run_summary(args: Args, app: App) -> None:
     if args.action == "schema":
         print(json.dumps(SCHEMA, indent=2), file=app.out)
         return
-    store = app.settled(args)
+    store = app.settled()
     if args.action != "show":
         {"list": _list, "pending": _pending, "put": _put}[args.action](store, args, app)
         return
@@ -59,7 +59,7 @@ def run_summary(args: Args, app: App) -> None:
     summary = as_of_now(summary, store)
     whose = People(store).whose("", summary_path(archive))
     text = _text(archive, summary) + (f"\n\nby {whose}" if whose else "")
-    app.answer(args, {**summary.to_json(), "author": whose or None}, plain(text), f"summary of {archive}")
+    app.answer({**summary.to_json(), "author": whose or None}, plain(text), f"summary of {archive}")
 
 
 def _list(store: Store, args: Args, app: App) -> None:
@@ -72,10 +72,10 @@ def _list(store: Store, args: Args, app: App) -> None:
     rows = [("ARCHIVE", "SUMMARY")]
     rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in found]
     none = "No summary is pending." if args.pending else "No archive yet: memory.md has not been rotated."
-    app.answer(args, value, plain(table(rows)) if found else none, "summaries" if found else "")
+    app.answer(value, plain(table(rows)) if found else none, "summaries" if found else "")
 
 
-def _pending(store: Store, args: Args, app: App) -> None:
+def _pending(store: Store, _: Args, app: App) -> None:
     value = []
     for item in archive_summaries(store):
         if item.pending:
@@ -83,19 +83,17 @@ def _pending(store: Store, args: Args, app: App) -> None:
             path = os.path.join(store.root, *item.archive.split("/"))
             value.append({"archive": item.archive, "path": path, "tokens": tokens, "method": item.method})
     lines = [f"{one['archive']}  {one['path']}  {one['tokens']:,} tokens" for one in value]
-    app.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
+    app.answer(value, plain("\n".join(lines)) or "No summary is pending.")
 
 
 def _put(store: Store, args: Args, app: App) -> None:
     session = app.session()
     host = "claude-code" if app.environ.get(SESSIONS[0]) else "cli"
     archive = find_archive(store, args.archive)
-    done = put_reply(
-        store, archive, app.read_output(args, args.file), method=args.by or host, host=host, session=session
-    )
+    done = put_reply(store, archive, app.read_output(args.file), method=args.by or host, host=host, session=session)
     value = {"archive": done.archive, "method": done.method, "commit": done.commit}
     new = done.commit and f"has the summary of {done.method} now (commit {done.commit[:10]})"
-    app.answer(args, value, f"{done.archive} {new or 'had this summary already'}.", OWN)
+    app.answer(value, f"{done.archive} {new or 'had this summary already'}.", OWN)
     if done.left_out:
         app.notices((f"A summary holds 10 of each: left out are {', '.join(done.left_out)}, the last ones.",))
 
@@ -121,7 +119,7 @@ def _text(archive: str, summary: Summary) -> str:
 
 
 def run_summarize(args: Args, app: App) -> int:
-    store = app.settled(args)
+    store = app.settled()
     named = [find_archive(store, name) for name in args.archives]
     done = []
     for archive in named or pending_archives(store):
@@ -135,7 +133,7 @@ def run_summarize(args: Args, app: App) -> int:
         for one in done
     ]
     value = [one._asdict() for one in done]
-    app.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
+    app.answer(value, plain("\n".join(lines)) or "No summary is pending.")
     return ExitCode.FAILURE if any(one.why for one in done) else ExitCode.OK
 
 
@@ -143,7 +141,7 @@ _TOKENS = 1_900  # of the instructions and the schema in a question about a sess
 
 
 def run_judge(args: Args, app: App) -> int:
-    store = app.settled(args)
+    store = app.settled()
     span = read_date(store, args.since, "--since")
     waiting = [
         session
@@ -154,7 +152,7 @@ def run_judge(args: Args, app: App) -> int:
     ]
     if waiting and not args.dry_run and store.config.summary.provider in {OFFLINE, HOST}:
         raise UsageError("No model is named that judges sessions.", f"{TURN_ON}.")
-    place = place_of(args, app, Scope.PROJECT)
+    place = place_of(app, Scope.PROJECT)
     paths = [path for host in map(find_host, NAMES) if host.sessions for path in host.sessions(place)]
     tokens, empty, done = 0, 0, []
     with Progress(app.err) as bar:
@@ -178,5 +176,5 @@ def run_judge(args: Args, app: App) -> int:
     asked += f", about {tokens:,} tokens" if args.dry_run else ""
     asked += f"; {empty} left out, without exchanges" if empty else ""
     value = {"sessions": len(waiting) - empty, "tokens": tokens, "judged": done, "left_out": empty}
-    app.answer(args, value, plain("\n".join([*lines, f"{asked}."])))
+    app.answer(value, plain("\n".join([*lines, f"{asked}."])))
     return ExitCode.FAILURE if any(one["why"] for one in done) else ExitCode.OK

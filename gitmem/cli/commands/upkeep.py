@@ -44,9 +44,9 @@ def run_upkeep(args: Args, app: App) -> int:
     for part, run in parts.items():
         out = io.StringIO()
         own = Args(**{**vars(parse([part])), **vars(args), "if_needed": True})
-        code = max(code, run(own, app._replace(out=out)) or 0)
+        code = max(code, run(own, app._replace(out=out, args=own)) or 0)
         done[part] = json.loads(out.getvalue()) if args.json else out.getvalue().rstrip("\n")
-    app.answer(args, done, "\n".join(map(str, done.values())), OWN)
+    app.answer(done, "\n".join(map(str, done.values())), OWN)
     return code
 
 
@@ -58,7 +58,7 @@ def run_check(args: Args, app: App) -> int:
         return _check_commits(args, app)
     if args.sarif or args.base or args.authors or args.allow or args.strict:
         raise UsageError("Commits are checked with --ci alone.", "gitmem check --ci --base origin/gitmem")
-    store = app.settled(args)
+    store = app.settled()
     before = tokens_of_size(len(store.read(MEMORY) or b""))
     result, notices = check(store)
     app.notices(notices)
@@ -69,7 +69,7 @@ def run_check(args: Args, app: App) -> int:
         text = "Nothing to do: another process has just rotated memory.md."
     else:
         text = f"Nothing to do: memory.md has {result.tokens:,} of {result.threshold:,} tokens."
-    app.answer(args, value, text, OWN)
+    app.answer(value, text, OWN)
     return ExitCode.OK
 
 
@@ -77,7 +77,7 @@ CI_FILES = {"github": "action.yml", "gitlab": "gitlab.yml", "pre-receive": "pre-
 
 
 def _check_commits(args: Args, app: App) -> int:
-    git = proposals.open_for_ci(app.path(args, ""), app.environ)
+    git = proposals.open_for_ci(app.path(""), app.environ)
     findings = proposals.examine(git, args.base, args.head, args.authors, args.allow)
     levels = [finding.level for finding in findings]
     errors, warnings = levels.count(proposals.ERROR), levels.count(proposals.WARNING)
@@ -88,12 +88,12 @@ def _check_commits(args: Args, app: App) -> int:
     ]
     text = "\n".join([*lines, f"{count(errors, 'error')}, {count(warnings, 'warning')}."])
     args.json = args.json or args.sarif
-    app.answer(args, proposals.sarif(findings, __version__) if args.sarif else value, text, "check" if findings else "")
+    app.answer(proposals.sarif(findings, __version__) if args.sarif else value, text, "check" if findings else "")
     return ExitCode.FAILURE if errors or (args.strict and warnings) else ExitCode.OK
 
 
 def run_consolidate(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     done = consolidate_due(store, dry_run=args.dry_run)
     app.notices(done.notices)
     steps, lines = [], []
@@ -106,7 +106,7 @@ def run_consolidate(args: Args, app: App) -> None:
         files = "1 file stays: its" if len(done.kept) == 1 else f"{len(done.kept)} files stay: their"
         lines.append(f"{files} consolidation was undone.")
     value = {"dry_run": bool(args.dry_run), "done": steps, "kept": list(done.kept)}
-    app.answer(args, value, "\n".join(lines) or "Nothing is old enough to be consolidated.", OWN)
+    app.answer(value, "\n".join(lines) or "Nothing is old enough to be consolidated.", OWN)
 
 
 _BACKGROUND_SECONDS = 600.0
@@ -114,7 +114,7 @@ _FOREGROUND_SECONDS = 7 * 24 * 3600.0
 
 
 def run_reindex(args: Args, app: App) -> int:
-    store = app.open(args) if args.background else app.settled(args)
+    store = app.open() if args.background else app.settled()
     environ = {**app.environ, VARIABLE: args.provider} if args.provider else app.environ
     embedder = make_embedder(store.config.embedding, environ)
     if args.background:
@@ -122,7 +122,7 @@ def run_reindex(args: Args, app: App) -> int:
     chosen = choose(store.config.embedding, environ)
     if embedder is None:
         value = {"provider": chosen.provider, "model": None, "reason": chosen.reason}
-        app.answer(args, value, f"Nothing to do: searches compare words only ({chosen.reason}).", OWN)
+        app.answer(value, f"Nothing to do: searches compare words only ({chosen.reason}).", OWN)
         return ExitCode.OK
     with Progress(app.err) as bar:
         filled = fill(
@@ -133,9 +133,7 @@ def run_reindex(args: Args, app: App) -> int:
     made = [f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})"] * bool(filled.embedded)
     left = [f"{filled.left:,} are still missing"] * bool(filled.left)
     of = f"{count(filled.chunks, 'chunk')}, vectors from {embedder.name} ({embedder.model})"
-    app.answer(
-        args, value, f"{of}: {'; '.join([*made, *left]) or 'no vector was missing'}.", OWN, aside=(filled.problem,)
-    )
+    app.answer(value, f"{of}: {'; '.join([*made, *left]) or 'no vector was missing'}.", OWN, aside=(filled.problem,))
     return ExitCode.FAILURE if filled.problem and not args.seconds else ExitCode.OK
 
 
@@ -165,7 +163,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
 
 
 def run_maintain(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     store.acceptance.check()
     reason = ""
     if not store.own_repository and not args.project:
@@ -177,7 +175,7 @@ def run_maintain(args: Args, app: App) -> None:
     elif args.if_needed and not is_due(store):
         reason = "Nothing to do: the repository is well packed."
     if reason:
-        app.answer(args, {"done": False, "reason": reason}, reason, OWN)
+        app.answer({"done": False, "reason": reason}, reason, OWN)
         return
     try:
         with Progress(app.err) as progress:
@@ -186,11 +184,11 @@ def run_maintain(args: Args, app: App) -> None:
         if not args.if_needed:  # else it started by itself, beside another
             raise
         reason = f"Nothing was done: {error.message}"
-        app.answer(args, {"done": False, "reason": reason}, reason, OWN)
+        app.answer({"done": False, "reason": reason}, reason, OWN)
         return
     app.notices(done.notices)
     sizes = {"before": done.before._asdict(), "after": done.after._asdict()}
-    app.answer(args, {"done": True, **done._asdict(), **sizes}, _maintain_words(done), OWN)
+    app.answer({"done": True, **done._asdict(), **sizes}, _maintain_words(done), OWN)
 
 
 def _maintain_words(done: Maintenance) -> str:
@@ -214,10 +212,10 @@ def run_clear(args: Args, app: App) -> None:
             "--days takes a number of days, and goes with 'old' only.", "For example: gitmem clear old --days 90"
         )
     days = None if args.what == "all" else OLD_DAYS if args.days is None else args.days
-    store = app.settled(args)
+    store = app.settled()
     preview = clear(store, days=days, dry_run=True)
     if args.dry_run or not preview.files:
-        app.answer(args, _cleared_value(preview, dry_run=args.dry_run), _would_clear(preview))
+        app.answer(_cleared_value(preview, dry_run=args.dry_run), _would_clear(preview))
         return
     question = f"{_would_clear(preview)}\nRemove them? 'gitmem undo' brings them back."
     would = f"This would remove {_count(preview)}"
@@ -227,7 +225,7 @@ def run_clear(args: Args, app: App) -> None:
     app.notices(done.notices)
     commit = (done.commit or "")[:10]
     text = f"Removed {_count(done)} in {commit}.\nTo bring them back: gitmem undo {commit}"
-    app.answer(args, _cleared_value(done, dry_run=False), text if commit else "There was nothing to clear.")
+    app.answer(_cleared_value(done, dry_run=False), text if commit else "There was nothing to clear.")
 
 
 def _would_clear(preview: Cleared) -> str:
@@ -245,13 +243,13 @@ def _cleared_value(done: Cleared, *, dry_run: bool) -> dict[str, object]:
 
 
 def run_cleanup(args: Args, app: App) -> None:
-    done = clean_up(app.settled(args), dry_run=args.dry_run)
+    done = clean_up(app.settled(), dry_run=args.dry_run)
     files = (*done.episodes, *done.patterns)
     numbers = f"{count(len(done.episodes), 'episode')} and {count(len(done.patterns), 'bug pattern')}"
     lines = (
         [f"{numbers} would go:", *files] if args.dry_run else [f"Removed {numbers}; 'gitmem undo' brings them back."]
     )
-    app.answer(args, done._asdict(), "\n".join(lines) if files else "There is nothing to clean up.")
+    app.answer(done._asdict(), "\n".join(lines) if files else "There is nothing to clean up.")
 
 
 def run_forget(args: Args, app: App) -> None:
@@ -265,12 +263,12 @@ def run_forget(args: Args, app: App) -> None:
             "What is to be forgotten is not said.",
             "Say clear old, clear all, cleanup, purge TEXT, --transcripts, --author or --session.",
         )
-    store = app.settled(args)
+    store = app.settled()
     span = read_date(store, args.before, "--before")
     before = span.first if span else None
     planned = forget_transcripts(store, before, dry_run=True)
     if args.dry_run or not planned.sessions:
-        app.answer(args, {"dry_run": args.dry_run, **planned._asdict()}, _forget_preview(planned))
+        app.answer({"dry_run": args.dry_run, **planned._asdict()}, _forget_preview(planned))
         return
     would = f"This would delete {_forget_count(planned)} for good"
     question = f"{_forget_preview(planned)}\nThis cannot be undone. Delete?"
@@ -279,11 +277,11 @@ def run_forget(args: Args, app: App) -> None:
     done = forget_transcripts(store, before)
     app.notices(done.notices)
     text = f"Deleted {_forget_count(done)}; this freed {bytes_of(done.freed)} of disk space."
-    app.answer(args, {"dry_run": False, **done._asdict()}, text)
+    app.answer({"dry_run": False, **done._asdict()}, text)
 
 
 def _erase(args: Args, app: App) -> None:
-    store = app.settled(args)
+    store = app.settled()
     with Progress(app.err, "searching history"):
         plan = plan_erasure(store, author=args.author or "", session=args.session or "")
     _purge(args, app, store, plan, act="Forget?", nothing="Nothing was forgotten.", dry_run=args.dry_run)
@@ -301,7 +299,7 @@ def _forget_count(planned: Forgotten) -> str:
 
 def run_purge(args: Args, app: App) -> None:
     wanted = _wanted(args, app)
-    store = app.settled(args)
+    store = app.settled()
     with Progress(app.err, "searching history"):
         plan = plan_purge(store, wanted)
     _purge(args, app, store, plan, act="Purge?", nothing="Nothing was purged.", dry_run=args.dry_run or not plan.needed)
@@ -310,7 +308,7 @@ def run_purge(args: Args, app: App) -> None:
 def _purge(args: Args, app: App, store: Store, plan: PurgePlan, *, act: str, nothing: str, dry_run: bool) -> None:
     """Carry out a plan after a yes, or in a dry run print it."""
     if dry_run:
-        app.answer(args, {"dry_run": args.dry_run, **plan.purge._asdict()}, _would_purge(plan))
+        app.answer({"dry_run": args.dry_run, **plan.purge._asdict()}, _would_purge(plan))
         return
     question = f"{_would_purge(plan)}\nThis cannot be undone. {act}"
     if not agreed(app, "This rewrites history", question, yes=args.yes, nothing=nothing):
@@ -320,7 +318,7 @@ def _purge(args: Args, app: App, store: Store, plan: PurgePlan, *, act: str, not
     app.notices(done.notices)
     checked = f"; none of the {done.objects:,} objects holds it" if done.objects else ""
     text = f"Purged {count(done.texts, 'text')}: {count(done.rewritten, 'commit')} rewritten{checked}."
-    app.answer(args, {"dry_run": False, **done._asdict()}, plain("\n".join([text, *done.beyond])))
+    app.answer({"dry_run": False, **done._asdict()}, plain("\n".join([text, *done.beyond])))
 
 
 def _wanted(args: Args, app: App) -> str | re.Pattern[str] | None:
