@@ -16,6 +16,7 @@ from gitmem.errors import NotSavedError, RefusedError
 from gitmem.git import MOVED, SYNC, blob_id, lock_in_the_way
 from gitmem.git.process import Dialogue, Git, failure
 from gitmem.platform.machine import datetime
+from gitmem.platform.safe_open import drop_file
 from gitmem.platform.spawn import Child
 from gitmem.values import Value
 
@@ -330,8 +331,7 @@ class Writer(Dialogue):
             if self._mover is not None:
                 _let_end(self._mover)
         if self._process.returncode:
-            with contextlib.suppress(OSError):
-                os.unlink(f"{self._git.git_dir}/{CRASH_REPORT}{self._process.pid}")
+            drop_file(f"{self._git.git_dir}/{CRASH_REPORT}{self._process.pid}")
             if self._own and (self._broke or disk_trouble(stderr.decode("utf-8", "replace"))):
                 self._remove_unfinished()
 

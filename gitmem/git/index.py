@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gitmem.errors import GitFailedError, GitmemError, RefusedError, UnfinishedError
 from gitmem.git import blob_id, clear_left_behind, empty_tree, lock_in_the_way, raw_changes
 from gitmem.git.process import Dialogue, Git
-from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_open, read_regular
+from gitmem.platform.safe_open import MAX_FILE_BYTES, drop_file, enter, read_open, read_regular
 from gitmem.platform.spawn import Child
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
@@ -141,8 +141,7 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
         if _write(git, command, stdin, {"GIT_INDEX_FILE": draft}):
             os.replace(draft, index)
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(draft)
+        drop_file(draft)
 
 
 def _write(git: Git, command: tuple[str, ...], stdin: bytes, env: Mapping[str, str] | None = None) -> bool:

@@ -16,7 +16,7 @@ from gitmem.errors import GitFailedError, RefusedError
 from gitmem.git import Layout
 from gitmem.git.fast_import import CRASH_REPORT
 from gitmem.git.process import Dialogue, Git
-from gitmem.platform.safe_open import read_regular
+from gitmem.platform.safe_open import drop_file, read_regular
 from gitmem.values import Value
 
 SECONDS = 3600.0  # for one step, on a store not packed for years
@@ -241,11 +241,9 @@ def remove_unreachable(git: Git, common_dir: str) -> None:
     import shutil
 
     for name in _LEFT:
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(common_dir, name))
+        drop_file(os.path.join(common_dir, name))
     info = os.path.join(common_dir, "objects", "info")  # the graph names commits that are removed below
-    with contextlib.suppress(OSError):
-        os.unlink(os.path.join(info, "commit-graph"))
+    drop_file(os.path.join(info, "commit-graph"))
     shutil.rmtree(os.path.join(info, "commit-graphs"), ignore_errors=True)
     git.run(*_SYNC, "repack", "-adqn", "--window=50", timeout=SECONDS)
     git.run("prune", "--expire=now", timeout=SECONDS)

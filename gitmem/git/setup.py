@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -13,7 +12,7 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.git import MEMORY_BRANCH, being_added, find_layout, linked_git_dir, run_past_lock
 from gitmem.git.process import Git, git_version, git_without_repository
 from gitmem.git.trust import check_owner, is_at_its_place, is_copy, is_linked, recorded_link
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import drop_file, read_text
 
 _MEMORY = f"refs/heads/{MEMORY_BRANCH}"
 _REMOTE_MEMORY = f"refs/remotes/origin/{MEMORY_BRANCH}"
@@ -231,8 +230,7 @@ def _forget_unfinished(common_dir: str, path: str) -> None:
             continue
         begun = being_added(record)
         if begun:
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(path, ".git"))
+            drop_file(os.path.join(path, ".git"))
         if begun or not (os.path.lexists(path) or os.path.exists(os.path.join(record, "locked"))):
             shutil.rmtree(record)
 

@@ -26,7 +26,7 @@ from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_
 from gitmem.judgement.reply import Judged, Reader
 from gitmem.lessons.concepts import known_concepts
 from gitmem.llm import Question, ReplyError, parse_reply
-from gitmem.platform.safe_open import read_json, write_json
+from gitmem.platform.safe_open import drop_file, read_json, write_json
 from gitmem.sessions.end import filed_turns, logged_turns, read_records
 from gitmem.sessions.exchange import file_name
 from gitmem.sessions.exchanges import turns_of
@@ -92,7 +92,7 @@ def _judge_one(store: Store, path: str) -> bool:
     given = _read(path)
     session, tries = str(given.get("session", "")), given.get("tries")
     if not session or not isinstance(tries, int):
-        _remove(path)
+        drop_file(path)
         return True
     if not is_worth_asking(store, _subject(session)):
         return True
@@ -101,7 +101,7 @@ def _judge_one(store: Store, path: str) -> bool:
     read = read_session(store, session, host, str(given.get("transcript", "")))
     done = judge_session(store, session, host, read)
     if not done.why or tries + 1 >= _TRIES:
-        _remove(path)
+        drop_file(path)
     return not done.why
 
 
@@ -195,7 +195,7 @@ def _keep_answers(store: Store, session: str, asked: list[AnsweredWindow], judge
     _write(store, _ANSWERS, session, value)
     paths = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getmtime)
     for path in paths[:-_KEPT_ANSWERS]:
-        _remove(path)
+        drop_file(path)
 
 
 class Counted(Value):
@@ -236,8 +236,3 @@ def _read(path: str) -> dict[str, Any]:
 
 def _write(store: Store, folder: str, session: str, value: Mapping[str, object]) -> None:
     write_json(_path(store, folder, session), value)
-
-
-def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(path)

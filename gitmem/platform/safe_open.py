@@ -233,6 +233,12 @@ def write_json(path: str, value: object, *, sync: bool = False) -> None:
     replace_file(path, json.dumps(value).encode("ascii"), sync=sync)
 
 
+def drop_file(path: str) -> None:
+    """Remove a file, if it is there and that is possible."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
 def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None = None) -> None:
     """Replace a file of the person's atomically, or make it, in a folder that only they can read.
 
@@ -251,8 +257,7 @@ def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None
                 os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        drop_file(temporary)
         raise
 
 

@@ -6,7 +6,6 @@ Tested through `tests/store/test_health_doctor.py`, too.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import sys
@@ -22,6 +21,7 @@ from gitmem.git.packing import damages, known_files, lock_files, loose_estimate,
 from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.trust import GITMEM
 from gitmem.platform.machine import timedelta
+from gitmem.platform.safe_open import drop_file
 from gitmem.store.document_checks import ATTRIBUTES, MODULES, attributes_finding, check_names, check_secrets, look
 from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, bytes_below, crowded, is_due, judged
 from gitmem.store.spool import HookSpool
@@ -314,8 +314,7 @@ _RECORD = "diagnosed.json"
 def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
     """Report what is wrong with documents that changed since, and some never checked; with `deep` with all."""
     if deep:
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(store.private, _RECORD))
+        drop_file(os.path.join(store.private, _RECORD))
     edited, most = store.files.edited(), None if deep else _AT_ONCE
     looked = look(store, edited, most=most, record=_RECORD, more=(check_secrets, check_names))
     yield from looked.findings

@@ -16,7 +16,7 @@ import time
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError, disk_errors
 from gitmem.git import blob_id, move_refs, read_refs
 from gitmem.git.index import read_entries, set_entries
-from gitmem.platform.safe_open import read_text, replace_file
+from gitmem.platform.safe_open import drop_file, read_text, replace_file
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def join_listed(store: Store) -> None:
         _list(store, [*(name for name in listed if name not in joined), *new])
         for name in joined:
             for suffix in _INDEX_FIRST if name not in new else ():
-                with contextlib.suppress(OSError):
-                    os.unlink(os.path.join(folder, f"{name}{suffix}"))
+                drop_file(os.path.join(folder, f"{name}{suffix}"))
 
 
 def _to_join(folder: str, names: Iterable[str]) -> list[str]:

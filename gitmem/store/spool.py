@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 
 from gitmem.errors import RefusedError
 from gitmem.platform.machine import UTC, datetime, local
-from gitmem.platform.safe_open import CREATE, READ, set_mark
+from gitmem.platform.safe_open import CREATE, READ, drop_file, set_mark
 from gitmem.store.locate import HOME_HOSTS, user_store
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -94,8 +94,7 @@ class Spool:
     def remove(self, names: list[str]) -> None:
         """Remove committed events; one that cannot be removed is recognised later by its id."""
         for name in names:
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(self.folder, name))
+            drop_file(os.path.join(self.folder, name))
 
     def put_aside(self, name: str) -> None:
         """Move an unreadable event to the folder `aside`, without overwriting a file there."""
@@ -160,8 +159,7 @@ def _create(path: str, data: bytes, *, sync: bool = False) -> None:
                 file.flush()
                 os.fsync(file.fileno())
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+        drop_file(path)
         raise
 
 
@@ -346,8 +344,7 @@ class HookSpool(Spool):
                 file.write("\n".join(names))
             os.rename(f"{path}.new", path)
         super().remove(names)
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+        drop_file(path)
 
     def _finish_removals(self, lists: Iterable[str]) -> set[str]:
         """Remove the payloads on these lists of other processes, and return their names."""

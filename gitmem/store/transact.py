@@ -16,7 +16,7 @@ from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git import LEFT_BEHIND_SECONDS, clear_left_behind
 from gitmem.git.fast_import import CRASH_REPORT, TipLockedError, TipMovedError, Writer
 from gitmem.git.index import DRAFT, clear_left_lock
-from gitmem.platform.safe_open import read_text
+from gitmem.platform.safe_open import drop_file, read_text
 from gitmem.store.store import PURGING
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -220,8 +220,7 @@ def remove_litter(store: Store, branch: str) -> None:
     clear_left_behind(os.path.join(layout.common_dir, f"{branch}.lock"))
     names = [name for name in os.listdir(layout.git_dir) if name.startswith((CRASH_REPORT, DRAFT))]
     for path in [*(os.path.join(layout.git_dir, name) for name in names), *_stale_keeps(store)]:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+        drop_file(path)
 
 
 _MARK = "fast-import"  # what it writes into a `.keep`

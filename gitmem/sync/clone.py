@@ -6,7 +6,6 @@ A bundle is checked as a remote is. Tested through `tests/cli/commands/test_sync
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import re
@@ -33,7 +32,7 @@ from gitmem.git.process import Git
 from gitmem.git.remote import Connection, Remote, check_url
 from gitmem.git.setup import check_out, make_root
 from gitmem.platform.machine import Context, is_running
-from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.platform.safe_open import MAX_FILE_BYTES, drop_file
 from gitmem.purge.rewrite import check_history, clean_incoming, sweep
 from gitmem.search.files import list_files
 from gitmem.store.findings import MAX_FILES
@@ -207,8 +206,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
         ) from error
     finally:
         for path in places:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+            drop_file(path)
     paths = read_tree(git, held[branch])
     records = {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
     records["ended"] = sum(not status.holds for status in what_holds(known_facts(store)).values())
