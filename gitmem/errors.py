@@ -45,6 +45,9 @@ class GitmemError(Exception):
 
     exit_code = ExitCode.FAILURE
 
+    def __init_subclass__(cls, exit_code: ExitCode | None = None) -> None:
+        cls.exit_code = exit_code or cls.exit_code
+
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
         self.message = message
@@ -60,46 +63,32 @@ class GitmemError(Exception):
         return f"{self.message} {self.remedy}".strip()
 
 
-class UsageError(GitmemError):
+class UsageError(GitmemError, exit_code=ExitCode.USAGE):
     """The command line could not be understood."""
 
-    exit_code = ExitCode.USAGE
 
-
-class StoreNotFoundError(GitmemError):
+class StoreNotFoundError(GitmemError, exit_code=ExitCode.NO_STORE):
     """No store belongs to the folder asked about."""
 
-    exit_code = ExitCode.NO_STORE
 
-
-class StoreFormatError(GitmemError):
+class StoreFormatError(GitmemError, exit_code=ExitCode.STORE_FORMAT):
     """The store's format version is not one this gitmem writes; nothing was touched."""
 
-    exit_code = ExitCode.STORE_FORMAT
 
-
-class BusyError(GitmemError):
+class BusyError(GitmemError, exit_code=ExitCode.BUSY):
     """Another live process holds a lock past the time the caller would wait."""
 
-    exit_code = ExitCode.BUSY
 
-
-class NotSavedError(GitmemError):
+class NotSavedError(GitmemError, exit_code=ExitCode.NOT_SAVED):
     """The input could not be committed; the message says where it is now."""
 
-    exit_code = ExitCode.NOT_SAVED
 
-
-class UnfinishedError(GitmemError):
+class UnfinishedError(GitmemError, exit_code=ExitCode.UNFINISHED):
     """A merge, rebase, revert or bisect of the user is in progress in the store."""
 
-    exit_code = ExitCode.UNFINISHED
 
-
-class RefusedError(GitmemError):
+class RefusedError(GitmemError, exit_code=ExitCode.REFUSED):
     """Input that could leave the store, harm it, or not be stored on some platform; nothing was done."""
-
-    exit_code = ExitCode.REFUSED
 
 
 class ProtectedError(RefusedError):
@@ -110,20 +99,16 @@ class DoesNotFitError(RefusedError):
     """Content larger than a file of a store may be."""
 
 
-class NotFoundError(GitmemError):
+class NotFoundError(GitmemError, exit_code=ExitCode.NOT_FOUND):
     """A revision, path, session or entry that does not exist."""
-
-    exit_code = ExitCode.NOT_FOUND
 
 
 class UnreadableError(GitmemError):
     """A file exists and cannot be read: a failing disk, or no regular file."""
 
 
-class UnreachableError(GitmemError):
+class UnreachableError(GitmemError, exit_code=ExitCode.UNREACHABLE):
     """A remote cannot be reached now; everything is safe in the store."""
-
-    exit_code = ExitCode.UNREACHABLE
 
 
 class GitFailedError(GitmemError):

@@ -36,18 +36,15 @@ if TYPE_CHECKING:
 
         def name(self, size: Size) -> str:
             """Return the name of the model for a size."""
-            ...
 
         def price(self, size: Size, tokens: int) -> tuple[float, float] | None:
             """Return the prices in US dollars of a million tokens of such a prompt and of its answer, or None."""
-            ...
 
         def ask(self, request: Request, deadline: float) -> ModelAnswer:
             """Return the answer of the model; `deadline` is in seconds of `time.monotonic`.
 
             Raises ProviderError if there is no answer; the message never contains a key.
             """
-            ...
 
     class Embedder(Protocol):
         """Turns texts into vectors of length 1, all of one dimension.
@@ -71,11 +68,9 @@ if TYPE_CHECKING:
 
             Raises ProviderError if there are no vectors; the message never contains a key.
             """
-            ...
 
         def embed_query(self, text: str, deadline: float) -> Vector:
             """Return the vector of a query, without retries; raises as `embed_documents` does."""
-            ...
 
 
 _SERVER = 500

@@ -32,10 +32,8 @@ _ME = "me"
 _SECONDS = "%Y-%m-%d %H:%M:%S"
 
 
-class FilterError(GitmemError):
+class FilterError(GitmemError, exit_code=ExitCode.USAGE):
     """A filter of a query has an invalid value."""
-
-    exit_code = ExitCode.USAGE
 
 
 class Filters(Value):
