@@ -76,7 +76,7 @@ def check_url(url: str) -> str:
 
     Raises RefusedError if it is an option, would start a program, or holds control characters.
     """
-    bad = not url.strip() or url.startswith("-") or any(ord(character) < 32 for character in url)  # noqa: PLR2004
+    bad = not url.strip() or url.startswith("-") or url.endswith("://") or any(ord(character) < 32 for character in url)  # noqa: PLR2004
     helper = re.match(r"[A-Za-z0-9+.-]+::", url)
     scheme = "://" in url and not url.lower().startswith(_SCHEMES)
     if bad or helper or scheme:

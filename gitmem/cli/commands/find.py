@@ -216,9 +216,10 @@ def run_recall(args: Args, app: App) -> None:
 def run_keywords(args: Args, app: App) -> None:
     store = app.settled()
     if args.word is not None:
+        check_query(args.word)
         hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
-        text = hits_text(app, hits, args.word)
-        app.answer([hit_value(hit) for hit in hits], text, "keywords")
+        text, aside = hits_text(app, hits, args.word), "" if hits else "Nothing found."
+        app.answer([hit_value(hit) for hit in hits], text, "keywords", aside=(aside,))
         return
     found, estimated = keywords(store, MOST_KEYWORDS if args.limit is None else args.limit)
     text = "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found)

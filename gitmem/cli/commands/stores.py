@@ -175,8 +175,8 @@ def run_private(args: Args, app: App) -> None:
 
 
 def run_pause(args: Args, app: App) -> None:
-    match = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", args.time) if args.time else None
-    if args.time and not match:
+    match = re.fullmatch(r"([1-9][0-9]{0,5})([mhd])", args.time or "")
+    if args.time is not None and not match:
         raise UsageError(f"{args.time!r} is no time.", "Give minutes, hours or days: 30m, 1h, 2d.")
     store = app.settled()
     store.acceptance.check()
