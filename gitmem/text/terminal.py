@@ -227,7 +227,7 @@ def _wrapped_line(line: str, width: int) -> str:
     # Chinese and Japanese may be parted anywhere; a word longer than the screen is left to the terminal.
     for piece in re.findall(rf"{_CODE}|\s+|[{_UNSPACED}][{_CLOSING}]*|[^\s{_UNSPACED}\x1b]+|\x1b", line):
         size = cells(piece)
-        if size > left and left < width - indent:
+        if left < size > 0 and left < width - indent:  # a code takes no column
             lines[-1] = lines[-1].rstrip(" ")
             lines.append(" " * indent)
             left = width - indent

@@ -98,6 +98,7 @@ def test_lines_are_wrapped_at_words_below_the_column_they_began_in():
     assert wrapped("Failed: with a message of E   ModuleNotFoundError", 45).split("\n")[1] == "ModuleNotFoundError"
     assert wrapped("- one two three", 9) == "- one two\n  three"
     assert wrapped("a/path/without/a/blank", 5) == "a/path/without/a/blank"
+    assert wrapped("\x1b[1ma/path\x1b[0m", 5) == "\x1b[1ma/path\x1b[0m", "the end of a colour begins no line"
 
 
 def test_wide_characters_take_two_columns_and_korean_is_broken_at_blanks():
