@@ -40,7 +40,7 @@ from gitmem.git.remote import Connection
 from gitmem.history.export import export as export_lines
 from gitmem.platform.machine import Context
 from gitmem.project import project_code
-from gitmem.search.recall import find_stores, search_stores
+from gitmem.search.many_stores import find_stores, search_stores
 from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import HURRIED, Store

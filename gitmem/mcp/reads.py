@@ -25,7 +25,8 @@ from gitmem.search import check_query
 from gitmem.search.engine import answer
 from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit, Passage, named, read_passage
-from gitmem.search.recall import find_stores, is_handle, layer_of, read_memory, search_stores, with_own
+from gitmem.search.many_stores import find_stores, search_stores
+from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
 from gitmem.store.store import Store
 from gitmem.text.terminal import FENCE_TOKENS, fenced, fields, json_text
 from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens

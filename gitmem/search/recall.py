@@ -1,34 +1,26 @@
-"""What is told of a subject: recall, keywords, whole memories by id, hits of the person's own store and of many stores.
+"""What is told of a subject: recall, keywords, whole memories by id, hits of the person's own store.
 
-The files of many stores are the index (spec T7): ripgrep over all of them, then a search in each of the most promising
-stores. Words that are in very many files are looked for only where rarer ones of the query are not in files enough.
 Keywords are counted on each call; in a store of many files they are estimated from some of them, spread over all
 folders and times (docs/spec.md P5, P7, V5).
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.document.ids import ARCHIVE, FACTS, FORMAT, ID_FORM, id_in, is_id, short_session, summary_path
-from gitmem.errors import GitmemError, NotFoundError, UsageError
+from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, id_in, is_id, short_session, summary_path
+from gitmem.errors import NotFoundError
 from gitmem.facts.validity import in_force
-from gitmem.git import STORE_FOLDER
-from gitmem.platform.machine import Context
-from gitmem.search import Query, fold, parse_query
-from gitmem.search.engine import LIMIT, SearchAnswer, answer, literals_of
-from gitmem.search.files import LINKED, Line, PythonScanner, is_searched, list_paths, make_rg, read_file, stat_file
-from gitmem.search.filters import check_types, read_filters
+from gitmem.search.engine import SearchAnswer, answer
+from gitmem.search.files import LINKED, list_paths, stat_file
 from gitmem.search.hits import BEFORE, Hit, Passage, bare_text, read_passage
-from gitmem.search.scan import BUDGET, Rarity, choose_files
-from gitmem.search.sources import MOST_FILES, load, work_tree
+from gitmem.search.sources import load, work_tree
 from gitmem.search.units import FIELD, FRAME, HEADING, Units, first_line
 from gitmem.sessions.exchange import without_labels
 from gitmem.store.known_facts import known_facts
-from gitmem.store.locate import has_home_stores, is_store, known_stores
+from gitmem.store.locate import has_home_stores
 from gitmem.store.store import Store, own_store
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens
@@ -291,125 +283,3 @@ def hit_head(hit: Hit) -> str:
         "weak" * hit.weak,
     )
     return plain(", ".join(filter(None, attributes)).replace("\n", " "))
-
-
-ALL = "all"  # all stores that were made, cloned or accepted here
-_DEEPEST = 4  # folders between the one that is named and a store
-_MOST_STORES = 20_000
-_SAMPLED = 24
-# The beginning of one line of each file counts for a common word.
-_ONE_LINE = ("--max-count=1", "--max-columns=500", "--max-columns-preview")
-
-
-class StoreHit(Value):
-    """A hit, and the folder of its store."""
-
-    store: str
-    hit: Hit
-
-
-class StoresAnswer(Value):
-    """The hits over many stores, the number of stores, and the folders of those not read: damaged, or opened."""
-
-    hits: list[StoreHit]
-    stores: int
-    unreadable: tuple[str, ...] = ()
-
-
-def find_stores(where: str, home: str) -> list[str]:
-    """Return the stores below a folder, or, for `all`, those that were made, cloned or accepted on this machine."""
-    if where != ALL:
-        return sorted(_below(os.path.abspath(where), 0))[:_MOST_STORES]
-    return list(filter(_is_memory, known_stores(home)))[:_MOST_STORES]
-
-
-def _is_memory(folder: str) -> bool:
-    return os.path.isfile(os.path.join(folder, FORMAT)) and is_store(folder)
-
-
-def _below(folder: str, depth: int) -> Iterator[str]:
-    """Yield a folder that is a store, or the stores in it; links are not followed."""
-    if _is_memory(folder):
-        yield folder
-        return
-    try:
-        with os.scandir(folder) as entries:
-            inner = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return
-    if STORE_FOLDER in inner and _is_memory(os.path.join(folder, STORE_FOLDER)):
-        yield os.path.join(folder, STORE_FOLDER)
-    if depth < _DEEPEST:
-        for name in inner:
-            if not name.startswith("."):
-                yield from _below(os.path.join(folder, name), depth + 1)
-
-
-def search_stores(
-    roots: Sequence[str], context: Context, text: str, *, limit: int = LIMIT, ended: bool = False
-) -> StoresAnswer:
-    """Return the best memories of many stores, at most `limit`; facts that no longer hold only if `ended`.
-
-    Raises UsageError if the query has no words, or a filter that is one store's own.
-    """
-    query = parse_query(text)
-    if not query.terms or query.filter("session") or query.filter("author"):
-        raise UsageError("A search of many stores needs words, and takes no session: and author:.", "Give words.")
-    hits: list[StoreHit] = []
-    unreadable: list[str] = []
-    asked = _promising(roots, context, query)[: limit or None] if roots else []
-    for root in asked:
-        try:
-            store = Store(root, context)
-            store.acceptance.check()  # who asks may be an agent
-            found = answer(store, text, limit=limit, ended=ended, vectors=False).hits
-        except GitmemError:  # of another format, another user's, or opened
-            unreadable.append(root)
-            continue
-        hits += [StoreHit(root, hit) for hit in found if ended or not (hit.marks and hit.marks.has_ended(hit.entry))]
-    if not hits:
-        check_types(text)
-    hits.sort(key=lambda one: (-one.hit.score, one.store))
-    return StoresAnswer(hits[: limit or None], len(roots), tuple(unreadable))
-
-
-def _promising(roots: Sequence[str], context: Context, query: Query) -> list[str]:
-    """Return the stores of the most promising files, each once."""
-    lines, filters = _scan(roots, context, query), read_filters(Store(roots[0], context), query)
-    known, stores = set(roots), dict[str, str]()
-    for path in sorted(lines):
-        root = path
-        while root and root not in known:
-            root = root[: max(root.rfind(os.sep), 0)]
-        name = path[len(root) + 1 :].replace(os.sep, "/")
-        if root and is_searched(name) and filters.allow_path(name):
-            stores[path] = root
-    chosen = choose_files({path: lines[path] for path in stores}, query.terms, MOST_FILES)
-    return [*dict.fromkeys(map(stores.__getitem__, chosen.paths))]
-
-
-def _scan(roots: Sequence[str], context: Context, query: Query) -> dict[str, list[Line]]:
-    """Return the lines that have texts of the query, by file: of the rarest, until there are enough."""
-    sample = roots[:: max(len(roots) // _SAMPLED, 1)]
-    every = [(root, path) for root in sample for path in list_paths(root)]
-    read = (read_file(*place) for place in every[:: max(len(every) // _SAMPLED, 1)])
-    texts = [fold(data.decode("utf-8", "replace")) for data in read]
-    times = len(every) / max(len(texts), 1) * len(roots) / len(sample)
-    rarity = Rarity(texts, times, query.terms, literals_of(query.terms))
-    rg = make_rg(context)
-
-    def scan(part: list[str]) -> dict[str, list[Line]]:
-        few = sum(map(rarity.estimate, part)) > BUDGET
-        lines = rg.lines(roots, part, "--glob=*.md", *(_ONE_LINE if few else ())) if rg else None
-        found: dict[str, list[Line]] = {}
-        for path, line in _python(roots, part) if lines is None else lines:
-            found.setdefault(path, []).append(line)
-        return found
-
-    return rarity.scan(scan, MOST_FILES)[0]
-
-
-def _python(roots: Sequence[str], literals: Sequence[str]) -> Iterator[tuple[str, Line]]:
-    for root in roots:
-        for path, lines in PythonScanner().scan(root, list_paths(root), literals).items():
-            yield from ((f"{root}/{path}", line) for line in lines)

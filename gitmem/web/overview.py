@@ -24,7 +24,7 @@ from gitmem.purge.purge import waiting_purges
 from gitmem.search.engine import answer
 from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit
-from gitmem.search.recall import StoreHit, search_stores
+from gitmem.search.many_stores import StoreHit, search_stores
 from gitmem.sessions.read import glance, with_last_answers
 from gitmem.sessions.start import Shown, start_parts, start_text
 from gitmem.store.findings import FailureLog

@@ -14,7 +14,8 @@ from gitmem.facts.fact import FactKind, FactStatus, make_fact, render_fact
 from gitmem.lessons.prompt import remembered
 from gitmem.mcp.reads import memory_search
 from gitmem.platform.machine import Context
-from gitmem.search.recall import ALL, find_stores, is_handle, recall, search_stores
+from gitmem.search.many_stores import ALL, find_stores, search_stores
+from gitmem.search.recall import is_handle, recall
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.text.words import estimate_tokens
@@ -102,7 +103,7 @@ def test_a_hit_of_any_store_names_its_store_the_best_first(make, context, tmp_pa
     two = make("nested/two", fact("Deploy the frontend with rsync."), fact("Cache for an hour."))
     make("three", fact("Paint the shed green."))
     if not with_rg:
-        monkeypatch.setattr("gitmem.search.recall.make_rg", lambda _: None)
+        monkeypatch.setattr("gitmem.search.many_stores.make_rg", lambda _: None)
     roots = find_stores(str(tmp_path / "projects"), context.home)
     assert len(roots) == 3
     found = search_stores(roots, context, "how do we deploy billing")

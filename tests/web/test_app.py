@@ -22,7 +22,7 @@ from gitmem.hosts import command
 from gitmem.lessons.outcome_counts import add_told
 from gitmem.lessons.usage_log import GivenText, ToldMends, record, record_mends
 from gitmem.platform.machine import resource
-from gitmem.search.recall import search_stores
+from gitmem.search.many_stores import search_stores
 from gitmem.sessions.end import replay
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.known_facts import known_facts

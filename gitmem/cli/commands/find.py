@@ -14,18 +14,8 @@ from gitmem.search import check_query, parse_query
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit, read_passage
-from gitmem.search.recall import (
-    ALL,
-    MOST_KEYWORDS,
-    find_stores,
-    is_handle,
-    keywords,
-    layer_of,
-    read_memory,
-    recall,
-    search_stores,
-    with_own,
-)
+from gitmem.search.many_stores import ALL, find_stores, search_stores
+from gitmem.search.recall import MOST_KEYWORDS, is_handle, keywords, layer_of, read_memory, recall, with_own
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import cells, fields, plain
