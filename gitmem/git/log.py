@@ -268,14 +268,10 @@ def newest_until(git: Git, revision: str, moment: datetime) -> str | None:
     return output.decode().strip() or None
 
 
-def diff(git: Git, old: str, new: str, *paths: str) -> bytes:
-    """Return the unified diff between two commits or trees, given by their full ids."""
-    return git.unfiltered.run("--literal-pathspecs", "diff", *_PATCH, "--end-of-options", old, new, "--", *paths)
-
-
-def diff_stat(git: Git, old: str, new: str, *paths: str) -> bytes:
-    """Return the output of `git diff --stat` between two commits, given by their full ids."""
-    return git.unfiltered.run("--literal-pathspecs", "diff", *_STAT, "--end-of-options", old, new, "--", *paths)
+def diff(git: Git, old: str, new: str, *paths: str, brief: bool = False) -> bytes:
+    """Return the unified diff between two commits or trees, given by their full ids; if `brief`, its statistics."""
+    form = _STAT if brief else _PATCH
+    return git.unfiltered.run("--literal-pathspecs", "diff", *form, "--end-of-options", old, new, "--", *paths)
 
 
 def diff_work_tree(git: Git, commit: str, paths: Sequence[str]) -> bytes:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from gitmem.document.message import VALUE_LENGTH, Trailer, one_line
 from gitmem.errors import NotFoundError
 from gitmem.git import Repository, empty_tree
-from gitmem.git.log import Commit, commits, diff, diff_stat, diff_work_tree, log, newest_until, stats
+from gitmem.git.log import Commit, commits, diff, diff_work_tree, log, newest_until, stats
 from gitmem.git.objects import PathChange
 from gitmem.platform.machine import UTC, datetime, timedelta, timezone
 from gitmem.store.store import Store
@@ -269,8 +269,7 @@ def difference(store: Store, old: str | None, new: str, path: str | None = None,
         old = parents[0] if parents else empty_tree(repository.git)
     paths = [path] if path else []
     changes = tuple(repository.changes(old, new, *paths))
-    text = (diff_stat if brief else diff)(repository.git, old, new, *paths)
-    return Difference(old, new, changes, text)
+    return Difference(old, new, changes, diff(repository.git, old, new, *paths, brief=brief))
 
 
 def changed_lines(store: Store, found: Collection[CommitRecord]) -> dict[str, str]:

@@ -183,7 +183,7 @@ def _remove_unfinished(store: Store) -> tuple[str, ...]:
     return tuple(removed)
 
 
-ARRIVING = "arriving"  # file of the private folder: the fetched commit of a fast-forward
+ARRIVING = "arriving"  # file of the private folder: the fetched commit of the last fast-forward, begun or done
 _ATTEMPTS = 20  # to update a file that a person edits at the same moment
 _PAUSE = 0.01
 
@@ -326,15 +326,11 @@ def _held(store: Store, marked: str, tip: str) -> str | None:
         ids = store.repository.git.run("rev-list", "--parents", "--max-count=1", marked, "--").split()
         if len(ids) > 1:
             return None
-    if arriving(store) in {commit.oid for commit in commits}:  # a fast-forward: no commit came from this work tree
+    arriving = read_text(os.path.join(store.private, ARRIVING)).strip()
+    if arriving in {commit.oid for commit in commits}:  # a fast-forward: no commit came from this work tree
         return marked
     first = next((commit for commit in commits if commit.parents == (marked,)), None)
     return first.oid if first is not None and first.value("Gitmem-Op") == "edit" else marked
-
-
-def arriving(store: Store) -> str:
-    """Return the fetched commit of the last fast-forward, begun or done; "" if there was none."""
-    return read_text(os.path.join(store.private, ARRIVING)).strip()
 
 
 def _follow(store: Store, change: PathChange, disk: bytes | None, indexed: str | None) -> tuple[str, bool]:

@@ -212,10 +212,10 @@ def _move(args: Args, app: App, source: Store, target: Store, where: str) -> Non
 
 
 def run_sync(args: Args, app: App) -> None:
-    if args.background:
-        _background(app)
-        return
     store = app.settled()
+    if args.background:
+        _sync_behind(store)
+        return
     chosen = [find_remote(store, args.remote)] if args.remote else remotes(store) or [find_remote(store, None)]
     with Progress(app.err) as progress:
         options = Options(tuple(map(Accept, args.accept)), progress.step)
@@ -235,9 +235,8 @@ def run_sync(args: Args, app: App) -> None:
     app.maintain_later(store)
 
 
-def _background(app: App) -> None:
+def _sync_behind(store: Store) -> None:
     """Sync behind a hook: log failures, except being offline."""
-    store = app.settled()
     for error in sync_in_background(store, Options()):
         if not isinstance(error, UnreachableError):
             FailureLog(store.private).record(LoggedFailure(now(), "sync", error.sentences))
