@@ -14,7 +14,7 @@ from gitmem.config import read_config
 from gitmem.document.document import Document, as_texts
 from gitmem.document.ids import CONFIG, FORMAT, LONGEST_SCOPE, MEMORY, README
 from gitmem.document.message import Op, Trailer, op_message
-from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
+from gitmem.errors import GitmemError, NotFoundError, RefusedError, UsageError, disk_errors
 from gitmem.git import STORE_FOLDER, Layout, Repository, find_layout, run_past_lock
 from gitmem.git.lock import open_lock
 from gitmem.git.process import Git
@@ -304,9 +304,12 @@ def plan_unexclude(start: str, home: str) -> tuple[str, bytes, bytes] | None:
 def add_scope(store: Store, folder: str) -> str:
     """Make a folder of the project a part whose memories are told there and above, in a commit; return its name.
 
-    Raises UsageError if it is no folder in the project, the project itself, or has too long a path.
+    Raises NotFoundError if it is no folder, UsageError if it is none in the project, the project itself, or has too
+    long a path.
     """
-    scope = store.part_of(folder) if os.path.isdir(folder) else ""
+    if not os.path.isdir(folder):
+        raise NotFoundError(f"There is no folder {folder}.", "Make it first, or name another one.")
+    scope = store.part_of(folder)
     if not scope or len(scope) > LONGEST_SCOPE or not re.fullmatch(r"[\w/-]+", scope):
         raise UsageError(
             f"{folder} cannot be a part of the project.",
