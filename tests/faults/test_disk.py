@@ -170,6 +170,14 @@ def test_a_disk_that_is_read_only(disk: Disk, projects: Callable[..., Project]):
     mend(project)
 
 
+def test_the_doctor_says_of_a_read_only_disk_that_nothing_can_be_written(disk: Disk, projects: Callable[..., Project]):
+    project = projects(disk.folder / "project")
+    disk.remount("ro")
+    done = project.gitmem("doctor", "--json")
+    assert [one["check"] for one in done.said["checks"] if one["level"] == "problem"] == ["access"]
+    disk.remount("rw")
+
+
 @pytest.mark.parametrize("words", [("facts", "add", "x"), ("pause",), ("task", "start", "x")])
 def test_a_command_on_a_read_only_disk_is_no_bug(disk: Disk, projects: Callable[..., Project], words: tuple[str, ...]):
     project = projects(disk.folder / "project")
