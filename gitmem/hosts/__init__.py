@@ -61,10 +61,9 @@ case $m in *'"initialize"'*) r='{{"protocolVersion":"2025-06-18",{_ABLE}}}';; \
 *'"resources/list"'*) r='{{"resources":[{{"uri":"gitmem://none","name":"gitmem is not installed"}}]}}';; \
 *'"id":'*) r='{{"tools":[]}}';; *) continue;; esac; \
 printf '%s\\n' "{{\\"jsonrpc\\":\\"2.0\\",\\"id\\":$i,\\"result\\":$r}}"; done"""
-LATE = ".late"
-"""After the name of an event: the host is told its memory with the next prompt, not at this event."""
-DUE = ".due"
-"""After the name of an event: late answers go out with this event, as the host reads none at its prompts."""
+# Ends of an event's name.
+LATE = ".late"  # the host is told its memory with the next prompt, not at this event
+DUE = ".due"  # late answers go out with this event, as the host reads none at its prompts
 
 
 def is_ours(text: object) -> bool:

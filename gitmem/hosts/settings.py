@@ -30,10 +30,8 @@ from gitmem.values import Value
 
 HOOKS, MCP, SKILL, COMMANDS, SUMMARIES = "hooks", "mcp", "skill", "commands", "summaries"
 TRUST, ALLOW = "trust", "allow"
-PARTS = (HOOKS, MCP, SKILL, COMMANDS)
-"""The parts that `gitmem install` brings unless it is told otherwise."""
-Place = tuple[str, ...]
-"""The keys that lead to a value in a file, its own name last."""
+PARTS = (HOOKS, MCP, SKILL, COMMANDS)  # that `gitmem install` brings unless it is told otherwise
+Place = tuple[str, ...]  # the keys that lead to a value in a file, its own name last
 
 
 class Edit(Value):

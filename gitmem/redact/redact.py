@@ -140,8 +140,6 @@ def _allowed(value: str, allow: Sequence[str]) -> bool:
     return any(value == pattern or fnmatchcase(value, pattern) for pattern in allow)
 
 
-# Private text ---------------------------------------------------------------------------------------------------
-
 _OPEN, _CLOSE = r"(?:[<\uff1c]|\\{1,8}u003c)", r"(?:[>\uff1e]|\\{1,8}u003e)"  # Go's JSON escapes `<` and `>`
 _BLANK = r"(?:\s|\\{1,8}[nrt])"
 _CLOSING = rf"{_OPEN}{_BLANK}{{0,8}}/{_BLANK}{{0,8}}private"
@@ -203,9 +201,6 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-# Secrets --------------------------------------------------------------------------------------------------------
 
 
 def _secrets(text: str) -> Iterator[Span]:
@@ -340,9 +335,6 @@ def _lowered(text: str) -> str:
     lowered = text.lower()
     # U+0130 is the only character whose lower case is not one character.
     return lowered if len(lowered) == len(text) else text.replace("\u0130", "I").lower()
-
-
-# Spans ----------------------------------------------------------------------------------------------------------
 
 
 def _marker(kind: str) -> str:
