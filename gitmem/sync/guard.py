@@ -24,8 +24,8 @@ from gitmem.document.ids import ARCHIVE, FORMAT, SUMMARIES, is_memory
 from gitmem.document.message import Op, one_line, op_message
 from gitmem.errors import RefusedError
 from gitmem.git import MEMORY_BRANCH, RefMoves, move_ref, move_refs, read_refs
+from gitmem.git.address import Remote
 from gitmem.git.objects import Tree, read_tree
-from gitmem.git.remote import Remote
 from gitmem.git.setup import make_root
 from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.platform.safe_open import read_json, write_json

@@ -23,10 +23,11 @@ from gitmem.facts.fact import PATH as FACT_PATH
 from gitmem.facts.fact import Fact, parse_fact
 from gitmem.facts.validity import in_force
 from gitmem.git import MEMORY_BRANCH, empty_tree, find_layout, move_refs, read_refs
+from gitmem.git.address import Remote
 from gitmem.git.fast_import import NewCommit, Signature, Writer
 from gitmem.git.objects import Objects, PathChange, most_files, read_tree, tree_changes
 from gitmem.git.process import Git, failure
-from gitmem.git.remote import Connection, PushRacedError, Remote
+from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact

@@ -15,10 +15,10 @@ from gitmem.config import MAX_BYTES
 from gitmem.document.ids import CONFIG, FORMAT, MEMORY, TEMPORARY, fold, is_git_folder
 from gitmem.errors import NotFoundError, RefusedError, StoreFormatError, UsageError
 from gitmem.git import MEMORY_BRANCH, RefMoves, Repository, find_layout, move_ref, move_refs, read_refs, run_past_lock
+from gitmem.git.address import Remote, check_url, is_ssh
 from gitmem.git.log import count_commits
 from gitmem.git.objects import PathChange, most_files
 from gitmem.git.process import Git
-from gitmem.git.remote import Remote, check_url, is_ssh
 from gitmem.platform.machine import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES, read_text
 from gitmem.store.findings import MAX_FILES

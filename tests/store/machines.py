@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Self
 
 from gitmem.document.entry import MemoryType, Save
-from gitmem.git.remote import Connection, Remote
+from gitmem.git.address import Remote
+from gitmem.git.remote import Connection
 from gitmem.platform.machine import Context
 from gitmem.sessions.save import save
 from gitmem.store.store import Store
