@@ -1,4 +1,4 @@
-"""What programs start: `gitmem hook` for an event of an agent's host, status lines, and the merge driver of git.
+"""`gitmem hook`, for an event of an agent's host.
 
 A hook never makes its host fail or wait (docs/spec.md, R12): whatever goes wrong, the exit code is 0, stdout holds
 only the answer, and the failure is in the log that `gitmem doctor` shows.
@@ -11,7 +11,7 @@ import os
 import time
 from functools import partial
 
-from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused, tell_sign
+from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.hosts import caller, find_host, read_payload, text_of
 from gitmem.platform.machine import now, start_detached, time_limit
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from gitmem.cli.app import App, Args
+    from gitmem.cli.app import App
     from gitmem.project import ProjectQuestions
     from gitmem.sessions.read import Pending
     from gitmem.store.store import Store
@@ -43,7 +43,6 @@ _TOLD = (_PROMPT, "PostToolUseFailure")
 _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/hook.sh; whether a long turn is saved then, `save.interval` says
-_FEWEST = 150  # tokens of a start, of which 80 are its first and last lines
 _STILL_KNOWN = ("resume", "fork")
 _GOES_ON = (*_STILL_KNOWN, "compact")
 
@@ -88,44 +87,6 @@ def hook(argv: Sequence[str], app: App) -> int:
             _drain(app) if call.drain else _take(app, call)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
         _log(app, error)
-    return ExitCode.OK
-
-
-def run_statusline(_: Args, app: App) -> None:
-    tell_sign(app.folder())
-
-
-def run_start(_: Args, app: App) -> None:
-    from gitmem.cli.app import OWN
-    from gitmem.project import ProjectQuestions
-    from gitmem.sessions.start import start_parts, start_text
-    from gitmem.text.words import estimate_tokens
-
-    store = app.settled()
-    store.acceptance.check()
-    with ProjectQuestions(app.folder(), app.environ) as questions:
-        shown = start_parts(store, (), questions.answer(), ())
-    text = start_text(store, shown)
-    budget = store.config.session.budget_tokens
-    value = {"text": text, "tokens": estimate_tokens(text), "budget": budget}
-    value["parts"] = [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown]
-    none = f"session.budget_tokens is {budget}, too few for a text" if budget < _FEWEST else "Nothing is remembered yet"
-    app.answer(value, text or f"{none}: a session would start without a word.", OWN)
-
-
-def run_merge_driver(args: Args, app: App) -> int:
-    from gitmem.store.init import drive
-
-    base, ours, theirs = (os.path.join(app.folder(), name) for name in (args.base, args.ours, args.theirs))
-    texts = []
-    for path in (base, ours, theirs):
-        with open(path, "rb") as file:
-            texts.append(file.read())
-    merged = drive(args.path, *texts)
-    if merged is None:
-        return ExitCode.FAILURE
-    with open(ours, "wb") as out:
-        out.write(merged)
     return ExitCode.OK
 
 

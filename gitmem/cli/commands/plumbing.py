@@ -1,0 +1,48 @@
+"""What programs start besides hooks: the memory at a session's start, a status line, and the merge driver of git."""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.recall_hooks import tell_sign
+from gitmem.errors import ExitCode
+
+_FEWEST = 150  # tokens of a start, of which 80 are its first and last lines
+
+
+def run_statusline(_: Args, app: App) -> None:
+    tell_sign(app.folder())
+
+
+def run_start(_: Args, app: App) -> None:
+    from gitmem.project import ProjectQuestions
+    from gitmem.sessions.start import start_parts, start_text
+    from gitmem.text.words import estimate_tokens
+
+    store = app.settled()
+    store.acceptance.check()
+    with ProjectQuestions(app.folder(), app.environ) as questions:
+        shown = start_parts(store, (), questions.answer(), ())
+    text = start_text(store, shown)
+    budget = store.config.session.budget_tokens
+    value = {"text": text, "tokens": estimate_tokens(text), "budget": budget}
+    value["parts"] = [{"title": one.title, "tokens": one.tokens, "pieces": one.pieces, "of": one.of} for one in shown]
+    none = f"session.budget_tokens is {budget}, too few for a text" if budget < _FEWEST else "Nothing is remembered yet"
+    app.answer(value, text or f"{none}: a session would start without a word.", OWN)
+
+
+def run_merge_driver(args: Args, app: App) -> int:
+    from gitmem.store.init import drive
+
+    base, ours, theirs = (os.path.join(app.folder(), name) for name in (args.base, args.ours, args.theirs))
+    texts = []
+    for path in (base, ours, theirs):
+        with open(path, "rb") as file:
+            texts.append(file.read())
+    merged = drive(args.path, *texts)
+    if merged is None:
+        return ExitCode.FAILURE
+    with open(ours, "wb") as out:
+        out.write(merged)
+    return ExitCode.OK
