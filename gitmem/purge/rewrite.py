@@ -34,11 +34,10 @@ from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.trust import Signatures
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge import PurgeRecord, Replacer, Seeker
+from gitmem.purge.erased import Erased, find_erased
 from gitmem.purge.records import (
-    Erased,
     State,
     answer,
-    find_erased,
     followed,
     followed_at,
     judge,

@@ -9,8 +9,9 @@ import pytest
 
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.purge import Print, PurgeRecord, make_record, sums_of
+from gitmem.purge.erased import author_key
 from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
-from gitmem.purge.records import author_key, read_state
+from gitmem.purge.records import read_state
 from gitmem.store.doctor import CHECKS, check_purges
 from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place
@@ -199,7 +200,7 @@ def test_many_records_of_an_author_cost_few_digests_and_processes(
     eve.git("push", "-q", "origin", "HEAD:gitmem")
     digests: list[bytes] = []
     git_starts.clear()
-    for module in ("gitmem.purge", "gitmem.purge.records"):
+    for module in ("gitmem.purge", "gitmem.purge.erased"):
         monkeypatch.setattr(f"{module}.digest_of", lambda text, _: digests.append(text) or b"")
     done = victim.sync()
     assert len(digests) < 100

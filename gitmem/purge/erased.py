@@ -1,0 +1,126 @@
+"""What an author or a session brought, which a record of a purge names (docs/teams.md, "Leaving").
+
+The record has fingerprints of a key, so the audit line names nobody. Each machine finds in its own history what commits
+with that key brought first: entries and files, which are dropped, and their lines, which are purged as texts wherever
+others repeat them. Tested through `tests/purge/test_erase.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from itertools import chain
+
+from gitmem.document.document import Document
+from gitmem.document.entry import entry_ids
+from gitmem.document.message import Op, Trailer
+from gitmem.git.process import Git
+from gitmem.git.rewrite import Written, contents
+from gitmem.purge import PurgeRecord, digest_of, sums_of
+from gitmem.values import Value
+
+_SHORTEST = 16  # bytes of a line that is removed where others repeat it
+_OF_ONE = (b"facts/", b"sessions/", b"episodes/")  # folders whose files are of one author
+_SHARED = (b"patterns/bugs/", b"concepts/")  # and those whose files are, unless another one changed them
+AUTHOR = re.compile(rb"(?m)^author (.*) <(.*)> ([0-9]+) ")
+_SESSION = re.compile(rb"(?m)^%s: (.+)$" % Trailer.SESSION.value.encode())
+_OWN = re.compile(rb"(?m)^%s: (?:%s|%s)$" % tuple(one.value.encode() for one in (Trailer.OP, Op.PURGE, Op.INIT)))
+# Of a line, beside its words: what makes it an item, an entry's time, label, tags and id.
+_PLAIN = re.compile(r"^(?:[>*+ \t-]|[0-9]+[.)] )*(?:\[[0-9: -]+\] )?(?:\*\*[^*]+\*\*(?: #[^\s:]+)*: ?)?| \^[0-9a-z]+$")
+
+
+def author_key(email: str) -> bytes:
+    """Return what a record has a fingerprint of, for the author with an address."""
+    return f"author {email.lower()}".encode("utf-8", "surrogateescape")
+
+
+def session_key(session: str) -> bytes:
+    """Return the same for a session."""
+    return f"session {session}".encode("utf-8", "surrogateescape")
+
+
+class Erased(Value):
+    """What is to go: ids of entries, paths of files, texts wherever they stand; and how many commits brought it."""
+
+    ids: frozenset[str] = frozenset()
+    paths: frozenset[bytes] = frozenset()
+    texts: frozenset[bytes] = frozenset()
+    commits: int = 0
+
+
+def _is_named(record: PurgeRecord, key: bytes) -> bool:
+    """Return whether a record names the author or session with this key."""
+    sums = sums_of(key)
+    alike = [one for one in record.whose if (one.length, one.sums) == (len(key), sums)]
+    return bool(alike) and digest_of(key, record.salt) in {one.digest for one in alike}
+
+
+def find_erased(git: Git, walked: Sequence[Written], records: Iterable[PurgeRecord]) -> Erased:
+    """Return what commits brought whose author or session a record names, up to the time of the record.
+
+    Of a part of history it says more than of all: who was the first to bring a line only all of it tells.
+    """
+    named = [record for record in records if record.whose]
+    if not named:
+        return Erased()
+    known: dict[bytes, list[float]] = {}
+
+    def until(key: bytes) -> list[float]:
+        if key not in known:
+            naming = [record for record in named if _is_named(record, key)]
+            known[key] = [datetime.fromisoformat(record.created).timestamp() for record in naming]
+        return known[key]
+
+    theirs, texts = set[str](), set[bytes]()
+    for commit in walked:
+        head, _, message = commit.raw.partition(b"\n\n")
+        if not (who := AUTHOR.search(head)):
+            continue
+        sessions = (session_key(one.decode("utf-8", "surrogateescape")) for one in _SESSION.findall(message))
+        own = until(author_key(who[2].decode("utf-8", "surrogateescape")))
+        if not any(int(who[3]) <= limit for limit in (*own, *chain.from_iterable(map(until, sessions)))):
+            continue
+        if own:
+            texts |= {who[2], b"%s <%s" % (who[1], who[2])}
+        if not _OWN.search(message):
+            theirs.add(commit.oid)
+            texts |= _lines(message.split(b"\n%s" % b"Gitmem-")[0])
+    return _brought(git, walked, theirs, texts)
+
+
+def _brought(git: Git, walked: Sequence[Written], theirs: Collection[str], texts: set[bytes]) -> Erased:
+    """Return what some commits were the first to bring."""
+    first: dict[str, str] = {}
+    made: dict[bytes, str] = {}
+    for commit in walked:
+        for change in commit.changes:
+            first.setdefault(change.new, commit.oid)
+            if not change.old:
+                made.setdefault(change.path, commit.oid)
+    plain = (one for one in walked if one.oid not in theirs and len(one.parents) <= 1)
+    others_paths = {change.path for commit in plain for change in commit.changes}
+    own = ((path, path.startswith(_SHARED) and path not in others_paths) for path, oid in made.items() if oid in theirs)
+    paths = frozenset(path for path, alone in own if alone or path.startswith(_OF_ONE))
+    ids, seen, others = set[str](), set[str](), set[bytes]()
+    for change, data, before in contents(git, walked):
+        is_theirs = first[change.new] in theirs
+        if change.path.endswith(b".md"):
+            fresh = entry_ids(data.decode("utf-8", "replace")) - seen
+            seen |= fresh
+            ids |= fresh if is_theirs else set()
+            lines = _lines(data) - _lines(before) - others
+            if is_theirs:
+                texts |= lines
+            else:
+                others |= lines - texts
+        elif is_theirs and not change.path.endswith(b".jsonl"):
+            texts |= _lines(data) - _lines(before) - others
+    return Erased(frozenset(ids), paths, frozenset(texts), len(theirs))
+
+
+def _lines(data: bytes) -> set[bytes]:
+    """Return the words of lines long enough to be told from others', without a document's header and headings."""
+    body = Document.parse(data).body if data.startswith(b"---") else data.decode("utf-8", "surrogateescape")
+    found = {_PLAIN.sub("", line.strip()) for line in body.split("\n") if not line.startswith("#")}
+    return {text for one in found if len(text := one.encode("utf-8", "surrogateescape")) >= _SHORTEST}
