@@ -30,7 +30,7 @@ from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.fact import FactKind
 from gitmem.facts.lines import SHORTEST, Marks, normalized, with_marks
-from gitmem.history.origin import session_files
+from gitmem.history.sessions import session_files
 from gitmem.judgement.ask import AskResult, ask, instructions_for, without_secrets
 from gitmem.llm import Question, ReplyError, parse_reply
 from gitmem.llm.http import Patience

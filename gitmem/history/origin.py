@@ -1,11 +1,11 @@
-"""Find commits (spec G3): who wrote a line or entry, what a person means to undo, what was undone; and sessions."""
+"""Find commits (spec G3): who wrote a line or entry, what a person means to undo, what was undone."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from difflib import SequenceMatcher
 
 from gitmem.document.entry import Entry, FoundEntry, find_by_digest, find_entries
@@ -17,8 +17,7 @@ from gitmem.git.log import Commit, line_changes, log, was_at
 from gitmem.git.log import blame as blame_lines
 from gitmem.git.objects import Objects
 from gitmem.git.process import Git
-from gitmem.history.records import HEAD, CommitRecord, parse_date, read_records, record, records, removal, resolve
-from gitmem.platform.machine import datetime
+from gitmem.history.records import HEAD, CommitRecord, parse_date, read_records, record, resolve
 from gitmem.store.store import Store
 from gitmem.values import Value
 
@@ -175,96 +174,6 @@ def _numbered(text: str) -> Iterator[tuple[int, FoundEntry]]:
         number += text.count("\n", position, entry.start)
         position = entry.start
         yield number, entry
-
-
-_SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
-
-
-class SessionSummary(Value):
-    """A session: when its first and last memory was made, its requests, the first of them, its commits and its file.
-
-    `file` is the path of its exchanges, "" if the tree has none.
-    """
-
-    id: str
-    host: str
-    machine: str
-    author: str
-    email: str
-    first: datetime
-    last: datetime
-    requests: int
-    about: str
-    commits: int
-    file: str
-
-
-def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[SessionSummary]:
-    """Return all sessions, the newest first, out of all commits, which a caller may know, the newest first.
-
-    One whose commits were all undone is left out.
-    """
-    every, found = records(store) if every is None else every, dict[str, list[CommitRecord]]()
-    for commit in every:
-        if commit.session:
-            found.setdefault(commit.session, []).append(commit)
-    is_any_undone = any(commit.op == Op.UNDO for commit in every)
-    undone = undone_commits(store.repository.git, HEAD) if is_any_undone else {}
-    files = session_files(store)
-    listed = [
-        _session(identifier, commits[::-1], files)
-        for identifier, commits in found.items()
-        if any(commit.commit not in undone for commit in commits)
-    ]
-    return sorted(listed, key=lambda session: session.last, reverse=True)
-
-
-def find_session(store: Store, prefix: str) -> SessionSummary:
-    """Return the session with this id, or the only one whose id begins so.
-
-    Raises NotFoundError if there is none, or more than one.
-    """
-    every = {one.id: one for one in sessions(store)}
-    return every[
-        find_named(prefix.removeprefix("#"), ((one, one) for one in every), "session", "'gitmem sessions' lists them.")
-    ]
-
-
-def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[str, str]) -> SessionSummary:
-    """Return a session by its commits, the oldest first."""
-    quoting = [commit for commit in commits if commit.op in _SAID] or commits
-    about = quoting[0].subject
-    # A turn that goes on is committed again, with the same first entry.
-    turns = {commit.entries[0] for commit in commits if commit.op == Op.TURN and commit.entries}
-    return SessionSummary(
-        id=identifier,
-        host=next((commit.host for commit in commits if commit.host), ""),
-        machine=next((commit.machine for commit in commits if commit.machine), ""),
-        author=quoting[0].author,
-        email=quoting[0].email,
-        first=min(commit.date for commit in commits),
-        last=max(commit.date for commit in commits),
-        requests=len(turns),
-        about=about.partition(": ")[2] or about,
-        commits=len(commits),
-        file=files.get(identifier, ""),
-    )
-
-
-def session_files(store: Store) -> dict[str, str]:
-    """Return the files of sessions by the session's id, which stands behind the time in their names."""
-    files = store.repository.files(store.repository.resolve(HEAD), "sessions")
-    return {file.path.rpartition("/")[2].partition("-")[2].removesuffix(".md"): file.path for file in reversed(files)}
-
-
-def cleared_file(store: Store, session: SessionSummary) -> str:
-    """Return the path that a session's file had until a person cleared it, "" if nobody did."""
-    for one in records(store, session=session.id):
-        if one.op == Op.EXCHANGES and one.parents:
-            for change in store.repository.changes(one.parents[0], one.commit, "sessions"):
-                gone = removal(store, change.path)
-                return change.path if gone and gone.op == Op.CLEAR else ""
-    return ""
 
 
 SHORT = 10  # characters of an object id that people are shown

@@ -13,8 +13,8 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.facts.lines import Marks, marked_parts, with_marks
 from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
-from gitmem.history.origin import SessionSummary, cleared_file
 from gitmem.history.records import removal
+from gitmem.history.sessions import SessionSummary, cleared_file
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Ranked, Worth
 from gitmem.search.units import ENTRY, Unit, Units, first_line

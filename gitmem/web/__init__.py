@@ -20,9 +20,9 @@ from gitmem.facts.lines import Marks
 from gitmem.facts.validity import Status
 from gitmem.git import STORE_FOLDER
 from gitmem.history.authors import People
-from gitmem.history.origin import SessionSummary
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
+from gitmem.history.sessions import SessionSummary
 from gitmem.lessons.concepts import Concept
 from gitmem.platform.machine import local
 from gitmem.store.known_facts import known_facts, known_marks, place_marks

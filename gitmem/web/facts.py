@@ -20,9 +20,9 @@ from gitmem.facts.fact import Fact, FactKind, FactStatus, parse_fact
 from gitmem.facts.validity import Status
 from gitmem.git import blob_id
 from gitmem.history.changes_by_others import others_changes
-from gitmem.history.origin import session_files
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, sides_of
+from gitmem.history.sessions import session_files
 from gitmem.lessons.concepts import SECTION, Concept, affinity, find_concept, known_concepts
 from gitmem.lessons.known_errors import known_patterns
 from gitmem.lessons.learn import known_knowledge

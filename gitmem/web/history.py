@@ -13,8 +13,8 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, find_entries, find_section
 from gitmem.document.ids import daily_path, id_in
 from gitmem.errors import NotFoundError
-from gitmem.history.origin import SessionSummary, find_session, sessions
 from gitmem.history.records import difference, read_records, records, resolve
+from gitmem.history.sessions import SessionSummary, find_session, sessions
 from gitmem.lessons.episode import episode_paths, read_episode
 from gitmem.lessons.known_errors import pattern_headers, read_pattern
 from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes

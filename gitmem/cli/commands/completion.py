@@ -18,8 +18,8 @@ from gitmem.config import rules
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.facts.fact import FactKind
 from gitmem.facts.validity import in_force
-from gitmem.history.origin import sessions
 from gitmem.history.records import records
+from gitmem.history.sessions import sessions
 from gitmem.lessons.concepts import known_concepts
 from gitmem.lessons.episode import newest_episodes
 from gitmem.lessons.known_errors import known_patterns

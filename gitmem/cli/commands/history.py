@@ -13,8 +13,9 @@ from gitmem.cli.commands.show import FILES, named_path, refuse_folder
 from gitmem.cli.output import SHORT, commit_value
 from gitmem.document.message import Op
 from gitmem.errors import NotFoundError, UsageError
-from gitmem.history.origin import SessionSummary, blame, find_session, sessions
+from gitmem.history.origin import blame
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
+from gitmem.history.sessions import SessionSummary, find_session, sessions
 from gitmem.history.undo import Undone, undo
 from gitmem.search.hits import session_text
 from gitmem.store.store import Store

@@ -13,7 +13,7 @@ from gitmem.cli.output import Progress, table
 from gitmem.document.ids import ARCHIVE, summary_path
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.history.authors import People
-from gitmem.history.origin import sessions
+from gitmem.history.sessions import sessions
 from gitmem.hosts import NAMES, Scope, find_host
 from gitmem.judgement.judge import is_judged, judge_session, read_session
 from gitmem.judgement.question import windows_of

@@ -1,0 +1,102 @@
+"""Sessions, as the commits with their ids tell them. Tested through `tests/cli/commands/test_history.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gitmem.document.ids import find_named
+from gitmem.document.message import Op
+from gitmem.history.origin import undone_commits
+from gitmem.history.records import HEAD, CommitRecord, records, removal
+from gitmem.platform.machine import datetime
+from gitmem.store.store import Store
+from gitmem.values import Value
+
+_SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
+
+
+class SessionSummary(Value):
+    """A session: when its first and last memory was made, its requests, the first of them, its commits and its file.
+
+    `file` is the path of its exchanges, "" if the tree has none.
+    """
+
+    id: str
+    host: str
+    machine: str
+    author: str
+    email: str
+    first: datetime
+    last: datetime
+    requests: int
+    about: str
+    commits: int
+    file: str
+
+
+def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[SessionSummary]:
+    """Return all sessions, the newest first, out of all commits, which a caller may know, the newest first.
+
+    One whose commits were all undone is left out.
+    """
+    every, found = records(store) if every is None else every, dict[str, list[CommitRecord]]()
+    for commit in every:
+        if commit.session:
+            found.setdefault(commit.session, []).append(commit)
+    is_any_undone = any(commit.op == Op.UNDO for commit in every)
+    undone = undone_commits(store.repository.git, HEAD) if is_any_undone else {}
+    files = session_files(store)
+    listed = [
+        _session(identifier, commits[::-1], files)
+        for identifier, commits in found.items()
+        if any(commit.commit not in undone for commit in commits)
+    ]
+    return sorted(listed, key=lambda session: session.last, reverse=True)
+
+
+def find_session(store: Store, prefix: str) -> SessionSummary:
+    """Return the session with this id, or the only one whose id begins so.
+
+    Raises NotFoundError if there is none, or more than one.
+    """
+    every = {one.id: one for one in sessions(store)}
+    return every[
+        find_named(prefix.removeprefix("#"), ((one, one) for one in every), "session", "'gitmem sessions' lists them.")
+    ]
+
+
+def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[str, str]) -> SessionSummary:
+    """Return a session by its commits, the oldest first."""
+    quoting = [commit for commit in commits if commit.op in _SAID] or commits
+    about = quoting[0].subject
+    # A turn that goes on is committed again, with the same first entry.
+    turns = {commit.entries[0] for commit in commits if commit.op == Op.TURN and commit.entries}
+    return SessionSummary(
+        id=identifier,
+        host=next((commit.host for commit in commits if commit.host), ""),
+        machine=next((commit.machine for commit in commits if commit.machine), ""),
+        author=quoting[0].author,
+        email=quoting[0].email,
+        first=min(commit.date for commit in commits),
+        last=max(commit.date for commit in commits),
+        requests=len(turns),
+        about=about.partition(": ")[2] or about,
+        commits=len(commits),
+        file=files.get(identifier, ""),
+    )
+
+
+def session_files(store: Store) -> dict[str, str]:
+    """Return the files of sessions by the session's id, which stands behind the time in their names."""
+    files = store.repository.files(store.repository.resolve(HEAD), "sessions")
+    return {file.path.rpartition("/")[2].partition("-")[2].removesuffix(".md"): file.path for file in reversed(files)}
+
+
+def cleared_file(store: Store, session: SessionSummary) -> str:
+    """Return the path that a session's file had until a person cleared it, "" if nobody did."""
+    for one in records(store, session=session.id):
+        if one.op == Op.EXCHANGES and one.parents:
+            for change in store.repository.changes(one.parents[0], one.commit, "sessions"):
+                gone = removal(store, change.path)
+                return change.path if gone and gone.op == Op.CLEAR else ""
+    return ""
