@@ -2,7 +2,6 @@
 
 This runs before anything else is imported. `python -m` itself looks for `gitmem` in the current folder
 first, before any line of gitmem's runs (docs/security.md, "Processes"). Not even `__future__` may be imported above.
-
 Tested through `tests/test_main.py`.
 """
 

@@ -2,8 +2,6 @@
 
 A record in the private folder has the commit up to which changes were looked for, and those that wait. It is made of
 history: a change waits until a later commit of the person says what the fact says now, or answers it.
-
-Tested through `tests/history/test_changes_by_others.py`.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ A failure is no exception but the `why` of the result: the caller has an offline
 The ledger has a file a day in the private folder; each line is one write. The estimated maximum of a question is
 written before it is asked, its cost after the answer. A process that finds, by the lines before its own, a limit
 exceeded voids its line. So concurrent processes need no lock, and exceed a limit at most by the error of the last
-estimate. A question whose process was killed counts with its maximum.
-
-Tested through `tests/archives/test_summarize.py`.
+estimate. A question whose process was killed counts with its maximum. Tested through
+`tests/archives/test_summarize.py`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 The end of a session writes a request into the private folder, a file each; the background work asks, and so does
 `gitmem judge`. An answer is kept beside the requests, so that a session of several windows that was stopped goes on,
 and a person can see what was asked. A request is tried three times; then, and until then, the offline result stays.
-
-Tested through `tests/judgement/test_judge.py`.
 """
 
 from __future__ import annotations

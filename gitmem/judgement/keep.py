@@ -1,9 +1,7 @@
 """Keep what passed of a model's answer about a session, in one commit: facts, mends, episodes, concepts, summary.
 
 What a person or an agent saved goes before it: a claim that repeats or contradicts such a fact is left out, unless the
-claim is in the person's own, later words.
-
-Tested through `tests/judgement/test_judge.py`.
+claim is in the person's own, later words. Tested through `tests/judgement/test_judge.py`.
 """
 
 from __future__ import annotations

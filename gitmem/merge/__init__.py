@@ -1,9 +1,8 @@
 """The header and the body of three versions of a document, merged (docs/format.md, "Merging").
 
 Headers are merged field by field, bodies by section, entry and line: entries are identified by their ids, wherever they
-are, and merged first; then the sections are merged one by one, with each entry as one token.
-
-Tested through `tests/merge/test_documents.py`.
+are, and merged first; then the sections are merged one by one, with each entry as one token. Tested through
+`tests/merge/test_documents.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What serves this machine only: the loopback address, tokens, and whom a request asked for.
 
-`gitmem mcp --http` and `gitmem web` share it.
-
-Tested through `tests/mcp/test_transport.py` and `tests/web/test_app_guard.py`.
+`gitmem mcp --http` and `gitmem web` share it. Tested through `tests/mcp/test_transport.py` and
+`tests/web/test_app_guard.py`.
 """
 
 from __future__ import annotations
