@@ -38,7 +38,7 @@ _LONG_NUMBER = re.compile(r"(?<![\w.])[0-9]{4,5}(?![\w.]*[0-9])")
 _PORT = re.compile(  # with a word before it that is no host, it would be a line of a file, with a column
     r"(?:\b(?i:port)[ =:]{1,3}"
     r"|(?<![\w.-])(?:localhost|[0-9]{1,3}(?:\.[0-9]{1,3}){3}|\[[0-9a-f:]{2,39}\]|::?|)[)'\"`]?(?::|, )"
-    r"|(?<![\w.-])[a-z][a-z0-9-]{0,60}:(?![0-9]{1,7}:[0-9]))"
+    r"|(?<![\w.-])(?:(?:[a-z0-9-]{1,60}\.){2,6})?[a-z][a-z0-9-]{0,60}:(?![0-9]{1,7}:[0-9]))"
     r"([0-9]{4,5})(?![\w.]*[0-9])"
 )
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>)]{1,300}")
@@ -126,7 +126,8 @@ def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
     """
     if known.type != seen.type:
         return 0.0
-    if known.names and seen.names and known.names[0] not in seen.names and seen.names[0] not in known.names:
+    one, other = set(known.names), set(seen.names)
+    if one and other and not (one <= other or other <= one):
         return 0.0  # the same sentence about another thing
     overlap = _overlap(_words(known), _words(seen), _shared(known, seen))
     same = bool(set(known.frames) & set(seen.frames))
@@ -138,9 +139,8 @@ def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
 
 def says_of_another(known: ErrorSignature, seen: ErrorSignature) -> bool:
     """Return whether two errors say the same, each of another thing: `No module named` first `a`, then `b`."""
-    if known.type != seen.type or not (known.names and seen.names) or known.names[1:] != seen.names[1:]:
-        return False
-    if known.names[0] == seen.names[0]:
+    differing = [pair for pair in zip(known.names, seen.names, strict=False) if pair[0] != pair[1]]
+    if known.type != seen.type or len(known.names) != len(seen.names) or len(differing) != 1:
         return False
     one, other = map(_sentence, (known, seen))
     common, all_words = len(one & other), len(one | other)

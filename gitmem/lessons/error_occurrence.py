@@ -127,7 +127,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         if not last.fixed_by and not last.explained:
             last, later = _mended_later(last, turn, following)
             works = bool(last.fixed_by)
-        last = last._replace(meanwhile=_without_taken_back(last.meanwhile, failures[:-1]))
+        last = last._replace(meanwhile=_without_taken_back(last.meanwhile, listed))
         place = _diagnosed(last, error)
         mend = mend_of(last, turn.files, roots, place, error.names)
         is_check = _is_check(error) or names_step(error)
@@ -327,9 +327,9 @@ def _makes(edit: str, command: str) -> bool:
     return any(targets) or any(_file(edit).endswith(f"/{script}`") for script in scripts)
 
 
-def _without_taken_back(changed: str, before: Iterable[Failure]) -> str:
-    """Return changes without the edits that take back what was tried before the last failure."""
-    tried = [_lines_of(edit) for failure in before for edit in failure.meanwhile.split("\n") if _is_edit(edit)]
+def _without_taken_back(changed: str, failures: Iterable[Failure]) -> str:
+    """Return changes without the edits that the turn takes back, and those that take them back."""
+    tried = [_lines_of(edit) for failure in failures for edit in failure.meanwhile.split("\n") if _is_edit(edit)]
     undone = {(file, added, removed) for file, removed, added in tried if removed or added}
     return "\n".join(one for one in changed.split("\n") if not (_is_edit(one) and _lines_of(one) in undone))
 

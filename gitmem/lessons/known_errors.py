@@ -35,7 +35,7 @@ from gitmem.lessons.usage_log import (
     total,
     usefulness_of,
 )
-from gitmem.sessions.command import adds_named, environment, installs_named, runs_elsewhere, without_wrappers
+from gitmem.sessions.command import adds_named, environment, installs_named, runs_elsewhere, says_all, without_wrappers
 from gitmem.sessions.events import PLACE
 from gitmem.sessions.turns import program
 from gitmem.store.known_facts import Header, marked, read_headers
@@ -131,7 +131,7 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
             solution = one.solution if one.solution and _fits(one.solution.text, port) else None
             if solution and solution.text.startswith(PLACE) and not error.type:
                 solution = None
-            if solution and not _is_of_place(solution, command):
+            if solution and (not _is_of_place(solution, command) or says_all(output, solution.text.strip("`"))):
                 solution = None
             fits = (each for each in one.pattern.causes if _fits(each.text, port))
             cause = next((each for each in fits if not _names_another(each.text, one)), None)

@@ -47,6 +47,9 @@ _OTHERWISE = r"\s*\|\|\s*(?:\{[^{}]*\}|(?:true|:|exit [0-9]+)(?=\s*(?:$|[;&\n]))
 _OF_VERB = r"[\s:=-]+"
 _NONE_FAILED = r"\b(?:0|no) (?:\w{1,20} )?(?:failed|failures?|failing|errors?|exceptions?|invalid|missing|unknown)\b"
 _XARGS = r"^\s*xargs (?:-\S+ )*"
+_TELLS = (
+    r"(?:\b(?i:run|try|use|execute)|\bcommand\b[^:]{0,60}:)\W{1,40}(?:[\w./-]{1,40} ){0,3}"  # before a command to run
+)
 _TARGET = r"[\w.:/][\w.:/-]*"
 
 
@@ -187,6 +190,14 @@ def is_proposed(command: str, said: str) -> bool:
     """Return whether a command line adds to the project what an output says, in its words: it is there since."""
     text = " ".join(said.split())
     return any(_is_of_project(one) and one in text for one in map(_added, _parts(command)))
+
+
+def says_all(output: str, command: str) -> bool:
+    """Return whether an output tells to run all of a command line; where and in which environment is more than that."""
+    told = " ".join(output.split())
+    heads = [(" ".join(words[:2]), around) for words, around in map(_unwrapped, _parts(command))]
+    is_more = re.search(_WHERE, command) or any("=" in word for _, around in heads for word in around)
+    return bool(heads) and not is_more and all(re.search(f"{_TELLS}{re.escape(head)}", told) for head, _ in heads)
 
 
 def _is_of_project(added: str) -> bool:

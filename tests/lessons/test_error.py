@@ -17,6 +17,7 @@ from gitmem.lessons.error import (
     port_in,
     read_error,
     read_errors,
+    says_of_another,
 )
 
 BENCH = json.loads((Path(__file__).parents[2] / "bench" / "errors.json").read_text("utf-8"))
@@ -64,6 +65,19 @@ def test_what_changes_from_run_to_run_is_masked(message: str, masked: str) -> No
     assert mask(message) == masked
 
 
+def test_errors_with_a_name_that_the_other_lacks_are_of_two_things() -> None:
+    one, other, longer = (
+        read_error(f"a.ts:1:2 - error TS2305: Module '\"books\"' has no exported member {name}.")
+        for name in ("'Shelf'", "'Rack'", "'Shelf' here")
+    )
+    assert one
+    assert other
+    assert longer
+    assert likeness(one, other) == 0.0
+    assert says_of_another(one, other)
+    assert likeness(one, longer) > MATCH
+
+
 @pytest.mark.parametrize(
     "line, port",
     [
@@ -72,6 +86,7 @@ def test_what_changes_from_run_to_run_is_masked(message: str, masked: str) -> No
         ("Port 4173 is already in use", "4173"),
         ("cannot bind on ('127.0.0.1', 8000)", "8000"),
         ("cannot reach `db:5432`", "5432"),
+        ("cannot reach db.shelf.books.example:5432", "5432"),
         ("cannot bind 0.0.0.0:9100:172.19.0.3:9000/tcp", "9100"),
         ("cannot read line:1024:3", ""),
         ("cannot read main.rs:1024", ""),

@@ -106,6 +106,16 @@ def test_an_edit_that_takes_back_what_was_tried_is_no_part_of_the_mend():
     assert [one.mend for one in find_occurrences([turn])] == ["`uv sync`"]
 
 
+def test_an_edit_that_the_turn_takes_back_later_mended_nothing():
+    first, second = ("Exit code 1\nE   TimeoutError: no answer of " + name for name in ("shelf", "rack"))
+    failures = (
+        failure("pytest -q", first, "pytest -q", "change `/app/a.yml`: `- x: 1` `+ x: 2`")._replace(again=True),
+        failure("pytest -q", second, "pytest -q", "change `/app/a.yml`: `- x: 2` `+ x: 1`\nuv sync"),
+    )
+    turn = Turn("s-1", "h", "t-1", AT, AT, "Fix", "Done.", ("/app/a.yml",), failures, cwd="/app")
+    assert [one.mend for one in find_occurrences([turn])] == ["", "`uv sync`"]
+
+
 def test_of_edits_to_several_files_the_one_that_the_linter_names_counts():
     said = "Exit code 1\nsrc/b.py:3:5: F821 Undefined name `spam`\n"
     other = "change `/app/b.py/c.py`: `+ y`\nchange `/app/src/b.py`: `- spam` `+ ham`"

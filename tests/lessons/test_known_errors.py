@@ -125,6 +125,12 @@ def test_what_the_agent_said_of_one_thing_is_not_told_of_another(desk):
     assert tell_error(desk.store, "s-8", error.format("OrderLog")) == ""
 
 
+def test_what_an_output_tells_to_run_is_not_told_again(desk):
+    failed(desk, "s-1", FIRST, "uv run books sync")
+    assert tell_error(desk.store, "s-9", AGAIN)
+    assert tell_error(desk.store, "s-8", f"{AGAIN}\nTo fill the shelf, run `books sync`.") == ""
+
+
 def test_several_errors_of_one_output_are_told_each_with_its_mend(desk):
     failed(desk, "s-1", FIRST, "uv sync")
     failed(desk, "s-2", "redis.exceptions.ConnectionError: Error 111 connecting to cache:6379", "docker compose up -d")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitmem.sessions.command import bare, effect_in, run_before, shows_mended, works_now
+from gitmem.sessions.command import bare, effect_in, run_before, says_all, shows_mended, works_now
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,21 @@ def test_a_folder_is_told_between_two_commands(line, told):
 def test_what_ran_before_in_two_folders_is_told_with_the_way_between():
     before = run_before("cd web && npm test", "cd api && make dump && cd ../web && npm run gen && npm test")
     assert before == "make dump && cd ../web && npm run gen"
+
+
+@pytest.mark.parametrize(
+    "output, command, says",
+    [
+        ('it is not available, run "books sync"', "books sync", True),
+        ('it is not available, run "books sync"', "uv run books sync --all", True),
+        ("run the following command:\n|   npx books sync   |", "npx books sync", True),
+        ("Try `books sync`, then run `books load`", "books sync && books load", True),
+        ("Try `books sync`", "books sync && books load", False),
+        ("Try `books sync`", "SHELF=a books sync", False),
+        ("Try `books sync`", "pnpm --filter shelf books sync", False),
+        ('process "books sync --all" failed', "books sync", False),
+        ("it is not available", "", False),
+    ],
+)
+def test_an_output_that_tells_to_run_a_command_says_all_of_it(output, command, says):
+    assert says_all(output, command) is says
