@@ -36,6 +36,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,7 +44,7 @@ from gitmem.document.ids import tail_of
 from gitmem.facts.statements import statements_of
 from gitmem.lessons.episode import ending, parse_episode
 from gitmem.lessons.error_occurrence import is_bug
-from gitmem.lessons.known_errors import known_patterns, match, mends_of
+from gitmem.lessons.known_errors import known_patterns, match, mends_of, untried
 from gitmem.lessons.prompt import remembered
 from gitmem.platform.machine import Context
 from gitmem.sessions.end import replay
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from gitmem.sessions.turns import Turn
+    from gitmem.sessions.turns import Failure, Turn
 
 TABLES = Path(__file__).with_suffix("")
 sys.path.insert(0, str(TABLES.parent))
@@ -137,13 +138,16 @@ def replayed(sessions: Iterable[Session], home: Path) -> Iterator[Piece]:
         parts = start_parts(store, (), None, ())
         yield from (Piece("start", name, 0, line) for part in parts for line in part.text.split("\n- ")[1:])
         ids = [one for part in parts for one in part.ids if one]
+        known_errors: set[str] = set()
         for number, turn in enumerate(turns):
             now[0] = turn.started
             if text := remembered(store, turn.prompt, turn.session, ids).text:
                 yield Piece("prompts", name, number, text)
             for failure in turn.failures:
-                mends = mends_of(store, match(store, failure.error, command=failure.command))
-                yield from (Piece("errors", name, number, text) for text, _ in mends)
+                matched = match(store, failure.error, command=failure.command)
+                mends = [*mends_of(store, untried(matched, _ran_before(turn, failure)))]
+                yield from (Piece("errors", name, number, text) for text, ids in mends if ids[0] not in known_errors)
+                known_errors |= {ids[0] for _, ids in mends}  # a session is told a memory once
         replay(store, str(path))
         places = {tail_of(turn.exchange_id): number for number, turn in enumerate(turns)}
         for kind, text, sources in _learned(Store(str(project / ".gitmem"), context)):
@@ -151,6 +155,12 @@ def replayed(sessions: Iterable[Session], home: Path) -> Iterator[Piece]:
             if place is not None and (kind, text) not in known:
                 known.add((kind, text))
                 yield Piece(kind, name, place, text)
+
+
+def _ran_before(turn: Turn, failure: Failure) -> list[str]:
+    """Return the commands of a turn that worked before one failed."""
+    before = takewhile(lambda run: not (run.failed and run.command == failure.command), turn.runs)
+    return [run.command for run in before if not run.failed]
 
 
 def _learned(store: Store) -> Iterator[tuple[str, str, Iterable[str]]]:

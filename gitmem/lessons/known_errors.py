@@ -35,7 +35,15 @@ from gitmem.lessons.usage_log import (
     total,
     usefulness_of,
 )
-from gitmem.sessions.command import adds_named, environment, installs_named, runs_elsewhere, says_all, without_wrappers
+from gitmem.sessions.command import (
+    adds_named,
+    environment,
+    installs_named,
+    runs_elsewhere,
+    says_all,
+    was_done,
+    without_wrappers,
+)
 from gitmem.sessions.events import PLACE
 from gitmem.sessions.turns import program
 from gitmem.store.known_facts import Header, marked, read_headers
@@ -260,10 +268,12 @@ _OTHERS = _LEAD.replace("came before", "is known to others")
 def tell_error(store: Store, session: str, output: str, command: str = "") -> str:
     """Return the mends of the errors in a command's output, and record question and answer; "" if none is known.
 
-    A session is told a memory once, and never one that was told before and did not help.
+    A session is told a memory once, and never one that was told before and did not help, nor a command that it ran
+    just before in vain.
     """
     now = store.context.clock()
-    mends = list(mends_of(store, match(store, output, command)))
+    matched = match(store, output, command)
+    mends = list(mends_of(store, untried(matched, _ran_lately(store, session)) if matched else ()))
     known = known_to(store.private, session, now)
     new = [(text, ids) for text, ids in mends if ids[0] not in known]
     if not new and (mends or not read_errors(output)):
@@ -273,6 +283,22 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     ids = tuple(dict.fromkeys(one for _, ids in new for one in ids))
     note_asked(store, GivenText(now, session, ERROR, ids), text)
     return text
+
+
+def untried(matched: Iterable[Matched], ran: Sequence[str]) -> Iterator[Matched]:
+    """Yield the patterns whose solution these commands, which ran before the error came, did not do already."""
+    for one in matched:
+        if not (one.solution and was_done(one.solution.text.strip("`"), ran)):
+            yield one
+
+
+def _ran_lately(store: Store, session: str) -> list[str]:
+    """Return the commands that worked in a session's present turn, as far as hooks brought them."""
+    from gitmem.sessions.read import glance  # late, as few errors are known
+
+    pending = glance(store)
+    turns = [turn for turn in pending.turns if turn.session == session] if pending else []
+    return [run.command for turn in turns[-1:] for run in turn.runs if not run.failed]
 
 
 def mends_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tuple[str, ...]]]:

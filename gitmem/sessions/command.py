@@ -50,6 +50,7 @@ _XARGS = r"^\s*xargs (?:-\S+ )*"
 _TELLS = (
     r"(?:\b(?i:run|try|use|execute)|\bcommand\b[^:]{0,60}:)\W{1,40}(?:[\w./-]{1,40} ){0,3}"  # before a command to run
 )
+_OF_SHELL = r"(?:export|source|set|\.) "  # holds in one shell alone
 _TARGET = r"[\w.:/][\w.:/-]*"
 
 
@@ -294,6 +295,16 @@ def beyond(failed: str, command: str) -> str:
     """Return what a command line does that a failed one did not."""
     done = {_core(part) for part in _parts(failed)}
     return _joined((joiner, "" if part and _core(part) in done else part) for joiner, part in _rows(command))
+
+
+def was_done(command: str, ran: Iterable[str]) -> bool:
+    """Return whether all that a command line does, and what lasts beyond its shell, was done by lines that ran."""
+    if not has_effect(command) or any(re.match(_OF_SHELL, part) for part in _parts(command)):
+        return False
+    left = command
+    for line in ran:
+        left = beyond(line, left)
+    return not left
 
 
 def _is_done_once(part: str) -> bool:

@@ -1,5 +1,6 @@
 """What an error is told: how often it came, what mended it, when, and where that stands; once, and no risky command."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from gitmem.lessons.outcome_counts import judge
 from gitmem.lessons.pattern import BugPattern, Solution, pattern_id, render_pattern
 from gitmem.lessons.prompt import TOKENS, tell_prompt
 from gitmem.sessions.turns import Failure, Turn
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 from tests.desk import given_texts
@@ -129,6 +131,18 @@ def test_what_an_output_tells_to_run_is_not_told_again(desk):
     failed(desk, "s-1", FIRST, "uv run books sync")
     assert tell_error(desk.store, "s-9", AGAIN)
     assert tell_error(desk.store, "s-8", f"{AGAIN}\nTo fill the shelf, run `books sync`.") == ""
+
+
+def test_a_mend_that_the_turn_has_run_already_is_not_told(desk):
+    failed(desk, "s-1", FIRST, "uv sync")
+    spool = HookSpool(desk.store.private)
+    for number, (name, command) in enumerate([("PostToolUse", "cd app && uv sync"), ("PostToolUseFailure", "pytest")]):
+        payload = {"session_id": "s-9", "prompt_id": "p", "tool_name": "Bash", "tool_use_id": f"t-{number}"}
+        more = {"error": AGAIN} if name == "PostToolUseFailure" else {"tool_response": "ok"}
+        payload |= {"hook_event_name": name, "tool_input": {"command": command}, "cwd": "/p", "transcript_path": ""}
+        spool.accept(name, 0, json.dumps(payload | more).encode())
+    assert tell_error(desk.store, "s-9", AGAIN, "pytest") == ""
+    assert tell_error(desk.store, "s-8", AGAIN, "pytest")
 
 
 def test_several_errors_of_one_output_are_told_each_with_its_mend(desk):

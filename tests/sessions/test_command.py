@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitmem.sessions.command import bare, effect_in, run_before, says_all, shows_mended, works_now
+from gitmem.sessions.command import bare, effect_in, run_before, says_all, shows_mended, was_done, works_now
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,18 @@ def test_what_ran_before_in_two_folders_is_told_with_the_way_between():
 )
 def test_an_output_that_tells_to_run_a_command_says_all_of_it(output, command, says):
     assert says_all(output, command) is says
+
+
+@pytest.mark.parametrize(
+    "command, ran, done",
+    [
+        ("docker compose up -d store", ["make tools && docker compose up -d store && sleep 5"], True),
+        ("npm ci && make load", ["npm ci", "make load"], True),
+        ("npm ci && make load", ["npm ci"], False),
+        ("docker compose up -d store", ["docker compose ps"], False),
+        ("export SHELF=a", ["export SHELF=a && make load"], False),
+        ("npm ci", [], False),
+    ],
+)
+def test_what_lasts_was_done_by_lines_that_ran(command, ran, done):
+    assert was_done(command, ran) is done
