@@ -159,7 +159,9 @@ def replayed(sessions: Iterable[Session], home: Path) -> Iterator[Piece]:
 
 def _ran_before(turn: Turn, failure: Failure) -> list[str]:
     """Return the commands of a turn that worked before one failed."""
-    before = takewhile(lambda run: not (run.failed and run.command == failure.command), turn.runs)
+    before = takewhile(
+        lambda run: not (run.failed and (run.command, run.said) == (failure.command, failure.error)), turn.runs
+    )
     return [run.command for run in before if not run.failed]
 
 
