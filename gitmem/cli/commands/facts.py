@@ -107,7 +107,8 @@ def _table(found: Sequence[Fact], authors: Mapping[str, str], marks: Marks) -> s
             kind = fact.kind
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
         note = f"  (by {authors[fact.id]})" if authors[fact.id] else ""
-        words = ", ".join(filter(None, ("pinned" * fact.pinned, marks.mark(fact.id))))
+        said, part = marks.mark(fact.id), f"of {', '.join(fact.scope)}" if fact.scope else ""
+        words = ", ".join(filter(None, ("pinned" * fact.pinned, "" if part in said else part, said)))
         mark = f" [{words}]" if words else ""
         lines.append(f"  {fact.id}  {day_of(fact.created):10}  {fact.description}{mark}{note}")
     return plain("\n".join(lines))
