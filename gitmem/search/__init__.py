@@ -114,7 +114,7 @@ class Needle(Value):
 class Term(Value):
     """The forms of a word or part of a word, and its weight. Terms of one word share its `group`.
 
-    A term `aside` stands for a word that is not in the query: a word like one of its words, or two of them joined.
+    A term `aside` is not in the query: a synonym of one of its words, or two of them joined.
     """
 
     needles: tuple[Needle, ...]

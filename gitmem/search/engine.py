@@ -17,12 +17,12 @@ from gitmem.search.filters import (
     MOST,
     Filters,
     allowed_text,
+    best_views,
     excluded,
-    in_order_of_news,
     literals_for,
-    once,
+    newest_of_subject_first,
     read_filters,
-    without_views,
+    without_links,
 )
 from gitmem.search.hits import Hit, facts_of, make_hit
 from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, score_file, worths
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
-    """Return the hits that hold, be it in another part of the project, or are no facts; all where none is."""
+    """Drop facts that hold in no part of the project, unless no other hit is left."""
     memories = ((hit, hit.units.memory(hit.index)) for hit in hits)
     kept = [hit for hit, one in memories if not marks.has_ended(one) or marks.statuses[one].standing is Standing.BESIDE]
     return kept or hits
@@ -53,9 +53,9 @@ def _is_beside(hit: Ranked, marks: Marks, here: str) -> bool:
 
 
 def marked(hit: Hit, marks: Marks) -> Hit:
-    """Return a hit with its status unless it holds undisputed; a fact gets the session in which it was learned.
+    """Return a hit with its status, if it does not hold or is in dispute; a fact gets the session that taught it.
 
-    `others` are the successor or rivals of a fact, of another memory what took the place of the facts it tells.
+    `others` are the successor or the rivals of a fact, and of another memory the successors of the facts it tells.
     """
     hit = hit._replace(marks=marks)
     fact = marks.facts.get(hit.entry)
@@ -93,10 +93,10 @@ LIMIT = 10
 _MORE = 30  # hits beyond the limit that are read where a filter needs their text
 _COMPARED = 10  # hits beyond the limit that are compared by their subject
 _BARE_HEADING = 0.5  # factor for a heading without text below it
-_UNANSWERED = 0.5  # factor for a request of which nothing is told but how it ended
+_UNANSWERED = 0.5  # factor for a request without an answer
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*")
 _REPLIED = re.compile(r"\n  (?:\*\*(?:Answer|Error|Files):|(?:Asked|Done|요청|한 일):)|\n- \[")
-_BESIDE = 0.5  # factor for what is of another part of the project
+_BESIDE = 0.5  # factor for a memory of another part of the project
 _COMPOSED = ("summaries/", "weekly/", "monthly/", "concepts/")  # what is made of memories of several parts
 _LINKS = 0.5  # factor for a concept or an episode: they link to exchanges, which say more
 
@@ -127,13 +127,13 @@ def answer(
     beside: str = "",
     hurried: bool = False,
 ) -> SearchAnswer:
-    """Return at most `limit` hits for a query, the best first; all with 0.
+    """Return at most `limit` hits for a query (0: all), the best first.
 
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
-    are searched instead of the working tree, without `vectors`. `beside` is a folder whose best hits follow the others,
-    `limit` of them at most. Facts that no longer hold are left out, unless nothing else is found, or
-    `ended`, `history` or `at` is given. A `hurried` search may miss what a person wrote and nobody committed
-    yet, and names no authors. Raises FilterError if a date in the query is invalid.
+    are searched instead of the working tree, without `vectors`. `beside` is a folder of which up to `limit` further
+    hits follow the others. Facts that no longer hold are left out, unless nothing else is found, or `ended`, `history`
+    or `at` is given. A `hurried` search may miss uncommitted edits by hand, and names no authors. Raises FilterError if
+    a date in the query is invalid.
     """
     query = parse_query(text)
     filters = read_filters(store, query)
@@ -177,13 +177,13 @@ def _search(
     if told:
         ranked = [item for item in ranked if not _is_told_again(item.units, item.index, told)]
     ranked.sort(key=_order if query.terms else _newest)
-    fitting = (item for item in once(ranked) if fits(item, query, filters))
+    fitting = (item for item in best_views(ranked) if fits(item, query, filters))
     # To count all hits, filters that need the text of a unit would have to read every unit.
     most = scope.limit + _MORE if scope.limit and _needs_text(query, filters) else None
     matches = list(islice(fitting, most))
     marks = marks_for(store, {item.units.memory(item.index) for item in matches}, hurried=scope.hurried)
     kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
-    memories = without_views(kept)
+    memories = without_links(kept)
     top = best(store, memories, query, scope, marks)
     top += _beside(top, kept, scope.beside)[: scope.limit] if scope.beside else []
     hits = [
@@ -252,7 +252,7 @@ def _needs_text(query: Query, filters: Filters) -> bool:
 
 
 def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks: Marks) -> list[Ranked]:
-    """Return the first units; of equals the newest, and of those of one subject, is before the others."""
+    """Return the first units; the newest comes first among equals, and among those of one subject."""
     limit = scope.limit
     if not query.terms:
         return ranked[: limit or None]
@@ -262,7 +262,7 @@ def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks:
     first.sort(key=lambda item: (-item.score, *_newest(item)))
     most = min(limit + _COMPARED, MOST) if limit else MOST
     asked = tuple({needle.text for _, needle in needles_of(query.terms)})
-    return [*in_order_of_news(first, asked, marks, most), *ranked[limit + _MORE :]][: limit or None]
+    return [*newest_of_subject_first(first, asked, marks, most), *ranked[limit + _MORE :]][: limit or None]
 
 
 def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> list[Ranked]:
@@ -279,7 +279,7 @@ _TELLERS = ("weekly/", "monthly/")
 
 
 def _is_told_again(units: Units, index: int, periods: Collection[str]) -> bool:
-    """Return whether a unit is the sentences of a weekly or monthly document on one of these days or weeks."""
+    """Return whether a unit is a section of a weekly or monthly document on one of these days or weeks."""
     return units.path.startswith(_TELLERS) and units.kind(index) == SECTION and units.unit(index).heading in periods
 
 
@@ -293,20 +293,20 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
         found = [find_terms(units, needles, loosely=loosely) for units in pool.read]
         if any(found):
             break
-    says, average = _weigh(pool, found, query.terms)
-    most = (K1 + 1) * sum(says) or 1.0  # that BM25 gives
+    weights, average = _weigh(pool, found, query.terms)
+    most = (K1 + 1) * sum(weights) or 1.0  # that BM25 gives
     ranked = []
     for units, of_file in zip(pool.read, found, strict=True):
         dropped = excluded(query, units)
-        for index, (score, part) in score_file(units, of_file, says, average).items():
+        for index, (score, part) in score_file(units, of_file, weights, average).items():
             if index not in dropped:
                 value = score / most * _factor(units, index)
-                ranked.append(Ranked(value, units, index, of_file[index], says, part))
+                ranked.append(Ranked(value, units, index, of_file[index], weights, part))
     return ranked
 
 
 def _factor(units: Units, index: int) -> float:
-    """Return the factor of the score of a unit that says less than its words."""
+    """Return the factor for the score of a unit that tells less than its words suggest, else 1."""
     if units.kind(index) == HEADING:
         return _BARE_HEADING
     if units.is_links:
@@ -319,7 +319,7 @@ def _factor(units: Units, index: int) -> float:
 def _weigh(pool: Pool, found: Sequence[Mapping[int, Found]], terms: Sequence[Term]) -> tuple[list[float], float]:
     """Return the weight of each term times its inverse document frequency, and the average length of units.
 
-    Both are estimated for all files from the read ones with a term, which alone are cut into units.
+    Only files with a term are cut into units; both are estimated from these for all files.
     """
     matching = [units for units, of_file in zip(pool.read, found, strict=True) if of_file]
     units = sum(map(len, matching))
@@ -330,11 +330,11 @@ def _weigh(pool: Pool, found: Sequence[Mapping[int, Found]], terms: Sequence[Ter
         for number, count in unit.counts.items():
             having[number] += 1
             counts[number] += count
-    says, total = [], max(units * times, 1.0)
+    weights, total = [], max(units * times, 1.0)
     for term, one, count, every in zip(terms, having, counts, pool.counts or counts, strict=True):
         frequency = max(one, every / (count or 1.0) * (one or 1.0))  # a unit may have a word several times
-        says.append(term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5)))
-    return says, max(characters / units, 1.0) if units else 1.0
+        weights.append(term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5)))
+    return weights, max(characters / units, 1.0) if units else 1.0
 
 
 def fits(item: Ranked, query: Query, filters: Filters) -> bool:

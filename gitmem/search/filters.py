@@ -1,4 +1,4 @@
-"""What is left of the hits: those that pass the filters of a query, each memory once, the newest of a subject first.
+"""Narrow the hits: to those that pass the filters, each memory once, the newest memory of a subject first.
 
 Filters are phrases and words that a hit must or must not have, path, type, tag, session, author and dates. A memory is
 shown at its best view. Memories of different sessions are on one subject if they share much beside the words of the
@@ -97,11 +97,9 @@ def read_filters(store: Store, query: Query) -> Filters:
 
 
 def check_types(text: str) -> None:
-    """Refuse a query that found nothing for a type that gitmem writes nowhere; logs of older tools have others.
+    """Refuse a query that found nothing if gitmem writes no such type; logs of older tools have types of their own.
 
-    Raises:
-        FilterError: there is no such type; the remedy names the most similar one.
-
+    Raises FilterError; the remedy names the most similar type.
     """
     from difflib import get_close_matches
 
@@ -192,8 +190,8 @@ def _moment(store: Store, query: Query, name: str) -> str:
     return (span.first if name == "since" else span.last).strftime(_SECONDS)
 
 
-def once(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return each memory once, at the place of its best view: the fullest one, of equals that of the first layer."""
+def best_views(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Return each memory once, by its fullest view (of equals that of the first layer), at the place of its first."""
     views: dict[str, Ranked] = {}
     order: list[str | Ranked] = []
     for item in ranked:
@@ -212,8 +210,8 @@ def once(ranked: Sequence[Ranked]) -> list[Ranked]:
     return [views[item] if isinstance(item, str) else item for item in order]
 
 
-def without_views(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return the hits without concepts and episodes that link to an exchange among them: the exchange names them."""
+def without_links(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Drop concepts and episodes that link to an exchange among the hits: the exchange names them."""
     places = {item.units.memory(item.index): place for place, item in enumerate(ranked) if not item.units.is_links}
     kept = dict(enumerate(ranked))
     for place, item in enumerate(ranked):
@@ -225,10 +223,10 @@ def without_views(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _reads_better(item: Ranked, other: Ranked) -> bool:
-    """Return whether a view tells clearly more than another, or as much in a layer before it or a file of the tree.
+    """Return whether a view tells clearly more than another, or as much in an earlier layer or in a present file.
 
-    A log holds whole what memory.md may shorten. Of the sections of an episode or a concept the first ranked one
-    stays: a longer one says something else.
+    Between a log and memory.md, which may shorten an entry, any longer view wins. Of the sections of an episode or a
+    concept the best ranked stays: a longer one says something else.
     """
     if item.units is other.units and item.units.is_links:
         return False
@@ -242,7 +240,7 @@ def _place(item: Ranked) -> tuple[int, bool]:
 
 
 MOST = 30  # hits that are compared
-_SHARED = 0.4, 0.15  # of the words of the shorter and the longer of two hits on a subject, without those of the query
+_SHARED = 0.4, 0.15  # of the words of two hits, the shorter and the longer; words of the query do not count
 _LEAST_SHARED = 6  # words
 _ABOUT_AS_GOOD = 0.5  # of the score of an older hit, in the newer one that takes its place
 _WORD = re.compile(r"[^\W_](?:[\w.-]*\w)?")
@@ -252,7 +250,7 @@ _SYLLABLES = 2  # of a Korean word, which end before its particles
 _HANGUL = "가"
 
 
-class _Told(Value):
+class _Compared(Value):
     """A hit's words, its date, session and handle, and whether it holds."""
 
     words: frozenset[str]
@@ -262,13 +260,13 @@ class _Told(Value):
     holds: bool
 
 
-def in_order_of_news(hits: Sequence[Ranked], asked: tuple[str, ...], marks: Marks, most: int) -> list[Ranked]:
-    """Return the hits, the best first; of the first `most`, the newest of a subject stands before older ones.
+def newest_of_subject_first(hits: Sequence[Ranked], asked: tuple[str, ...], marks: Marks, most: int) -> list[Ranked]:
+    """Return the hits, the best first, but move the newest of a subject before older ones among the first `most`.
 
     `asked` are the beginnings of the query's words. An older hit has the handle of the newer in `before`.
     """
     first = list(hits[:most])
-    told = {at: one for at, hit in enumerate(first) if (one := _told(hit, asked, marks)).date and one.handle}
+    told = {at: one for at, hit in enumerate(first) if (one := _compared(hit, asked, marks)).date and one.handle}
     order, left = list(range(len(first))), list(told)
     before: dict[int, str] = {}
     while left:
@@ -284,7 +282,7 @@ def in_order_of_news(hits: Sequence[Ranked], asked: tuple[str, ...], marks: Mark
     return [*(first[at]._replace(score=score, before=before.get(at, "")) for at, score in moved), *hits[most:]]
 
 
-def _told(hit: Ranked, asked: tuple[str, ...], marks: Marks) -> _Told:
+def _compared(hit: Ranked, asked: tuple[str, ...], marks: Marks) -> _Compared:
     """Return the text of a hit without the words that are `asked` for; of a long one its best part and the request."""
     units, unit = hit.units, hit.units.unit(hit.index)
     facts, lead = facts_of(units, unit), units.parts(hit.index).lead
@@ -297,10 +295,10 @@ def _told(hit: Ranked, asked: tuple[str, ...], marks: Marks) -> _Told:
     words = frozenset(word[:_SYLLABLES] if word[0] >= _HANGUL else word for word in said - stop_words() - _LABELS)
     session = short_session(facts.session or (fact.session if fact else ""))
     own = "" if units.path.startswith(_VIEWS) else handle
-    return _Told(words, facts.date, session, own, not marks.has_ended(handle))
+    return _Compared(words, facts.date, session, own, not marks.has_ended(handle))
 
 
-def _on_one_subject(one: _Told, other: _Told) -> bool:
+def _on_one_subject(one: _Compared, other: _Compared) -> bool:
     """Return whether two hits of different sessions share many words."""
     if one.session == other.session and (one.session or one.date[:10] == other.date[:10]):
         return False

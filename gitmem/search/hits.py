@@ -96,9 +96,9 @@ _SHOWN = 200  # characters of a path in a message
 
 
 class Passage(Value):
-    """Lines of a file, counted from 1, both ends included; `commit` has them if no file of the working tree does.
+    """Lines of a file, counted from 1, both ends included.
 
-    `gone` says since when and why a file is gone of which this is the last version.
+    `commit` holds them if no file of the working tree does; `gone` then says since when and why the file is gone.
     """
 
     path: str
@@ -115,9 +115,8 @@ def read_passage(
 ) -> Passage:
     """Return lines of a file: `first` to `last`, or the entry or section around `first`, or the whole file.
 
-    They have the names of others, and marks on what does not hold (`named`). `commit` is the id
-    of a commit to read instead of the working tree, without marks. A file that was removed is read as it was last, so
-    that links to what a person cleared can be followed.
+    They have the names of others, and marks on what does not hold (`named`). `commit` is the id of a commit to read
+    instead of the working tree, without marks. A removed file is read as it last was, so that links to it still work.
 
     Raises:
         NotFoundError: there is no such file or line.
@@ -159,7 +158,7 @@ def session_text(store: Store, session: SessionSummary) -> tuple[str, str]:
 
 
 def before_removal(store: Store, path: str) -> tuple[str, str] | None:
-    """Return the last commit with a file that is not there, and since when and why; None if it never was."""
+    """Return the last commit with a file that is gone, and since when and why it is; None if it never existed."""
     record = removal(store, path)
     if record is None or not record.parents:
         return None
@@ -190,8 +189,8 @@ def _around(units: Units, lines: list[str], number: int) -> tuple[int, int]:
 def named(store: Store, text: str, path: str = "", commit: str | None = None) -> str:
     """Return a document of the store, or lines of one, with marks and names.
 
-    The author of the document at `path` stands at the end of its first line, those of its entries before their ids,
-    where they are others. What a `commit` held has no marks (`gitmem.store.known_facts.marked`).
+    Other authors are named: of the document at `path` at the end of its first line, of entries before their ids. What a
+    `commit` held has no marks (`gitmem.store.known_facts.marked`).
     """
     text = text if commit else marked(store, text, path)
     people = People(store)
@@ -280,7 +279,7 @@ class Hit(Value):
 
     @property
     def standing(self) -> str:
-        """What to say of a hit that is the person's own, does not hold, is in dispute or older than another, or ""."""
+        """What to say of the person's own hit, and of one that does not hold, is in dispute or outdated; else ""."""
         links = " and ".join(f"^{other}" for other in self.others)
         if self.is_beside:
             return self.part
@@ -301,7 +300,7 @@ class Hit(Value):
         return self.status == Standing.BESIDE
 
     def is_of(self, session: str) -> bool:
-        """Return whether a session said it: it is of its file, or has its tag."""
+        """Return whether it comes from a session: it is in its file, or has its tag."""
         return bool(session) and (
             short_session(self.session) == short_session(session)
             or any(tag in self.tags for tag in session_tag(session))
@@ -323,8 +322,8 @@ _LEAST = LENGTH // 3  # characters of a text that are left before its mark
 def _fitted(parts: list[str]) -> str:
     """Join a text and its marks, in turn, to `LENGTH` characters at most.
 
-    What is behind the last mark is cut first, then later marks go with what they are on, as nothing stands without its
-    mark, then the middle of what is before the first, and last a long mark's end.
+    The text behind the last mark is cut first. Then later marks go together with their texts, so that no text loses its
+    mark; then the middle of the text before the first mark, and last the end of a long mark.
     """
     before, *marks, behind = parts if len(parts) > 1 else (*parts, "")
     over = len("".join(parts)) - LENGTH
@@ -399,7 +398,7 @@ def make_hit(item: Ranked) -> Hit:
         shown = line.start("text") if line["text"] else line.end()
     parts = units.parts(item.index)
     first, last = item.part if len(parts.spans) > 1 else (shown, unit.end)
-    places = [(position - first, item.says[term]) for position, term in item.found.places if first <= position < last]
+    places = [(at - first, item.weights[term]) for at, term in item.found.places if first <= at < last]
     body = units.text[first:last]
     if facts.entry:
         body = body.replace(f" ^{facts.entry}", "", 1)

@@ -1,7 +1,7 @@
 """A search in many stores at once (spec T7).
 
-Their files are the index: ripgrep over all of them, then a search in each of the most promising stores. Words that are
-in very many files are looked for only where rarer ones of the query are not in files enough. Tested through
+Their files are the index: ripgrep over all of them, then a search in each of the most promising stores. Very common
+words are looked for only if too few files have the rarer words of the query. Tested through
 `tests/search/test_recall.py`.
 """
 
@@ -41,7 +41,7 @@ class StoreHit(Value):
 
 
 class StoresAnswer(Value):
-    """The hits over many stores, the number of stores, and the folders of those not read: damaged, or opened."""
+    """The hits of many stores, the number of stores, and the folders of those not read: damaged, or not accepted."""
 
     hits: list[StoreHit]
     stores: int

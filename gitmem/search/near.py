@@ -15,7 +15,7 @@ from gitmem.platform.machine import install_command
 from gitmem.search import Query, sources
 from gitmem.search.files import TRANSCRIPTS, FileVersion, list_files
 from gitmem.search.filters import Filters, excluded
-from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
+from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, neighbour_weight
 from gitmem.search.units import ENTRY, HEADING, Units
 from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, is_news, safe_text
 from gitmem.store.store import Store
@@ -76,7 +76,7 @@ def _nearness(near: Nearness, units: Units, index: int) -> float | None:
     own = near.of(units.path, index) if index < len(units) else None
     if own is None or units.kind(index) != ENTRY:
         return own
-    share = leaning(units.length(index)) / units.outline(index)[1]
+    share = neighbour_weight(units.length(index)) / units.outline(index)[1]
     for distance, weight in enumerate(WINDOW, 1):
         for beside in (index - distance, index + distance):
             own += share * weight * (near.of(units.path, beside) or 0.0)
@@ -88,7 +88,7 @@ MISSING = "The vectors are being made in the background; 'gitmem reindex' shows 
 _LONGEST = 2_000  # characters of a query that are embedded
 _ENOUGH = 200  # vectors for the median cosine to be that of unrelated texts
 _SAMPLE = 400  # cosines for the median
-_REACH = 0.8  # of the way from the cosine of unrelated texts to 1: two texts about the same
+_REACH = 0.8  # of the way from the cosine of unrelated texts to 1: where two texts are about the same
 _LEAST_SPAN = 0.05
 
 

@@ -56,7 +56,7 @@ class Ranked(Value):
     units: Units
     index: int
     found: Found
-    says: Sequence[float]
+    weights: Sequence[float]
     part: tuple[int, int] = (0, 0)
     also: tuple[tuple[Units, int], ...] = ()
     near: float = UNKNOWN
@@ -71,8 +71,8 @@ def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle]]:
 def find_terms(units: Units, needles: Sequence[tuple[int, Needle]], *, loosely: bool = False) -> dict[int, Found]:
     """Return the terms in each unit of a file, by its index; see `needles_of`. Letters of an id are no words.
 
-    With `loosely` terms count inside words, too, and words of a header that is no unit count for the first unit.
-    A file has no needle with a part that it has not, such as two words joined.
+    With `loosely` terms count inside words, too, and words of a header that is no unit count for the first unit. A
+    needle is skipped if the file lacks a part of it: without `read` there is no `readonly`.
     """
     found: dict[int, Found] = {}
     absent: set[str] = set()
@@ -83,7 +83,7 @@ def find_terms(units: Units, needles: Sequence[tuple[int, Needle]], *, loosely: 
         if first < 0:
             absent.add(needle.text)
             continue
-        end = 0  # of the unit of the place before
+        end = 0  # of the unit of the last position
         for position, weight in _places(units, needle, first, loosely=loosely):
             if position >= end:
                 index, end = units.around(position)
@@ -156,15 +156,15 @@ def ends_word(text: str, end: int) -> bool:
 
 
 def score_file(
-    units: Units, found: Mapping[int, Found], says: Sequence[float], average: float
+    units: Units, found: Mapping[int, Found], weights: Sequence[float], average: float
 ) -> dict[int, tuple[float, tuple[int, int]]]:
-    """Return the scores of a file's units, each with the part that has it, by their index."""
+    """Return the score of each unit of a file, with the part that has it, by its index."""
     average += ROOM
     scores = {}
     for index, unit in found.items():
         length = units.length(index)
         first_end, lines = units.outline(index)
-        near = _near_by(found, index, leaning(length) / lines)
+        near = _near_by(found, index, neighbour_weight(length) / lines)
         parts = units.parts(index)
         best = -1.0, parts.spans[0]
         for span in parts.spans:
@@ -173,10 +173,10 @@ def score_file(
             else:
                 here = found_in(unit, parts.lead, span)
                 size = span[1] - span[0] + parts.lead - units.starts[index]
-            value = _bm25(here.counts, near, says, (size + ROOM) / average) + PROXIMITY * nearness(here, says)
+            value = _bm25(here.counts, near, weights, (size + ROOM) / average) + PROXIMITY * nearness(here, weights)
             if lines > 1:
                 in_first = {term for position, term in here.places if position < first_end}
-                value += FIRST * sum(says[term] for term in in_first)
+                value += FIRST * sum(weights[term] for term in in_first)
             if parts.said[0] <= span[0] < parts.said[1]:
                 value *= SAID
             if value > best[0]:
@@ -186,7 +186,7 @@ def score_file(
 
 
 def _near_by(found: Mapping[int, Found], index: int, share: float) -> dict[int, float]:
-    """Return the terms of the units before and after a unit, as far as they count for it."""
+    """Return the counts of terms in the units around a unit, by the share that counts for it."""
     near: dict[int, float] = {}
     for distance, weight in enumerate(WINDOW, 1):
         for beside in (found.get(index - distance), found.get(index + distance)):
@@ -196,13 +196,13 @@ def _near_by(found: Mapping[int, Found], index: int, share: float) -> dict[int, 
     return near
 
 
-def _bm25(counts: Mapping[int, float], near: Mapping[int, float], says: Sequence[float], length: float) -> float:
+def _bm25(counts: Mapping[int, float], near: Mapping[int, float], weights: Sequence[float], length: float) -> float:
     """Return the score of a text by its terms and its neighbours'; `length` is in average lengths."""
     norm = K1 * (1 - B + B * length)
     total = 0.0
     for term in {*counts, *near}:
         count = counts.get(term, 0.0) + near.get(term, 0.0)
-        total += says[term] * count * (K1 + 1) / (count + norm)
+        total += weights[term] * count * (K1 + 1) / (count + norm)
     return total
 
 
@@ -218,12 +218,12 @@ def found_in(unit: Found, lead: int, span: tuple[int, int]) -> Found:
     return Found({term: unit.counts[term] * number / every[term] for term, number in here.items()}, places)
 
 
-def leaning(length: int) -> float:
+def neighbour_weight(length: int) -> float:
     """Return the weight of a unit's neighbours by its length in characters: low for very short and long units."""
     return length / WINDOW_LENGTH if length < WINDOW_LENGTH else WINDOW_LENGTH / length
 
 
-def nearness(unit: Found, says: Sequence[float]) -> float:
+def nearness(unit: Found, weights: Sequence[float]) -> float:
     """Return the summed weight of the pairs of terms that are near each other, each pair once."""
     if len(unit.counts) < 2:  # noqa: PLR2004  # a pair
         return 0.0
@@ -233,7 +233,7 @@ def nearness(unit: Found, says: Sequence[float]) -> float:
         gap = position - last_position
         if term != last_term and last_term >= 0 and gap <= NEAR:
             pair = (min(term, last_term), max(term, last_term))
-            value = min(says[term], says[last_term]) * (1 - gap / (NEAR + 1))
+            value = min(weights[term], weights[last_term]) * (1 - gap / (NEAR + 1))
             best[pair] = max(best.get(pair, 0.0), value)
         last_position, last_term = position, term
     return sum(best.values())
@@ -244,9 +244,9 @@ def nearness(unit: Found, says: Sequence[float]) -> float:
 # answer is at .54 at most, of 148 questions about another store at .39; FAR loses no question that has an answer.
 LEAST_COVERAGE = 0.28
 LEAST_NEAR = 0.55  # of a memory that vectors alone make a good hit
-FAR = 0.1  # below it the words mean something else there
-_STAND_IN = 0.8  # of a word that is in the memory by another word for it, or joined to its neighbour
-_FIRST = 3  # hits of which one has to be good for any to be
+FAR = 0.1  # a memory less near has the words in another meaning
+_STAND_IN = 0.8  # of a word that the memory has as a synonym, or joined to its neighbour
+_FIRST = 3  # if none of the first three is good, none is
 
 
 class Worth(Value):
@@ -261,31 +261,31 @@ def worths(hits: Sequence[Ranked], query: Query) -> list[Worth]:
     """Return the worth of each hit, the best first; for a query without words none is weak."""
     if not query.terms:
         return [Worth()] * len(hits)
-    words = _words(query, next((hit.says for hit in hits if hit.says), [0.0] * len(query.terms)))
+    words = _words(query, next((hit.weights for hit in hits if hit.weights), [0.0] * len(query.terms)))
     whole = sum(weight for weight, _ in words)
     found, good = [], []
     for hit in hits:
         counts = _counts(hit)
         there = [weight * max(value * min(counts.get(at, 0.0), 1.0) for at, value in terms) for weight, terms in words]
-        share = sum(there) / whole if whole else float(bool(words and hit.says))
+        share = sum(there) / whole if whole else float(bool(words and hit.weights))
         good.append(hit.near >= LEAST_NEAR or (share >= LEAST_COVERAGE and not 0 <= hit.near < FAR))
         found.append(Worth(share, sum(1 for one in there if one)))
     some = any(good[:_FIRST])
     return [one._replace(weak=not (some and fine)) for one, fine in zip(found, good, strict=True)]
 
 
-def _words(query: Query, says: Sequence[float]) -> list[tuple[float, list[tuple[int, float]]]]:
+def _words(query: Query, weights: Sequence[float]) -> list[tuple[float, list[tuple[int, float]]]]:
     """Return the weight of each word of a query, with its terms and the share of each."""
     groups: dict[int, list[tuple[int, float]]] = {}
-    weights: dict[int, float] = {}
+    of_words: dict[int, float] = {}
     for number, term in enumerate(query.terms):
         groups.setdefault(term.group, []).append((number, _STAND_IN if term.aside else term.weight))
         if not term.aside:
-            weights[term.group] = max(weights.get(term.group, 0.0), says[number] / term.weight)
-    return [(weight, groups[group]) for group, weight in weights.items()]
+            of_words[term.group] = max(of_words.get(term.group, 0.0), weights[number] / term.weight)
+    return [(weight, groups[group]) for group, weight in of_words.items()]
 
 
 def _counts(hit: Ranked) -> Mapping[int, float]:
-    """Return the terms in a hit; of a long one those in its request and best part: scattered words tell nothing."""
+    """Return the terms in a hit. In a long one only its request and best part count: scattered words tell nothing."""
     parts = hit.units.parts(hit.index)
     return found_in(hit.found, parts.lead, hit.part).counts if len(parts.spans) > 1 else hit.found.counts

@@ -1,4 +1,4 @@
-"""What is told of a subject: recall, keywords, whole memories by id, hits of the person's own store.
+"""Tell what is remembered of a subject: recall, keywords, a whole memory by its id, hits of the person's own store.
 
 Keywords are counted on each call; in a store of many files they are estimated from some of them, spread over all
 folders and times (docs/spec.md P5, P7, V5).
@@ -68,7 +68,7 @@ def _with_private(store: Store, query: str, found: SearchAnswer) -> SearchAnswer
 
 
 def _yielding(store: Store, own: Store, hits: list[Hit]) -> list[Hit]:
-    """Return own hits, each with the fact of the project that goes before it, as at a start."""
+    """Return the person's own hits, each with the fact of the project that overrides it, as at a session's start."""
     from gitmem.facts.compare import winner_over
 
     project = in_force(known_facts(store))
@@ -83,9 +83,9 @@ def is_handle(text: str) -> bool:
 
 
 def read_memory(store: Store, handle: str) -> Passage:
-    """Return the fullest view of a memory.
+    """Return the fullest view of a memory in the working tree or in a day kept from history.
 
-    Raises NotFoundError if no file of the working tree has it, and no day that history holds.
+    Raises NotFoundError if there is none.
     """
     identifier = handle.removeprefix("^")
     views = [

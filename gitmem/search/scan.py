@@ -1,4 +1,4 @@
-"""What a search scans for and reads: the rarest words of a query, the texts of a large store, the most promising files.
+"""Decide what a search reads: scan for the rarest words, then choose the most promising files.
 
 Opening 50,000 files takes half a second, so the folder `texts` of the private folder has the texts of a large store in
 one file, for prompts. It is a cache that can be deleted at any time and only leads to files. Its file `all` begins with
@@ -37,11 +37,11 @@ _UNDATED = "9999"
 class Rarity:
     """The literals of a query by rarity, as a sample of the files tells it.
 
-    The budget bounds the lines that are read and ranked. A literal that is nowhere in the sample takes nothing of it.
+    The budget bounds the lines that are read and ranked; a literal that the sample lacks costs nothing.
     """
 
     def __init__(self, sample: Sequence[str], times: float, terms: Sequence[Term], literals: Sequence[str]) -> None:
-        """Weigh literals by a sample of texts; the store is larger `times`."""
+        """Weigh literals by a sample of texts; the store is `times` as large."""
         self._texts = sample
         self._times = times
         self._terms = terms
@@ -70,13 +70,13 @@ class Rarity:
         return [first, *later]
 
     def estimate(self, text: str) -> float:
-        """Return in how many lines of the store a text is, about."""
+        """Estimate how many lines of the store have a text."""
         if text not in self._counts:
             self._counts[text] = sum(low.count(text) for low in self._texts)
         return self._times * self._counts[text]
 
     def scan(self, scan: Callable[[list[str]], Mapping[str, list[Line]]], most: int) -> tuple[Lines, list[str]]:
-        """Return the lines of one part after the other until words of the query are in `most` files, and the parts."""
+        """Scan for part after part until `most` files have words of the query; return the lines and the literals."""
         lines: Lines = {}
         scanned: list[str] = []
         for part in filter(None, self.parts):
@@ -123,10 +123,10 @@ def choose_files(
     *,
     loosely: bool = False,
 ) -> Choice:
-    """Choose the most promising files, of equals the first; without terms the newest. Of many, those that fit.
+    """Choose the most promising files, without terms the newest; if there are more than `most`, only those that fit.
 
-    The texts of terms in all lines of a file tell how promising it may be; its words are looked for when its turn
-    comes. Some files tell how many of the texts are words.
+    Matching texts bound from above how promising a file is; its words are looked for when its turn comes. A sample of
+    the files tells which share of the texts are words.
     """
     if len(lines) <= most:
         fits = None
@@ -137,9 +137,9 @@ def choose_files(
     some = [*lines][:: -(-size // BUDGET) or 1]
     words = _words({path: lines[path] for path in some}, terms, loosely=loosely)  # in one call: prompts wait for it
     counts = _count_words(texts, words, len(terms))
-    says = [term.weight * log(1 + size / (count + 1)) for term, count in zip(terms, counts, strict=True)]
+    weights = [term.weight * log(1 + size / (count + 1)) for term, count in zip(terms, counts, strict=True)]
     queue = [
-        (-sum(weight for weight, count in zip(says, of_file, strict=True) if count), place, path, False)
+        (-sum(weight for weight, count in zip(weights, of_file, strict=True) if count), place, path, False)
         for place, (path, of_file) in enumerate(texts.items())
     ]
 
@@ -153,7 +153,7 @@ def choose_files(
                 continue
             if path not in words:
                 words.update(_words({path: lines[path]}, terms, loosely=loosely))
-            heapreplace(queue, (-_promise(words[path], says), place, path, True))
+            heapreplace(queue, (-_promise(words[path], weights), place, path, True))
 
     paths = [*islice(filter(fits, promising()), most)]
     if not (loosely or any(words.values())):
@@ -176,7 +176,7 @@ def _words(
 
 
 def _count_texts(lines: Iterable[Line], terms: Iterable[Term]) -> list[int]:
-    """Return how often the texts of each term are in lines, within words, too."""
+    """Return how often the texts of each term are in lines, also inside words."""
     low = fold("\n".join(line.text for line in lines))
     return [sum(low.count(needle.text) for needle in term.needles) for term in terms]
 
@@ -193,12 +193,12 @@ def _count_words(
     return counts
 
 
-def _promise(lines: Sequence[tuple[int, Iterable[int]]], says: Sequence[float]) -> float:
+def _promise(lines: Sequence[tuple[int, Iterable[int]]], weights: Sequence[float]) -> float:
     """Return the weight of the different terms in the best group of neighbouring lines of a file."""
     best = 0.0
     for place, (number, _) in enumerate(lines):
         near = takewhile(lambda line: line[0] <= number + _NEIGHBOURS, lines[place:])  # noqa: B023  # used at once
-        best = max(best, sum(says[term] for term in sorted({term for _, terms in near for term in terms})))
+        best = max(best, sum(weights[term] for term in sorted({term for _, terms in near for term in terms})))
     return best
 
 
@@ -276,7 +276,7 @@ class Texts:
 
 
 def open_texts(store: Store, days: Sequence[str]) -> Texts | None:
-    """Return the texts of a store; None if they are not kept, have not all of the days, or if too much came since."""
+    """Return the kept texts of a store; None if there are none, they lack a day, or too many files changed since."""
     path = os.path.join(store.private, FOLDER, "all")
     try:
         with open(path, "rb") as file:

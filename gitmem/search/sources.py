@@ -55,9 +55,9 @@ _PER_FILE = 200  # lines of one transcript
 class Pool(Value):
     """The files read from a source.
 
-    The source is larger by the factor `times` in bytes; `counts` say how often each term is in it, none: as often as in
-    the files. `complete` means that all matching files were read; `told` are days and weeks that are covered in full by
-    days kept from history.
+    The source is larger by the factor `times` in bytes; `counts` say how often each term is in the source; if empty, as
+    often as in the files. `complete` means that all matching files were read; `told` are the days and weeks that days
+    kept from history cover in full.
     """
 
     read: list[Units]
@@ -77,10 +77,10 @@ def work_tree(
     fits: Callable[[Units], bool] | None = None,
     hurried: bool = False,
 ) -> Pool:
-    """Search the files of the working tree and the days that history holds; return at most `most` of them.
+    """Search the files of the working tree and the days kept from history; return at most `most` of them.
 
-    Of more files than that, those that do not fit are passed over, so that a rare hit is found behind them. One that is
-    `hurried` asks the texts that are kept of a large store.
+    If more match, those that do not fit are skipped, so that they hide no rare hit. A `hurried` search uses the kept
+    texts of a large store.
     """
     if hurried and not fits and (pool := _in_texts(store, terms, literals, allow, most)):
         return pool
@@ -121,10 +121,10 @@ def _chosen(
 
 
 class Documents:
-    """The files of the working tree by their paths, and the days that history holds, by keys that begin with `/`."""
+    """The files of the working tree by path, and the days kept from history by keys that begin with `/`."""
 
     def __init__(self, store: Store, *, listed: bool = True) -> None:
-        """List the documents; those of history alone, if they are not to be `listed`."""
+        """List the documents; without `listed` only the days of history."""
         self._root = store.root
         self._private = store.private
         self._paths = list_paths(store.root) if listed else []
@@ -190,10 +190,7 @@ class Documents:
 def _in_texts(
     store: Store, terms: Sequence[Term], literals: Sequence[str], allow: Callable[[str], bool], most: int
 ) -> Pool | None:
-    """Search the texts that are kept of a large store; None without them.
-
-    Of a word beyond the budget the newest lines are found.
-    """
+    """Search the kept texts of a large store, for words beyond the budget the newest lines only; None without texts."""
     documents = Documents(store, listed=False)
     texts = open_texts(store, documents.days) if terms else None
     if texts is None:
@@ -216,7 +213,7 @@ def _in_texts(
 
 
 def _want_texts(store: Store) -> None:
-    """Have the texts kept in the background, unless that was asked for before; each commit renews them."""
+    """Have a background process write the texts, unless one was asked to; each commit renews them."""
     try:
         os.mkdir(os.path.join(store.private, TEXTS), 0o700)
     except OSError:
@@ -225,7 +222,7 @@ def _want_texts(store: Store) -> None:
 
 
 def renew_texts(store: Store) -> None:
-    """Keep the texts of a store whose prompts asked for them, unless those that are kept can be used.
+    """Write the texts of a store whose prompts asked for them, unless the kept ones are usable.
 
     Raises OSError if a write failed, BusyError if another process is at it.
     """

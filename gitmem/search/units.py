@@ -24,8 +24,7 @@ Span = tuple[int, int, str]
 ENTRY, SECTION, HEADING, FIELD = "entry", "section", "heading", "field"
 # Characters of a section; a longer one is cut at blank lines, into parts of at most about this length.
 LONGEST_SECTION = 3_000
-# A heading; an entry, or a dated list item that a person wrote, without an id; or a fence of code, in which there are
-# neither.
+# A heading; an entry, or a dated list item that a person wrote without an id; or a code fence, which contains neither.
 _START = r"\n(?:#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] |```|~~~)"
 _FENCE = "`~"
 _FIELD = r"(?m)^([A-Za-z_][\w-]*):"
@@ -135,9 +134,9 @@ _BREAKS = ("\n\n", "\n", ". ", " ")
 
 
 class Parts(Value):
-    """Where the request, or the title, of a unit ends that each part carries, and start and end of the parts.
+    """The end of a unit's request or title, which each part carries, and the start and end of each part.
 
-    `said` is the range of what the agent said between its tool calls, where that is in parts of its own.
+    `said` is the range of what the agent said between its tool calls, if that has parts of its own.
     """
 
     lead: int
@@ -187,7 +186,7 @@ class Unit(Value):
 class Units:
     """A file's text and its units, in order; `low` is the text in lower case, with the same positions.
 
-    Of a log as a `commit` has it only entries are units: what a person wrote between them is in the log of its week.
+    Of a log that `commit` holds only entries are units: text between them is in the log of its week.
     """
 
     def __init__(self, path: str, data: bytes, commit: str = "") -> None:
@@ -248,7 +247,7 @@ class Units:
         return self._titles[before - 1][1] if before else ""
 
     def around(self, position: int) -> tuple[int, int]:
-        """Return the unit whose words those around a position are, or -1, and up to which position it is the same."""
+        """Return the index of the unit at a position, or -1, and the position up to which it stays the same."""
         index = bisect_right(self.starts, position) - 1
         if index < 0 or position >= self._spans[index][1]:
             return -1, position
@@ -274,7 +273,7 @@ class Units:
         return word is not None and size < len(word[0]) and is_id(word[0])
 
     def _owner(self, index: int) -> int:
-        """Return the unit that a unit's words count for; a header field or bare title counts for the unit below it."""
+        """Return the unit for which a unit's words count: a header field or bare title counts for the unit below it."""
         if self._spans[index][2] == ENTRY:
             return index
         while index + 1 < len(self._spans) and self._is_head(index) and self._is_below(index, index + 1):
@@ -282,7 +281,7 @@ class Units:
         return index
 
     def _is_below(self, head: int, index: int) -> bool:
-        """Return whether a unit is told by the head before it: no entry, nor the next section of an empty one."""
+        """Return whether a unit belongs to the head before it: it is no entry, and no section of the same level."""
         return self._spans[index][2] != ENTRY and not 0 < self._level(index) <= self._level(head)
 
     def _level(self, index: int) -> int:
