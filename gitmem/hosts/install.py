@@ -12,7 +12,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.errors import NotSavedError, RefusedError, disk_errors
 from gitmem.hosts.json_settings import Noted, SettingsError
@@ -77,16 +77,16 @@ class SettingsChange(Value):
         return self.before != self.after
 
 
-def record_of(edit: Edit) -> InstallRecord | None:
+def record_of(edit: Edit, made: Collection[str]) -> InstallRecord | None:
     """Return the record to go by where none is kept; None of a file that is not gitmem's.
 
-    What is gitmem's as a whole has to hold what this version writes; of settings gitmem made those that are empty
-    without it.
+    What is gitmem's as a whole has to hold what this version writes; `made` are the settings that gitmem made, as a
+    person may have had empty ones.
     """
     if isinstance(edit, FileEdit):
         noted = {WHOLE: _sha256(_decoded(edit.data))}
         return InstallRecord(created=True, noted=noted) if _read(edit.path) == edit.data else None
-    return InstallRecord(created=True) if is_present(edit) else None
+    return InstallRecord(created=edit.path in made) if is_present(edit) else None
 
 
 class Manifest:

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from gitmem.errors import RefusedError
 from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, hook_script, is_current, script_path
@@ -72,7 +72,7 @@ def lock_settings(home: str) -> Iterator[set[str]]:
     folders: set[str] = set()
     try:
         with writing_alone(folder, "the settings of agents"):
-            folders |= _users(home)[1] | made
+            folders |= _listed(home, "folders") | made
             yield folders
     finally:
         left_of(folders)
@@ -91,21 +91,35 @@ def plan_script(home: str, program: str) -> SettingsChange:
 
 def put_script(change: SettingsChange, home: str, settings: str, folders: set[str]) -> None:
     """Write the script, and note the settings that need it and the folders that were made for it."""
-    _write_users(home, {*_users(home)[0], settings}, folders)
+    _write_users(home, {*_listed(home, "files"), settings}, folders, made_settings(home))
     carry_out(change)
 
 
-def drop_script(home: str, settings: str) -> None:
-    """Note that these settings need the script no longer, and remove it with the last ones."""
-    users, folders = _users(home)
-    if settings not in users:
+def note_made(home: str, made: Collection[str], folders: set[str]) -> None:
+    """Note which settings are about to be made, for when the record of it goes with the memory."""
+    known = made_settings(home)
+    if not known.issuperset(made):
+        _write_users(home, _listed(home, "files"), folders, known.union(made))
+
+
+def made_settings(home: str) -> set[str]:
+    """Return the settings that gitmem made; those of a person are in none of its lists."""
+    return _listed(home, "made")
+
+
+def drop_script(home: str, taken: Collection[str]) -> None:
+    """Note that these settings have nothing of gitmem's, and remove the script with the last ones that need it."""
+    users, made = _listed(home, "files"), made_settings(home)
+    if not users.union(made).intersection(taken):
         return
-    left = {path for path in users - {settings} if b"gitmem" in content(path)}
-    if left:
-        _write_users(home, left, folders)
+    left, still = ({path for path in paths.difference(taken) if b"gitmem" in content(path)} for paths in (users, made))
+    record, *script = plan_removal(home)
+    if left or still:
+        _write_users(home, left, _listed(home, "folders"), still)
     else:
-        for change in plan_removal(home):
-            carry_out(change)
+        carry_out(record)
+    for change in [] if left else script:
+        carry_out(change)
 
 
 def plan_removal(home: str) -> list[SettingsChange]:
@@ -116,7 +130,7 @@ def plan_removal(home: str) -> list[SettingsChange]:
 
 def settings_with_hooks(home: str) -> list[str]:
     """Return the recorded settings that need the script."""
-    return sorted(path for path in _users(home)[0] if b"gitmem" in content(path))
+    return sorted(path for path in _listed(home, "files") if b"gitmem" in content(path))
 
 
 def has_current_script(home: str) -> bool:
@@ -128,16 +142,16 @@ def _users_path(home: str) -> str:
     return os.path.join(os.path.dirname(script_path(home)), _USERS)
 
 
-def _users(home: str) -> tuple[set[str], set[str]]:
-    """Return the settings that need the script, and the folders made for it; none if the record is unreadable."""
+def _listed(home: str, key: str) -> set[str]:
+    """Return the paths that the record has under a key; none if it is unreadable."""
     with contextlib.suppress(TypeError, KeyError):
-        value = read_json(_users_path(home))
-        return set(map(str, value["files"])), set(map(str, value["folders"]))
-    return set(), set()
+        return set(map(str, read_json(_users_path(home))[key]))
+    return set()
 
 
-def _write_users(home: str, users: set[str], folders: set[str]) -> None:
-    text = json.dumps({"v": 1, "folders": sorted(folders), "files": sorted(users)}, indent=1)
+def _write_users(home: str, users: set[str], folders: set[str], made: set[str]) -> None:
+    value = {"v": 1, "folders": sorted(folders), "files": sorted(users), "made": sorted(made)}
+    text = json.dumps(value, indent=1)
     carry_out(plan_whole(_users_path(home), text.encode()))
 
 

@@ -25,7 +25,15 @@ from gitmem.hosts.install import (
     plan_whole,
     record_of,
 )
-from gitmem.hosts.script import drop_script, hooked_file, lock_settings, plan_removal, project_top, settings_with_hooks
+from gitmem.hosts.script import (
+    drop_script,
+    hooked_file,
+    lock_settings,
+    made_settings,
+    plan_removal,
+    project_top,
+    settings_with_hooks,
+)
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
 from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program
 from gitmem.store.init import plan_unexclude, uninstall_driver
@@ -192,7 +200,8 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     edits = edits_of(host, place)
     lost = not any(edit.path in records for edit in edits) and (hooked_file(host, place) or not host.events)
     if lost:  # the record went with the memory: what gitmem writes tells its files
-        records = {edit.path: record for edit in edits if (record := record_of(edit)) is not None}
+        made = made_settings(app.home())
+        records = {edit.path: record for edit in edits if (record := record_of(edit, made)) is not None}
     shared = _still_needed(args, app, host, scope)
     own = [edit for edit in edits if edit.part == HOOKS or edit.path not in shared]
     # A file that an earlier version brought, and this one does not, is in the record only.
@@ -212,8 +221,7 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
         done.append(_carried_out(args, passed_over))
     if not args.dry_run:
         left_of(around for change in done if lost and change.after is None for around in _folders(place, change.path))
-        for path in {edit.path: edit for edit in edits if edit.part == HOOKS}:
-            drop_script(app.home(), path)
+        drop_script(app.home(), {change.path for change in done} | {edit.path for edit in edits if edit.part == HOOKS})
     return done
 
 

@@ -23,7 +23,16 @@ from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts import Host, InstallPlace, Scope
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
-from gitmem.hosts.script import arrives, comes_back, hooked_file, lock_settings, plan_script, project_top, put_script
+from gitmem.hosts.script import (
+    arrives,
+    comes_back,
+    hooked_file,
+    lock_settings,
+    note_made,
+    plan_script,
+    project_top,
+    put_script,
+)
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit
 from gitmem.hosts.text_settings import TablesEdit
 from gitmem.llm import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF
@@ -256,6 +265,8 @@ def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:
 def _carry_out(plan: _Plan, app: App, folders: set[str]) -> _Plan:
     if plan.hooks:
         put_script(plan_script(app.home(), own_program(app)), app.home(), plan.hooks, folders)
+    made = {change.path for _, change in plan.changes if change.record and change.record.created}
+    note_made(app.home(), made, folders)
     for _, change in plan.changes:
         carry_out(change, plan.manifest)
     return plan

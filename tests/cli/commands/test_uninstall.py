@@ -68,6 +68,23 @@ def test_what_it_wrote_goes_also_where_the_memory_with_its_record_went_before(ba
     assert left == ["save.md"]
 
 
+@pytest.mark.parametrize("text", ["{}", "{\n}\n", '{"hooks": {}, "mcpServers": {}}\n'])
+def test_settings_that_were_there_stay_where_the_record_went(bare_project, text):
+    run = bare_project
+    settings = [run.cwd / ".mcp.json", run.cwd / ".gemini" / "settings.json", run.cwd / ".vscode" / "mcp.json"]
+    for path in settings:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert run("init")[0] == 0
+    for agent in ("claude", "gemini", "vscode"):
+        assert run("install", agent, "--yes")[0] == 0
+    shutil.rmtree(run.root)
+    for agent in ("claude", "gemini", "vscode"):
+        assert run("uninstall", agent)[0] == 0
+    assert all(path.is_file() for path in settings)
+    assert not (run.cwd / ".claude").exists()
+
+
 @pytest.mark.parametrize("agent", [("claude",), ("codex",), ("cursor", "--user"), ("gemini", "--user"), ("vscode",)])
 def test_nothing_stays_of_what_it_wrote_where_the_record_went(bare_project, home, agent):
     run = bare_project
