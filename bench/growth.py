@@ -29,7 +29,7 @@ from gitmem.platform.machine import Context
 from gitmem.sessions.save import drain
 from gitmem.store.findings import is_due
 from gitmem.store.init import Place, init_store
-from gitmem.store.recovery import maintain
+from gitmem.store.maintenance import maintain
 from gitmem.store.store import Store
 
 DRAIN = 5

@@ -22,7 +22,7 @@ from gitmem.git.process import Git
 from gitmem.git.trust import GITMEM
 from gitmem.merge.documents import merge_trees
 from gitmem.store.fact_lines import Shelf, follow_merge
-from gitmem.store.recovery import new_pending_ref
+from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.store import Store
 from gitmem.values import Value
 

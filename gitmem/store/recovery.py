@@ -1,10 +1,7 @@
-"""Repair what a killed process left, and keep the repository small: files, refs and packs.
+"""Repair what a killed process left: bring files and index up to the branch.
 
 `checkout` names the commit that the work tree last held (docs/architecture.md, "Order of writes"). Recovery replaces a
-file that equals that commit, leaves one that equals the tip, and merges or keeps any other, which a person edited. Refs
-under `refs/gitmem/pending/` protect commits without a branch from `git gc`; their names hold their times. Maintenance
-changes no object and may be killed at any point: git puts a new pack in place before it removes those it replaces.
-Tested through `tests/store/test_maintenance.py`, too.
+file that equals that commit, leaves one that equals the tip, and merges or keeps any other, which a person edited.
 """
 
 from __future__ import annotations
@@ -13,174 +10,17 @@ import contextlib
 import os
 import time
 
-from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError, disk_errors
-from gitmem.git import blob_id, move_refs, read_refs
+from gitmem.errors import BusyError, RefusedError
+from gitmem.git import blob_id
 from gitmem.git.index import read_entries, set_entries
-from gitmem.platform.safe_open import drop_file, read_text, replace_file
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.platform.safe_open import read_text
+from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from gitmem.git.objects import PathChange
-    from gitmem.git.packing import Sizes
     from gitmem.store.store import Store
-
-
-_PENDING = "refs/gitmem/pending"
-ABANDONED_SECONDS = 24 * 3600.0  # after which refs and unfinished files of killed processes go
-
-
-def new_pending_ref(store: Store) -> str:
-    """Return a unique name for a ref, with the present time."""
-    return f"{_PENDING}/{int(store.context.clock().timestamp())}-{os.urandom(6).hex()}"
-
-
-def remove_abandoned(store: Store) -> None:
-    """Remove the refs of killed processes: those older than a day."""
-    oldest = store.context.clock().timestamp() - ABANDONED_SECONDS
-    pending = read_refs(store.repository.git, f"{_PENDING}/")
-    made = {ref: ref.rpartition("/")[2].partition("-")[0] for ref in pending}  # in seconds
-    old = [ref for ref, when in made.items() if not when.isdecimal() or int(when) < oldest]
-    move_refs(store.repository.git, {ref: (pending[ref], None) for ref in old}, "gitmem maintain")
-
-
-_LISTED = ".pack:"  # separates path and commits in a line of the list, as fast-import writes it
-_INDEX_FIRST = (".idx", ".rev", ".pack")  # git ignores a pack without its index
-
-
-def listed_packs(store: Store) -> list[str]:
-    """Return the names, without `.pack`, of the listed packs that still exist."""
-    if not store.packs_file:
-        return []
-    folder = _folder(store)
-    lines = read_text(store.packs_file).splitlines()
-    names = dict.fromkeys(os.path.basename(line.partition(_LISTED)[0]) for line in lines if _LISTED in line)
-    return [name for name in names if os.path.exists(os.path.join(folder, f"{name}.pack"))]
-
-
-def holds_only_ours(store: Store, name: str) -> bool:
-    """Return whether all commits of a pack (its name without `.pack`) are gitmem's; False if larger than a drain's."""
-    from gitmem.git.log import commits
-    from gitmem.git.packing import objects_of
-
-    git = store.repository.git
-    try:
-        found = commits(git, objects_of(git, os.path.join(_folder(store), f"{name}.idx"))).values()
-    except GitFailedError:  # it is damaged
-        return False
-    return bool(found) and all(commit.value("Gitmem-Op") for commit in found)
-
-
-def join_listed(store: Store) -> None:
-    """Join the listed packs, under the store's lock, until each is larger than twice all smaller ones together.
-
-    With a multi-pack-index, which the user asked git for, leave the packs alone. Raises BusyError if another process
-    kept the lock, GitFailedError if git failed; no pack was removed.
-    """
-    remove_abandoned(store)
-    folder = _folder(store)
-    with store.lock("maintain").acquire(store.config.lock.wait_seconds):
-        listed = listed_packs(store)
-        joined = _to_join(folder, [name for name in listed if not os.path.exists(os.path.join(folder, f"{name}.keep"))])
-        if len(joined) < 2 or os.path.exists(os.path.join(folder, "multi-pack-index")):  # noqa: PLR2004
-            _list(store, listed)
-            return
-        from gitmem.git.packing import pack_together
-
-        new = pack_together(store.repository.git, folder, joined)
-        _list(store, [*(name for name in listed if name not in joined), *new])
-        for name in joined:
-            for suffix in _INDEX_FIRST if name not in new else ():
-                drop_file(os.path.join(folder, f"{name}{suffix}"))
-
-
-def _to_join(folder: str, names: Iterable[str]) -> list[str]:
-    """Return the smallest packs, up to the first that is larger than twice all smaller ones together."""
-    chosen: list[str] = []
-    total = 0
-    for size, name in sorted((os.path.getsize(os.path.join(folder, f"{name}.pack")), name) for name in names):
-        if len(chosen) > 1 and size > 2 * total:
-            break
-        chosen.append(name)
-        total += size
-    return chosen
-
-
-def _list(store: Store, names: Iterable[str]) -> None:
-    replace_file(store.packs_file, "".join(f"{name}{_LISTED}\n" for name in names).encode("ascii"))
-
-
-def _folder(store: Store) -> str:
-    return os.path.join(store.repository.layout.common_dir, "objects", "pack")
-
-
-class Maintenance(Value):
-    """The result: sizes before and after, unfinished files that were removed, and notices for the user."""
-
-    before: Sizes
-    after: Sizes
-    removed: tuple[str, ...]
-    notices: tuple[str, ...]
-
-
-def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> Maintenance:
-    """Pack the store's repository; `progress` is called with the name of each step before it.
-
-    Raises:
-        BusyError: another maintenance is running.
-        GitFailedError: git failed.
-        GitmemError: the store cannot be written.
-    """
-    from gitmem.git.lock import LockKind, beating, open_lock
-    from gitmem.git.packing import pack_loose, sizes, write_commit_graph
-
-    git, folder = store.repository.git, os.path.join(store.private, "maintenance")
-    notices = []
-    with disk_errors("The store could not be packed", GitmemError):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        # Where file locks do not work, it is the ref that writers use too, so that they have to wait.
-        kind, machine = LockKind(store.config.lock.kind), store.context.machine
-        lock = open_lock(git, folder, kind=kind, purpose="maintain", machine=machine)
-        with lock.acquire(0), beating(lock):
-            removed = _remove_unfinished(store)
-            remove_abandoned(store)
-            before = sizes(git)
-            progress("packing loose objects")
-            pack_loose(git)
-            progress("joining packs")
-            _join(store, os.path.join(folder, "joined"))
-            progress("writing the commit graph")
-            try:
-                write_commit_graph(git)
-            except GitFailedError as error:  # a cache only; the next maintenance writes it
-                notices.append(f"The commit graph was not written: {error.message}")
-    return Maintenance(before, sizes(git), removed, tuple(notices))
-
-
-def _join(store: Store, record: str) -> None:
-    """Join the packs, and list the results in the file `record`: their deltas need no second search."""
-    from gitmem.git.packing import fresh_packs, is_partial, join_fresh, join_packs, pack_names
-
-    git, common = store.repository.git, store.repository.layout.common_dir
-    fresh = fresh_packs(common, read_text(record).split()) if store.own_repository and not is_partial(common) else []
-    if len(fresh) > 1:
-        join_fresh(git, common, fresh)
-    join_packs(git, common)
-    with open(record, "w", encoding="ascii") as file:
-        file.writelines(f"{name}\n" for name in pack_names(common) if name not in fresh)
-
-
-def _remove_unfinished(store: Store) -> tuple[str, ...]:
-    """Remove the unfinished files of processes that were killed long ago, and return them."""
-    from gitmem.git.packing import unfinished_files
-
-    removed = []
-    for path in unfinished_files(store.repository.layout, store.context.clock().timestamp() - ABANDONED_SECONDS):
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-            removed.append(path)
-    return tuple(removed)
 
 
 ARRIVING = "arriving"  # file of the private folder: the fetched commit of the last fast-forward, begun or done

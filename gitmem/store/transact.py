@@ -240,7 +240,7 @@ def _stale_keeps(store: Store) -> list[str]:
         kept = [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
         own = store.own_repository
         if kept and not own:
-            from gitmem.store.recovery import holds_only_ours, listed_packs
+            from gitmem.store.maintenance import holds_only_ours, listed_packs
 
             listed = listed_packs(store)
         for pack in kept:

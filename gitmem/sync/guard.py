@@ -30,8 +30,8 @@ from gitmem.git.setup import make_root
 from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.records import followed_paths
+from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.merge_commits import merge_bases
-from gitmem.store.recovery import new_pending_ref
 from gitmem.store.store import Store
 from gitmem.sync import remotes
 from gitmem.sync.remotes import FETCHED, REFS, check_arrivals, reserved_folders

@@ -25,8 +25,8 @@ from gitmem.purge.records import news, read_state, record_path
 from gitmem.purge.rewrite import clean_incoming, follow, sweep
 from gitmem.store.findings import MAKE_ROOM, crowded
 from gitmem.store.foreign_commits import fast_forward, follow_arrived
+from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
-from gitmem.store.recovery import new_pending_ref
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync import left_file

@@ -12,7 +12,7 @@ from gitmem.git import read_refs
 from gitmem.git.worktree import WorkTree
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
-from gitmem.store.recovery import join_listed, listed_packs, maintain, new_pending_ref, remove_abandoned
+from gitmem.store.maintenance import join_listed, listed_packs, maintain, new_pending_ref, remove_abandoned
 from gitmem.store.transact import transact
 from gitmem.sync.clone import clone_store
 from gitmem.sync.remotes import add_remote
