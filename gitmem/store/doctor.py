@@ -49,7 +49,7 @@ def check_branch(store: Store) -> Iterator[Finding]:
 
 
 def check_trusted(store: Store) -> Iterator[Finding]:
-    """Check that the person said yes to the store; the refusal becomes the finding. Report an environment without."""
+    """Check that the person accepted the store; report GITMEM_READONLY. A refusal becomes the finding."""
     if store.read_only:
         yield Finding("readonly", Level.NOTE, f"{READ_ONLY} is set: nothing is recorded, saved or sent.")
     store.acceptance.check()
@@ -150,7 +150,7 @@ def check_purges(store: Store) -> Iterator[Finding]:
 
 
 def check_signatures(store: Store) -> Iterator[Finding]:
-    """Report what a plain `git pull` brought though nobody signed it, where `remote.trust` is `signed`."""
+    """Report unsigned commits that a plain `git pull` brought, where `remote.trust` is `signed`."""
     if store.config.remote.trust == "signed" and store.tip and store.has_remotes():
         from gitmem.sync.guard import check_pulled
         from gitmem.sync.remotes import remotes
@@ -187,7 +187,7 @@ CHECKS = (
 )
 
 
-# The checks of a store that nobody accepted here: a few objects can make a tree without end, so they read none.
+# The checks of a store that nobody accepted here read no trees: a few objects can make one without end.
 OPENED = (check_trusted, check_branch, check_config)
 
 
@@ -197,9 +197,9 @@ def check_attributes(store: Store, names: Sequence[str] = ()) -> Iterator[Findin
     yield attributes_finding(store, listed)
 
 
-_OLD_LOCK = 60.0  # seconds; git commands hold one for milliseconds, or while an editor is open
-_LARGE = 32 << 20  # bytes of packs: git looks at all objects of more for over two seconds
-_NEWEST = 100  # commits whose objects are looked at then; the whole of the present memory is among them
+_OLD_LOCK = 60.0  # seconds; git holds a lock for milliseconds, or while an editor is open
+_LARGE = 32 << 20  # bytes of packs; of more, git takes over two seconds to check all objects
+_NEWEST = 100  # commits whose objects are checked then; they hold all of the present memory
 _BRANCH = f"refs/heads/{MEMORY_BRANCH}"
 
 
@@ -240,7 +240,7 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
 def check_objects(store: Store, *, deep: bool = False) -> Iterator[Finding]:
     """Check that all reachable objects exist, or with `deep` are intact."""
     git, which = store.repository.git, "All objects"
-    # Check other branches of a project's repository only on request.
+    # Other branches of a project's repository are checked only on request.
     if deep or (store.own_repository and not _is_large(store)):
         damage = damages(git, deep=deep)
     else:
@@ -309,12 +309,12 @@ def check_identity(store: Store) -> Iterator[Finding]:
     yield judged(problem, f"The author of commits is {who.name} <{who.email}>.", found=who == GITMEM)
 
 
-_AT_ONCE = 2_000  # documents that doctor never checked: a person waits
+_AT_ONCE = 2_000  # documents never checked so far, at most, since a person waits
 _RECORD = "diagnosed.json"
 
 
 def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
-    """Report what is wrong with documents that changed since, and some never checked; with `deep` with all."""
+    """Report what is wrong with changed documents and some never checked, or with `deep` with all."""
     if deep:
         drop_file(os.path.join(store.private, _RECORD))
     edited, most = store.files.edited(), None if deep else _AT_ONCE

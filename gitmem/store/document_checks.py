@@ -1,7 +1,8 @@
 """Find documents that cannot be read, hold secrets or have bad names (spec P9); nothing is changed.
 
 `examined.json` in the private folder says which documents of which commit were checked (docs/format.md, "Tree"), so
-that `status` looks only at what changed since. Of what was never checked it checks all in a small store, else upkeep.
+that `status` checks only what changed since. It also checks documents that never were, in a small store all of them;
+upkeep checks the rest.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _LINE = re.compile(r" \(line (\d+)\)$")
 
 
 class Checked(Value):
-    """The finding of a check of files, and the paths with a complaint, each with its words."""
+    """The finding of a check of files, and the complaint on each path that has one."""
 
     finding: Finding
     found: tuple[tuple[str, str], ...]
@@ -66,7 +67,7 @@ def check_conflicts(store: Store, paths: Sequence[str]) -> Checked:
 
 
 def _checked(found: Sequence[tuple[str, str]], fine: str, problem: Finding) -> Checked:
-    """Return the problem with what was found, or that nothing was."""
+    """Return the problem with its places, or that all is `fine`."""
     problem = problem._replace(details=tuple(words for _, words in found))
     return Checked(judged(problem, fine, found=found), tuple(found))
 
@@ -76,7 +77,7 @@ def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
 
     The secret itself is never shown.
     """
-    named = bool(_secrets(store, ["\n".join(paths)]))  # all at once: a look at each takes as long as at its text
+    named = bool(_secrets(store, ["\n".join(paths)]))  # all in one scan, which is quicker
     found = []
     for path in paths:
         data = read_or_none(store, path)
@@ -102,7 +103,7 @@ def _secrets(store: Store, texts: Iterable[str]) -> str:
 
 
 def check_names(store: Store, paths: Sequence[str]) -> Checked:
-    """Look for names that some file system rejects or confuses, and symbolic links; all names for the former."""
+    """Look for names that some file system rejects or confuses, and for symbolic links."""
     found = []
     for path in paths:
         try:
@@ -181,9 +182,8 @@ def look(
 ) -> Looked:
     """Look for broken headers, conflict markers, and documents to review; `edited` are the files unlike the tip.
 
-    At most `most` documents are checked that never were (0: nor are they counted, and `left` is 1). `more` checks add
-    their findings to those of changed files.
-    `record` is the file that says what was checked.
+    Of documents never checked, at most `most` are (0: they are not even counted, and `left` is 1). `more` are further
+    checks of changed files. `record` is the file that says what was checked.
     """
     tip, seen, edited = tip_of(store), _seen(store, record), set(edited)
     changes: Sequence[PathChange] = ()
@@ -205,7 +205,7 @@ def look(
 
 
 def _never_checked(store: Store, tip: str, upto: str | None, most: int | None) -> tuple[list[PathChange], int]:
-    """Return the first files of the tip behind a path, each as one that the tip adds, and how many more there are."""
+    """Return the first files of the tip after a path, as if the tip added them, and the number of the others."""
     if upto is None:
         return [], 0
     if most == 0:  # listing the files of a large store takes a tenth of a second

@@ -79,7 +79,7 @@ def _by_id(paths: Iterable[str]) -> dict[str, str]:
 
 
 def with_views(transaction: Transaction, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
-    """Return the changes of a commit with those of `memory.md` that follow from the facts it changes."""
+    """Return the changes of a commit, with the change of `memory.md` that follows from the facts it changes."""
     news = {path: data for path, data in changes.items() if path.startswith(f"{FOLDER}/")}
     memory = changes.get(MEMORY, transaction.read(MEMORY))
     if memory is None or all(_has_line(transaction, path, changes) for path in news):
@@ -90,7 +90,7 @@ def with_views(transaction: Transaction, changes: Mapping[str, bytes | None]) ->
 
 
 def follow_lines(transaction: Transaction) -> None:
-    """Make edits of facts' lines by hand edits of the facts, in the commit of the edits."""
+    """Apply edits by hand of facts' lines to the facts, in the commit of the edits."""
     before, after = transaction.edit_of(MEMORY)
     if before is None or after is None:
         return
@@ -110,7 +110,7 @@ def follow_lines(transaction: Transaction) -> None:
 
 
 def edited_facts(store: Store, held: str, paths: Collection[str], facts: Iterable[Fact]) -> dict[str, Fact]:
-    """Return those of the facts that edits by hand change since the commit `held`, by id; `paths` are edited files."""
+    """Return by id the facts that edits by hand have changed since the commit `held`; `paths` are the edited files."""
     now, changed = store.context.clock(), {}
     with store.repository.reading() as objects:
         contents = dict(zip(paths, objects.contents([f"{held}:{path}" for path in paths]), strict=True))
@@ -129,7 +129,7 @@ def edited_facts(store: Store, held: str, paths: Collection[str], facts: Iterabl
 
 
 def with_facts(transaction: Transaction, memory: bytes) -> dict[str, bytes | None]:
-    """Return a change of `memory.md` with those of the facts whose lines it changes."""
+    """Return a change of `memory.md`, with the changes of the facts whose lines it changes."""
     before, after = (Document.parse(data).body for data in (transaction.read(MEMORY) or b"", memory))
     shelf = Shelf(transaction.read, transaction.names)
     facts = facts_as_edited(line_edits(fact_entries(before), after), shelf.get, transaction.now)
@@ -152,7 +152,7 @@ def follow_files(transaction: Transaction, paths: Iterable[str]) -> None:
 
 
 def _amend_fact(transaction: Transaction, fact: Fact) -> None:
-    """Change a fact in the commit of the edits by hand; a planned commit that changes it has the last word."""
+    """Change a fact in the commit of the edits by hand; a planned commit that changes it overrides that."""
     source, data = fact.source, render_fact(fact)
     transaction.amend(fact.path, lambda content: data if content == source else content)
 
@@ -202,9 +202,9 @@ def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[st
 
 
 def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Iterable[str]) -> bytes:
-    """Return a merged `memory.md` with its lines as the merged facts are; `before` is that of the merge base.
+    """Return a merged `memory.md` whose lines follow the merged facts; `before` is that of the merge base.
 
-    A fact that holds after all, since each side gave way to the other, has its line of before again.
+    If each side let its fact give way to the other's, the one that holds gets its old line back.
     """
     document = Document.parse(memory)
     old = fact_entries(Document.parse(before or b"").body)
@@ -218,7 +218,7 @@ def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Ite
 
 
 def _has_line(transaction: Transaction, path: str, changes: Mapping[str, bytes | None]) -> bool:
-    """Return whether a file is a new fact whose line the same commit brings; tells without parsing it."""
+    """Return whether a file is a new fact whose line the same commit adds, without parsing it."""
     named = PATH.fullmatch(path)
     line = f" ^{named['id']}".encode() if named else b""
     return bool(line and line in (changes.get(MEMORY) or b"") and transaction.read(path) is None)

@@ -1,6 +1,6 @@
 """Failures and findings, kept for `gitmem doctor` and `gitmem status`.
 
-The failure log, which `gitmem doctor` shows (spec R12): a hook's failures are not seen otherwise.
+Nobody sees the failures of hooks but in the failure log, which `gitmem doctor` shows (spec R12).
 
 `log/gitmem.log` of the private folder has one JSON object a line; at 1 MB it becomes `gitmem.log.1`. Writing to it
 raises no error, so that reporting a failure never adds one.
@@ -51,7 +51,7 @@ def judged(problem: Finding, fine: str, *, found: object) -> Finding:
 
 MAX_BYTES = 1_000_000
 MAX_MESSAGE = 2_000  # characters
-MAX_TRACEBACK = 16_000  # characters; the end is kept, which has the reason
+MAX_TRACEBACK = 16_000  # characters; the end, which has the reason, is kept
 _NEWEST_BYTES = 64_000
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
@@ -66,7 +66,7 @@ class LoggedFailure(Value):
 
 
 def failure_of(at: datetime, command: str, problem: str | Exception) -> LoggedFailure:
-    """Return the failure of a problem in words, or of an error that nothing foresaw, with its traceback."""
+    """Return a failure for a problem in words, or for an unexpected error, with its traceback."""
     if isinstance(problem, str):
         return LoggedFailure(at, command, problem)
     import traceback
@@ -159,7 +159,7 @@ def is_due(store: Store) -> bool:
 
 
 def crowded(store: Store) -> str:
-    """Return the warning that other machines will soon refuse the memory, "" for none; reads the head of the index."""
+    """Return the warning that other machines will soon refuse the memory, or ""; reads only the head of the index."""
     try:
         with open(os.path.join(store.repository.layout.git_dir, "index"), "rb") as file:
             files = int.from_bytes(file.read(12)[8:])

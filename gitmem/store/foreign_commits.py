@@ -1,8 +1,9 @@
 """Follow commits that others made: fetched ones, and those of plain git.
 
 A fast-forward moves the branch to a fetched commit by compare-and-swap; then recovery brings the files up to it, also
-after a kill. The file `arriving` says that the commits did not come from this work tree. Where a commit of plain git
-changed a fact or its line, the other one follows. Fast-forwards are tested through `tests/sync/test_rounds.py`.
+after a kill. The file `arriving` says that the commits did not come from this work tree. If a commit of plain git
+changed a fact but not its line in `memory.md`, or the line alone, the other one follows. Fast-forwards are tested
+through `tests/sync/test_rounds.py`.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from gitmem.store.transaction import Transaction
 
 _MESSAGE = op_message(Op.REPAIR, "Follow edits of facts and their lines")
 _MARKERS = op_message(Op.REPAIR, "Repair conflict markers")
-# Acts whose commits a person may have amended. Others, such as a rotation, take lines of facts that hold.
+# Acts whose commits a person may have amended. Others, such as a rotation, remove lines of facts that still hold.
 _KEEPING = frozenset({None, Op.SAVE.value, Op.TURN.value})
 # Limits of hostile input: bytes of `memory.md`, which rotates long before, lines that are gone, and commits.
 _MAX_MEMORY, _MAX_GONE, _MAX_COMMITS = 1 << 21, 1_000, 1_000
 
 
 class _Span:
-    """What the commits between two changed: lines of facts, and facts."""
+    """What the commits between two changed: facts, and their lines."""
 
     def __init__(self, repository: Repository, old: str, new: str, changes: Sequence[PathChange]) -> None:
         self._repository, self._span = repository, (old, new)
@@ -57,7 +58,7 @@ class _Span:
         self._before = {} if self._same else fact_entries(Document.parse(before or b"").body)
 
     def facts_as_edited(self, shelf: Shelf, now: datetime) -> dict[str, bytes]:
-        """Return the facts that edits of their lines alone change, by path, and make damaged lines whole.
+        """Return by path the facts of which only the line was edited, and repair damaged lines.
 
         `shelf` holds the facts as they are now. Where commits changed the fact as well, both are merged.
         """
@@ -76,7 +77,7 @@ class _Span:
         return {path: data for path, data in found.items() if data is not None}
 
     def _old_lines(self, shelf: Shelf) -> dict[str, Entry]:
-        """Return the lines to compare with, without those that an act of gitmem took."""
+        """Return the lines to compare with, without those that an act of gitmem removed."""
         old, changed = self._before, self._changed
         facts = {one: fact for one in changed if one in old or one in self.lines if (fact := shelf.get(one))}
         binding = {one: fact for one, fact in facts.items() if fact.binds}
@@ -88,7 +89,7 @@ class _Span:
         }
 
     def _taken(self, gone: set[str]) -> dict[str, Entry]:
-        """Return the lines that a person's commits took."""
+        """Return the lines that a person's commits removed."""
         entries: dict[str, Entry] = {}
         for commit in log(self._repository.git, "..".join(self._span), paths=[MEMORY], limit=_MAX_COMMITS):
             if commit.value(Trailer.OP) not in _KEEPING or not commit.parents:
@@ -103,7 +104,7 @@ class _Span:
         return entries
 
     def _merged(self, fact: Fact, base: str | None, now: Fact | None) -> bytes | None:
-        """Return the file of a fact that an edit of its line changed, merged with its change since the blob `base`."""
+        """Return the file of a fact, with the edit of its line and its own change since the blob `base` merged."""
         try:
             before = parse_fact(self._repository.blob(base), fact.path) if base else None
             if before is None or now is None or before.text == now.text:
@@ -115,7 +116,7 @@ class _Span:
 
 
 def follow_moved(transaction: Transaction, store: Store, old: str, new: str) -> None:
-    """Add a commit of what the commits between two left to do in facts and lines, if there is anything."""
+    """Commit what follows for facts and lines from the commits between two, if anything does."""
     try:
         changes = store.repository.changes(old, new, FOLDER)
         transaction.know(changes)
@@ -153,7 +154,7 @@ def _versions(
 
 
 def _restated(olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], now: datetime) -> dict[str, bytes]:
-    """Return the facts whose words were edited in their files, and whose descriptions still say the old ones."""
+    """Return the facts whose text was edited in the file while the description still has the old words."""
     found = {}
     for path, data in news.items():
         old = olds[path]
@@ -170,11 +171,11 @@ def _restated(olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None]
 
 
 def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
-    """Write a commit on the second of two fetched commits, of what its history left to do.
+    """Write a commit on the second of two fetched commits that completes its history; None if that needs nothing.
 
-    A merge without the driver, as a forge does it, leaves conflict markers, of which both sides are merged here; other
-    edits leave facts and their lines apart. It is the same on every machine. None if there is nothing to do. Raises
-    NotSavedError if the store cannot be written.
+    A merge without the driver, as on a forge, leaves conflict markers, whose sides are merged here; edits there leave
+    facts and their lines apart. The commit is the same on every machine. Raises NotSavedError if the store cannot be
+    written.
     """
     repository, commit = store.repository, next(one for one in both.commits if one.oid == both.tips[1])
     with repository.reading() as objects:

@@ -215,7 +215,7 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
 
 
 def _checked_remote_memory(common_dir: str, context: Context) -> str | None:
-    """Return the commit of `origin/gitmem` that a new memory branch starts from, None without one.
+    """Return the commit of `origin/gitmem` from which a new memory branch starts, None if there is none.
 
     Raises:
         RefusedError, StoreFormatError: a sync would refuse it.
@@ -273,7 +273,7 @@ def _note(target: str) -> str:
 
 
 def _check_owner(project: Project, context: Context) -> None:
-    """Refuse a project whose repository git would not use here; ask git about a bare one, which has more rules."""
+    """Refuse a project whose repository git would refuse to use; about a bare one ask git, which has more rules."""
     if project.common_dir is None:
         return
     if project.common_dir == project.root:
@@ -302,7 +302,7 @@ def plan_unexclude(start: str, home: str) -> tuple[str, bytes, bytes] | None:
 
 
 def add_scope(store: Store, folder: str) -> str:
-    """Make a folder of the project a part whose memories are told there and above, in a commit; return its name.
+    """Make a folder of the project a part, whose memories are told there and above; commit that and return its name.
 
     Raises NotFoundError if it is no folder, UsageError if it is none in the project, the project itself, or has too
     long a path.

@@ -1,8 +1,8 @@
-"""The facts of the work tree, and the marks on what does not hold as it says.
+"""The facts of the work tree, and the marks on those that no longer hold or are in dispute.
 
-Facts, concepts and bug patterns are read by their headers, which a cache in the private folder has by the file's time
-and size; deleting it costs time and nothing else. Edits by hand that no commit has yet, and changes by others that wait
-for the person, are applied to what is read (docs/format.md, "Facts").
+A cache in the private folder has the headers of facts, concepts and bug patterns, by the file's time and size; deleting
+it costs only time. Uncommitted edits by hand count, and changes by others that wait for the person show as marks
+(docs/format.md, "Facts").
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def read_headers(store: Store, folder: str, parse: Parse, most: int = _ALL, late
     """Return the headers of the documents below a folder, by path.
 
     `parse` gets content and path and returns a key and values that JSON can hold, None for another kind of document.
-    Where somebody waits, at most `most` documents that the cache does not have are parsed, no large one, and none once
-    it is `late`: they are left out until an unlimited call has read them. Links are not followed.
+    Where somebody waits, at most `most` documents that the cache lacks are parsed, no large one, and none once it is
+    `late`; the others are left out until a call without limit. Links are not followed.
     """
     cache = _cache_of(store.private, folder)
     known = _by_path(_load(cache))
@@ -107,9 +107,9 @@ def read_headers(store: Store, folder: str, parse: Parse, most: int = _ALL, late
 
 
 def _cached_lines(store: Store) -> list[str]:
-    """Return the lines of the cache of facts, path and header of each, without a look at their files.
+    """Return the lines of the cache of facts, each a path and a header, without a look at the files.
 
-    None at all if a file may have come, gone or been replaced since; one edited in place is the caller's to check.
+    No line if a file may have come, gone or been replaced since; the caller checks for edits in place.
     """
     cache, root = _cache_of(store.private, FOLDER), os.path.join(store.root, FOLDER)
     try:
@@ -190,7 +190,7 @@ _CHANGED = "changed.json"  # what others changed
 
 
 class OthersChange(Value):
-    """A change of a fact by another author: what it did, who, when (ISO), and the fact's file before as a blob."""
+    """A change of a fact by another author: who did what and when (ISO), and the fact's text and blob before."""
 
     id: str
     path: str
@@ -207,7 +207,7 @@ class OthersChange(Value):
 
 
 def read_changes(store: Store) -> tuple[str, dict[str, OthersChange]]:
-    """Return the commit up to which changes were looked for, "" if none was, and the changes that wait by fact."""
+    """Return the commit up to which changes were looked for, or "", and by fact the changes that wait."""
     try:
         fields = read_json(os.path.join(store.private, _CHANGED))
         waiting = {
@@ -226,15 +226,15 @@ def write_changes(store: Store, tip: str, waiting: Mapping[str, OthersChange]) -
         write_json(os.path.join(store.private, _CHANGED), fields)
 
 
-_MOST_KEPT = 50_000  # facts that a process does not parse again; reading more in turn would drop each before its use
-# The facts that were asked about last, their places, and their marks.
+_MOST_KEPT = 50_000  # parsed facts that a process keeps; a cycle through more would drop each before it is used again
+# The facts, places and marks of the last call of `place_marks`.
 _last: list[tuple[list[Fact], dict[str, FactPlace], Marks]] = []
 
 
 def known_facts(store: Store) -> list[Fact]:
     """Return the facts of the work tree, sorted by path, without their texts.
 
-    Edits by hand count; a fact that one changes has its text.
+    Edits by hand count; an edited fact has its text.
     """
     return facts_of(store, fact_headers(store))
 
@@ -264,17 +264,16 @@ def known_marks(store: Store) -> Marks:
 
 
 def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) -> Marks:
-    """Return marks that say of any text, and of the facts `shown`, what `known_marks` says; see `facts_for`."""
+    """Return marks that suffice for any text and for the facts `shown`, as `known_marks` would; see `facts_for`."""
     return _with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
 
 
 def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, most: int = _ALL) -> list[Fact]:
-    """Return the facts that say of any text, and of the facts `shown`, what all facts say.
+    """Return the facts that suffice to mark any text and the facts `shown`.
 
-    A fact in force that nothing contradicts, that still has its first words and is of the whole project needs no mark:
-    of 10,000 only the others are parsed, those shown, and those that take the place of one. If it is `hurried`, those
-    of a branch, a commit or a part of the project are left out as well. At most `most` files that no cache knows are
-    parsed.
+    A fact in force needs no mark if nothing contradicts it, its words never changed and it is of the whole project. So
+    of 10,000 facts only the others are parsed, with those shown and the successors. `hurried` also leaves out those of
+    a branch, a commit or a part of the project. At most `most` files that no cache knows are parsed.
     """
     lines = _cached_lines(store)
     headers = _headers(_by_path(_not_plain(lines, shown, _PLAIN + _PLACED * hurried)))
@@ -298,7 +297,7 @@ def facts_at(store: Store, fits: Callable[[str], bool]) -> list[Fact]:
 def choose_headers(
     store: Store, choose: Callable[[Sequence[Header]], list[Header]], most: int = _ALL, late: Late = never
 ) -> list[Header]:
-    """Return what `choose` takes of the facts' headers, with a look at its files alone where none came or went.
+    """Return the headers of facts that `choose` takes; if no file came or went, only their files are looked at.
 
     1,000 looks take 5 ms. For `most` and `late` see `read_headers`.
     """
@@ -317,8 +316,8 @@ def _with_changes(store: Store, marks: Marks) -> Marks:
 
 # The line of a fact in the cache ends with its state and the digest of its words: `u0123abcd"]`.
 _STATE, _WORDS = -11, slice(-10, -2)
-# Its states: as it was made, beside no other, and of the whole project; the same of a branch, a commit or a part of the
-# project; any other.
+# The states: `u`, unchanged, linked to no other fact, and of the whole project; `p`, the same but of a branch, a commit
+# or a part of the project; `o`, any other.
 _PLAIN, _PLACED, _OTHER = "upo"
 
 
@@ -330,7 +329,7 @@ def _state(fact: Fact) -> str:
 
 
 def _digest(description: str) -> str:
-    """Return eight digits that are the same for the same words; seldom for others, which costs some time."""
+    """Return eight digits for the words of a fact; other words seldom get the same ones, which only costs time."""
     from zlib import crc32
 
     from gitmem.facts.lines import normalized
@@ -352,7 +351,7 @@ def _not_plain(lines: Iterable[str], shown: Collection[str], plain: str) -> list
 
 
 def _id_in(path: str) -> str:
-    """Return the id in a path of a fact, from which a line in the cache begins, too."""
+    """Return the id in the path of a fact, or in a line of the cache, which begins with the path."""
     start = path.find("/", len(FOLDER) + 1) + 1
     return path[start : start + SHORT_LENGTH]
 
@@ -361,7 +360,7 @@ _IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")
 
 
 def marked(store: Store, text: str, name: str = "") -> str:
-    """Return a text of the store with a mark on each fact it tells that does not hold, or is in dispute.
+    """Return a text of the store with a mark on each fact in it that no longer holds or is in dispute.
 
     `name` is the path of its document, or the id of a memory (`gitmem.facts.lines.with_marks`).
     """
@@ -372,9 +371,9 @@ def marked(store: Store, text: str, name: str = "") -> str:
 
 
 def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
-    """Return the marks of these facts: of those that stand, also where in the project's history they do.
+    """Return the marks of these facts; for those in force, also where in the project's history they hold.
 
-    This is the one place where branch and staleness become marks; all that tell facts go through it.
+    Everything that tells facts gets branch and staleness from here.
     """
     from gitmem.facts.lines import marks_of
 

@@ -2,7 +2,7 @@
 
 What is private lies in a store of its own below the person's home, which takes no remote. So no merge, sync or backup
 of the team's store can carry it, and its objects are in no repository that is pushed. Hooks deliver all events into the
-spool of the project's store, which is never committed; before any is, `divert` moves those of private sessions.
+spool of the project's store; before one is committed, `divert` moves those of private sessions.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def is_private(store: Store, session: str, folder: str = "") -> bool:
 
 
 def set_private(store: Store, session: str, *, on: bool) -> None:
-    """Mark a session, or with "" all sessions of the project, as private, or take the mark away."""
+    """Mark a session as private, or with "" all sessions of the project; or remove the mark."""
     set_mark(_path(store, _name(session) if session else _EVERY), on=on)
 
 
@@ -87,7 +87,7 @@ def resume(store: Store) -> bool:
 
 
 def paused_words(store: Store) -> str:
-    """Return that nothing is recorded now, and until when, or ""."""
+    """Return the words for a pause, with its end, or "" if there is none."""
     now = store.context.clock()
     end = max((end for begin, end in pauses(store) if begin <= now.timestamp() < end), default=0.0)
     until = "" if end >= _FOR_EVER else f" until {datetime.fromtimestamp(end, now.tzinfo):%Y-%m-%d %H:%M}"
@@ -103,7 +103,7 @@ def pauses(store: Store) -> list[list[float]]:
 
 
 def was_paused(store: Store, session: str) -> bool:
-    """Return whether events of a session were dropped, so that its transcript tells what was not to be recorded."""
+    """Return whether events of a session were dropped: then its transcript has text that must not be recorded."""
     return os.path.exists(_path(store, f"paused-{_name(session)}"))
 
 

@@ -1,8 +1,9 @@
 """Find the project of a folder and its store (spec V8), and what the person accepted (spec X3); docs/format.md.
 
-A store may come with a project: in an archive, a shared folder, a volume. Until the person says yes, gitmem records and
-sends nothing there, and tells no session of it: they made, cloned or accepted it here, and added its remotes here.
-The record is under the person's home (docs/security.md, "Trust"). Tested through `tests/store/test_accepted.py`, too.
+A store may come with a project: in an archive, a shared folder, a volume. Until the person accepts it, gitmem records
+and sends nothing there, and tells no session what it holds. To make, clone or trust a store is to accept it, to add a
+remote is to accept that. The record is under the person's home (docs/security.md, "Trust"). Tested through
+`tests/store/test_accepted.py`, too.
 """
 
 from __future__ import annotations
@@ -198,7 +199,7 @@ class Acceptance:
         self._folder = os.path.join(home, *_FOLDER)
 
     def begin(self) -> None:
-        """Record that the store is about to be made here; a home that cannot be written stops nobody."""
+        """Record that the store is about to be made here; go on if the home cannot be written."""
         with contextlib.suppress(OSError):
             self._write([_MAKING, ""])
 
@@ -214,8 +215,8 @@ class Acceptance:
     def given(self) -> bool:
         """Return whether the store was made, cloned or accepted on this machine.
 
-        What is under the person's home in gitmem's own folder was made there. A store that was moved is known by its
-        token and its number.
+        A store in gitmem's own folder under the home was made there. A store that was moved is known by its token and
+        its number.
         """
         if self._is_at_home():
             return True
@@ -223,7 +224,7 @@ class Acceptance:
         if record[:1] == [_MAKING]:  # that `init` was killed before it could say so
             self.give(())
             return True
-        if record:  # a number alone says nothing: disks give that of a deleted folder to the next one
+        if record:  # the number alone proves nothing: disks reuse that of a deleted folder
             return record[0] == token
         records = (os.path.join(folder, _NAME) for folder, _, names in os.walk(self._folder) if _NAME in names)
         former = next((path for path in records if token and self._read(path)[:2] == [token, self._number()]), "")
@@ -245,7 +246,8 @@ class Acceptance:
     def set_aside(self) -> str:
         """Move the private folder that came with the store to `gitmem-came`, without its remotes; "" if there is none.
 
-        Its caches would say whose each memory is, its journals move branches, and its spool speak for the person.
+        Otherwise its caches would say whose a memory is, its journals would move branches, and its spool would speak
+        for the person.
         """
         came = f"{self._private}-came"
         listed = read_small(os.path.join(self._private, _REMOTES), follow=False)
@@ -291,7 +293,7 @@ class Acceptance:
 
 
 def number_of(folder: str) -> str:
-    """Return what tells a folder from all others of this machine, wherever it is moved to."""
+    """Return a number that a folder keeps when it is moved, and no other folder of this machine has."""
     status = os.stat(folder)
     return f"{status.st_dev}:{status.st_ino}"
 
@@ -381,7 +383,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _write_token(path: str, token: str) -> None:
-    """Write a token in place of a damaged one or none; leave one that another process has written meanwhile."""
+    """Write a token if there is none or a damaged one; keep one that another process has just written."""
     made = f"{path}.{os.getpid()}"
     _write(made, token)
     try:

@@ -55,7 +55,7 @@ def listed_packs(store: Store) -> list[str]:
 
 
 def holds_only_ours(store: Store, name: str) -> bool:
-    """Return whether all commits of a pack (its name without `.pack`) are gitmem's; False if larger than a drain's."""
+    """Return whether gitmem made all commits of a pack, given without `.pack`; False for more than a drain writes."""
     from gitmem.git.log import commits
     from gitmem.git.packing import objects_of
 
@@ -70,8 +70,8 @@ def holds_only_ours(store: Store, name: str) -> bool:
 def join_listed(store: Store) -> None:
     """Join the listed packs, under the store's lock, until each is larger than twice all smaller ones together.
 
-    With a multi-pack-index, which the user asked git for, leave the packs alone. Raises BusyError if another process
-    kept the lock, GitFailedError if git failed; no pack was removed.
+    Leave the packs alone if the user had git write a multi-pack-index. Raises BusyError if another process kept the
+    lock, GitFailedError if git failed; no pack was removed.
     """
     remove_abandoned(store)
     folder = _folder(store)
@@ -134,7 +134,7 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
     notices = []
     with disk_errors("The store could not be packed", GitmemError):
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        # Where file locks do not work, it is the ref that writers use too, so that they have to wait.
+        # Where file locks do not work this is the ref that writers lock, too, so they have to wait.
         kind, machine = LockKind(store.config.lock.kind), store.context.machine
         lock = open_lock(git, folder, kind=kind, purpose="maintain", machine=machine)
         with lock.acquire(0), beating(lock):
@@ -154,7 +154,7 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
 
 
 def _join(store: Store, record: str) -> None:
-    """Join the packs, and list the results in the file `record`: their deltas need no second search."""
+    """Join the packs, and list the results in the file `record`: git need not search their deltas again."""
     from gitmem.git.packing import fresh_packs, is_partial, join_fresh, join_packs, pack_names
 
     git, common = store.repository.git, store.repository.layout.common_dir

@@ -33,10 +33,10 @@ def recover(
 ) -> tuple[str, ...]:
     """Bring work tree, index and `checkout` up to the tip, under the store's lock; return notices for the user.
 
-    `moved` says that the work tree still holds the commit that `checkout` names; else it is found out. `changes` are
-    those from there to the tip, where they are known. Raises BusyError if a file was edited during each attempt to
-    update it. A transaction must not go on before that: lines that only the tip has would count as removed by the
-    person.
+    `moved` says that the work tree still holds the commit that `checkout` names; otherwise `recover` finds out.
+    `changes` lead from that commit to the tip, if the caller knows them. Raises BusyError if a file was edited during
+    each attempt to update it. A transaction must wait for it: lines that only the tip has would look as if the person
+    had removed them.
     """
     marked = store.marked()
     if tip is None or tip == marked:
@@ -65,8 +65,8 @@ _FEW = 8  # up to so many files are written without threads
 def _bring_up(store: Store, changes: Sequence[PathChange], stale: Sequence[PathChange], notices: list[str]) -> set[str]:
     """Bring files up to the tip by these changes; return the paths edited meanwhile.
 
-    The index lacks the `stale` ones or less, and is brought up as well: where a file differs from the tip, which is an
-    edit, only mode and id are set.
+    The index may lack the `stale` ones and is brought up as well; for a file that a person edited only mode and id are
+    set.
     """
     with store.files.open_index() as index:
         index.start()  # while the files are written
@@ -87,7 +87,7 @@ def _bring_up(store: Store, changes: Sequence[PathChange], stale: Sequence[PathC
 
 
 def _bring_up_files(store: Store, changes: Sequence[PathChange], notices: list[str]) -> tuple[set[str], set[str]]:
-    """Bring files up to the tip; return the paths edited meanwhile, and those that were as before and are written."""
+    """Bring files up to the tip; return the paths edited meanwhile, and the unedited ones that were written."""
     plain, behind = [], set[str]()
     entries: dict[str, str] | None = None
     for change in changes:
@@ -123,7 +123,7 @@ def is_version(disk: bytes | None, change: PathChange, oid: str | None) -> bool:
 
 
 def _batches(store: Store, changes: Sequence[PathChange]) -> Iterator[list[tuple[str, bytes | None, bool]]]:
-    """Yield files as the tip has them, path, content and whether it is executable, as many as fit into memory."""
+    """Yield the tip's files in batches that fit into memory, each with path, content and whether it is executable."""
     batch: list[tuple[str, bytes | None, bool]] = []
     size = 0
     for change, data in zip(changes, store.repository.blobs([change.new or "" for change in changes]), strict=True):

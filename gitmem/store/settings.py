@@ -1,4 +1,4 @@
-"""Change a setting, and note what the person agreed to (spec R13); `gitmem.config` reads the settings.
+"""Change settings, and record what the person agreed to (spec R13); `gitmem.config` reads them.
 
 A change edits the text of a file, so that comments stay.
 """
@@ -65,7 +65,7 @@ def made_files(context: Context) -> list[str]:
 
 
 def _is_made(path: str) -> bool:
-    """Return whether gitmem made the person's settings file and wrote what is in it."""
+    """Return whether the person's settings file is as gitmem wrote it."""
     data = read_small(path, follow=False)
     return data is not None and read_small(os.path.join(os.path.dirname(path), _MADE)) == _digest(data)
 
@@ -184,7 +184,7 @@ def set_for_store(store: Store, key: str, value: object | None) -> SettingChange
 
 
 def _check_carryover(config: Config, key: str, value: object | None) -> None:
-    """Refuse to keep as much of `memory.md` as makes it rotate."""
+    """Refuse a carryover so large that `memory.md` would rotate again at once."""
     threshold = config.rotation.threshold_tokens
     if key == "rotation.carryover_tokens" and isinstance(value, int) and value >= threshold:
         raise RefusedError(

@@ -4,7 +4,8 @@ Delivering creates one small file, without a lock or git. Draining commits the e
 each after its commit. An event that a host delivers twice, by plugin and settings, is answered once.
 
 A shell delivers hook payloads without Python, by exclusive creation; the modification time is the time of the event.
-The events for another user's store or a copy are held in the person's own folder, where no other user reads them.
+Events for a store that git refuses, such as another user's, are held in the person's own folder, where no other user
+reads them.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ _SECONDS = 10.0  # a host calls its hooks at once, and ends them after as long
 
 
 def may_answer(private: str, owner: int, data: bytes) -> bool:
-    """Return whether this hook has to answer an event, since no other one does; True in doubt.
+    """Return whether this hook has to answer an event because no other one does; True in doubt.
 
     The same bytes later than ten seconds are another event, such as the next compaction of a session.
     """
@@ -287,7 +288,7 @@ class HookSpool(Spool):
         return sum(not name.startswith(_SESSION_START) for name in self.names())
 
     def names(self) -> list[str]:
-        """Return the names of the waiting payloads at one moment, without those another process is removing.
+        """Return the names of the payloads that waited at one moment, without those that another process removes.
 
         The folder is listed until two listings agree: one made while files arrive may miss an earlier one.
         """
@@ -359,7 +360,7 @@ class HookSpool(Spool):
 
 
 def parse(data: bytes) -> dict[str, object] | None:
-    """Return the JSON object that these bytes begin with; None if it is incomplete, which it is if cut off anywhere."""
+    """Return the JSON object that these bytes begin with; None if it is incomplete."""
     if len(data) > MAX_EVENT_BYTES:
         return None
     text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")

@@ -143,7 +143,7 @@ def _status(
 
 
 def _bytes(store: Store, names: Sequence[str]) -> int:
-    """Return what the store takes on the disk; that of many files is estimated from each n-th of them."""
+    """Return the bytes that the store takes on the disk, estimated from a sample if it has many files."""
     own = bytes_below(store.repository.layout.git_dir if store.own_repository else store.private)
     step = len(names) // _MOST_SIZES + 1
     total = 0
@@ -174,7 +174,7 @@ def _branch(store: Store) -> str:
 
 
 def _recent(log: EarlyLog, tip: str) -> tuple[Sequence[Commit], tuple[Finding, ...]]:
-    """Return the newest commits, none of a branch without a commit, and a finding if git cannot read them."""
+    """Return the newest commits of the branch, if any, and a finding if git cannot read them."""
     try:
         return log.commits(), ()
     except GitFailedError as error:

@@ -36,13 +36,13 @@ _OWN_REFS = "refs/gitmem/"
 PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
 MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice as long among a thousand
-MAX_LISTED = 20  # packs of gitmem in a project's repository, whose own count to git's limit as well
+MAX_LISTED = 20  # packs of gitmem in a project's repository; all packs there count to git's own limit
 
 
 def own_store(store: Store) -> Store | None:
     """Return the person's own store (`gitmem init --user`); None without one, or if `store` is it.
 
-    One that cannot be opened counts as none: a project's memory works without it.
+    If it cannot be opened, it counts as missing: a project's memory works without it.
     """
     root = user_store(store.context.home)
     if not is_store(root) or os.path.realpath(root) == os.path.realpath(store.root):
@@ -65,8 +65,8 @@ class Store:
     def __init__(self, work_tree: str, context: Context) -> None:
         layout = checked_layout(work_tree, context.environ)
         self.root = work_tree
-        self.folder = os.path.dirname(work_tree)  # that a command works in: of a linked work tree, perhaps
-        self.patience = 1.0  # seconds in which git may look for what became of branches
+        self.folder = os.path.dirname(work_tree)  # in which the command works, perhaps of a linked work tree
+        self.patience = 1.0  # seconds that git may take to look up what became of branches
         self.context = context
         self.repository = Repository(layout, context.environ)
         self.private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
@@ -91,7 +91,7 @@ class Store:
 
     @property
     def has_layers(self) -> bool:
-        """Whether sessions may be private or paused, so that it has to be looked which are."""
+        """Whether any session may be private or paused."""
         return bool(self.config.private.folders) or os.path.isdir(os.path.join(self.private, LAYERS))
 
     def for_session(self, session: str, *, private: bool = False) -> Store:
@@ -199,7 +199,7 @@ class Store:
     def start(self, *command: str) -> None:
         """Start `gitmem COMMAND` for this store, detached, if it may be written to; ignore a failure to start it.
 
-        The command itself limits its time and sees to it that only one runs at a time on a store.
+        The command itself limits its time, and runs once at a time for a store.
         """
         if self.may_write():
             with contextlib.suppress(OSError):
@@ -217,7 +217,7 @@ class Store:
         )
 
     def folder_lock(self, folder: str, purpose: str) -> Lock:
-        """Return the lock of a folder of caches, not acquired yet: a file, which no writer of the store waits for."""
+        """Return the lock of a folder of caches, not acquired yet; no writer of the store waits for it."""
         from gitmem.git.lock import LockKind, open_lock
 
         return open_lock(self.repository.git, folder, kind=LockKind.FILE, purpose=purpose, machine=self.context.machine)
@@ -236,7 +236,7 @@ class Store:
         return tip
 
     def own_refs(self) -> dict[str, tuple[str, str]]:
-        """Return the refs that gitmem may move: for each the object id and the peeled commit, or "".
+        """Return the refs that gitmem may move, each with its object id and its peeled commit, or "".
 
         In a repository of the store's own these are all refs.
         """
@@ -295,7 +295,7 @@ class Store:
     def is_person(self, name: str, email: str, *, gitmem: bool = True, address: str = "") -> bool:
         """Return whether git's name and address are the person's, or gitmem's own if that counts.
 
-        git is asked for the person's address where `address` does not give it.
+        Without `address`, git is asked for the person's.
         """
         also = {one.casefold() for one in self.config.author.also}
         own = address or self.identity().result().email
@@ -304,7 +304,7 @@ class Store:
 
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:
-        """Raise NotSavedError in place of an OSError, as of a disk that is full or read-only."""
+        """Raise NotSavedError in place of an OSError, for example of a full or read-only disk."""
         failed = f"Nothing was saved to {self.root}"
         try:
             with disk_errors(failed):

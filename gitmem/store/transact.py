@@ -145,7 +145,7 @@ def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Tr
 def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
     """Read every file that a person changed or staged into a transaction, and return their paths.
 
-    A file that cannot be kept becomes a notice, and the others are still saved.
+    A file that cannot be kept becomes a notice; the others are saved.
     """
     paths = []
     for path in edited:
@@ -227,11 +227,12 @@ _MARK = "fast-import"  # what it writes into a `.keep`
 
 
 def _stale_keeps(store: Store) -> list[str]:
-    """Return the stale `.keep` files of fast-import, with which git never joins, nor writes again, their packs.
+    """Return stale `.keep` files of fast-import: git never joins or replaces a pack that has one.
 
-    fast-import writes its name into them, or nothing if the disk is full, and then puts pack and index in place. In a
-    project's repository a fast-import of the user may be running: there one is stale only if its pack is listed as
-    gitmem's, or for some time has no index or was not listed and is gitmem's: its fast-import was killed before that.
+    fast-import writes its name into the file, or nothing if the disk is full, and then puts pack and index in place. In
+    a project's repository the user may be running a fast-import: there the file is stale only if the list has its pack,
+    or if it is old and its pack has no index or only commits of gitmem, whose fast-import was killed before it could
+    list the pack.
     """
     folder = os.path.join(store.repository.layout.common_dir, "objects", "pack")
     stale: list[str] = []

@@ -58,8 +58,8 @@ def put(
 ) -> str | None:
     """Store the transcript of a session, redacted, and return the commit; None if it is stored already, unchanged.
 
-    `lines` are JSON objects, one a line; `started` is part of a new file's name; `when` is the author date, now by
-    default. The commit is synced to disk on return.
+    `lines` are JSON objects, one a line; `started` becomes part of a new file's name; `when` is the author date
+    (default: now). The commit is synced to disk on return.
 
     Raises:
         RefusedError: the session has no id, or the transcript is larger than a file may be.
@@ -162,7 +162,7 @@ def _tip_or_root(store: Store, ref: str) -> str:
 
 
 def take_apart(store: Store) -> None:
-    """Move what an older version put on one ref for all to the refs of those who stored it.
+    """Move transcripts that an older version put on one common ref to the refs of the persons who stored them.
 
     Raises BusyError if another process kept the lock, NotSavedError if the store cannot be written.
     """
@@ -177,7 +177,7 @@ def take_apart(store: Store) -> None:
 
 
 def add_all(store: Store, tip: str, moves: RefMoves) -> None:
-    """Add the transcripts of a commit, of several persons, to their refs, and make these other moves of refs."""
+    """Add the transcripts of a commit to the refs of their persons, and move these other refs in the same update."""
     moves = dict(moves)
     for person, theirs in _by_person(store, tip).items():
         ref = f"{REF}/{person}"
@@ -189,7 +189,7 @@ def add_all(store: Store, tip: str, moves: RefMoves) -> None:
 
 
 def joined(store: Store, local: str | None, theirs: str) -> MergeCommit:
-    """Return the merge of a person's transcripts here, if any, and elsewhere; perhaps one of the two."""
+    """Return a merge of a person's transcripts here, if any, and elsewhere; one of the two if it holds the other."""
     both = None if local is None else fork(store.repository.git, local, theirs)
     if both is None or local in both.bases:
         return MergeCommit(theirs, (), {})
@@ -197,7 +197,7 @@ def joined(store: Store, local: str | None, theirs: str) -> MergeCommit:
 
 
 def _by_person(store: Store, tip: str) -> dict[str, str]:
-    """Return a commit with the transcripts of each person who stored some of those in a commit."""
+    """Return, for each person who stored some of a commit's transcripts, a commit with these."""
     people: dict[str, list[Addition]] = {}
     for addition in _stored(store.repository, tip):
         people.setdefault(person_of(addition.commit.email), []).append(addition)
