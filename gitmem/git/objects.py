@@ -70,10 +70,13 @@ class Objects:
             found += [info for info, _ in self._ask("info", names[start : start + _INFOS_AT_ONCE])]
         return found
 
-    def contents(self, names: Sequence[str]) -> Iterator[bytes | None]:
-        """Yield the contents of objects, a few at a time in memory. Raises as `infos`."""
+    def contents(self, names: Sequence[str], most: int | None = None) -> Iterator[bytes | None]:
+        """Yield the contents of objects, a few at a time in memory.
+
+        Raises as `infos`, and TooLargeError if one has more than `most` bytes.
+        """
         for start in range(0, len(names), _AT_ONCE):
-            for _, data in self._ask("contents", names[start : start + _AT_ONCE]):
+            for _, data in self._ask("contents", names[start : start + _AT_ONCE], most):
                 yield data
 
     def existing(self, names: Sequence[str]) -> Iterator[bytes]:
@@ -95,7 +98,9 @@ class Objects:
             sizes.append(info.size)
         return sizes
 
-    def _ask(self, command: str, names: Sequence[str]) -> list[tuple[Info | None, bytes | None]]:
+    def _ask(
+        self, command: str, names: Sequence[str], most: int | None = None
+    ) -> list[tuple[Info | None, bytes | None]]:
         if any("\n" in name for name in names):
             raise ValueError("a name of an object is one line")
         talk, answers = self.start(), list[tuple[Info | None, bytes | None]]()
@@ -103,7 +108,7 @@ class Objects:
             talk.send("".join(f"{command} {name}\n" for name in names).encode() + b"flush\n")
             for _ in names:
                 info = _info(talk.line())
-                answers.append((info, talk.data(_bounded(info)) if info and command == "contents" else None))
+                answers.append((info, talk.data(_bounded(info, most)) if info and command == "contents" else None))
         except BaseException:  # an interrupt, too: nobody may read the rest of the answer
             self._talk = None
             talk.__exit__()
@@ -122,11 +127,15 @@ def _info(line: bytes) -> Info | None:
     return None if match is None else Info(match[1].decode(), match[2].decode(), int(match[3]))
 
 
-def _bounded(info: Info) -> int:
-    """Return the size of an object that is to be read. Raises GitFailedError if that is too much for the memory."""
-    if info.size > MOST_OUTPUT:
+class TooLargeError(GitFailedError):
+    """An object is larger than what is read into memory."""
+
+
+def _bounded(info: Info, most: int | None) -> int:
+    """Return the size of an object that is to be read. Raises TooLargeError if that is too much for the memory."""
+    if info.size > (MOST_OUTPUT if most is None else most):
         message = f"The object {info.oid} has {info.size:,} bytes, more than gitmem reads."
-        raise GitFailedError(message, status=0, stderr="")
+        raise TooLargeError(message, status=0, stderr="")
     return info.size
 
 
@@ -231,8 +240,11 @@ def most_files(git: Git, objects: Objects, tip: str, *, without: Collection[str]
     if sum(objects.sizes([commit for _, _, commit in named])) > _USUAL_COMMIT * len(named) + _LARGE_COMMITS:
         return None
     roots = list(dict.fromkeys(root for _, root, _ in named))
-    found = _largest(objects, roots, exact=False)
-    return found if found is None or found <= limit else _largest(objects, roots, exact=True)
+    try:
+        found = _largest(objects, roots, exact=False)
+        return found if found is None or found <= limit else _largest(objects, roots, exact=True)
+    except TooLargeError:
+        return None
 
 
 def _largest(objects: Objects, roots: Collection[str], *, exact: bool) -> int | None:
@@ -249,9 +261,7 @@ def _largest(objects: Objects, roots: Collection[str], *, exact: bool) -> int | 
         if depth > _DEEPEST:
             return None
         deeper: list[str] = []
-        if any(info is None or info.size > _LARGEST_TREE for info in objects.infos(level)):
-            return None
-        for oid, data in zip(level, objects.contents(level), strict=True):
+        for oid, data in zip(level, objects.contents(level, _LARGEST_TREE), strict=True):
             if data is None:
                 return None
             if not exact and _EXTENT_FOLDER not in data:
