@@ -327,6 +327,13 @@ def test_a_command_that_names_a_process_or_an_id_is_no_mend(once):
     assert [one.mend for one in find_occurrences([turn])] == [""]
 
 
+@pytest.mark.parametrize("error, mend", [("ModuleNotFoundError: yaml", "`uv run pytest`"), ("assert 1 == 2", "")])
+def test_a_wrong_value_is_mended_by_no_other_environment(error, mend):
+    failures = (failure("pytest", f"Exit code 1\nE   {error}", "uv run pytest"),)
+    turn = Turn("s", "h", "t", AT, AT, "Run it", "It runs.", (), failures, closed=True)
+    assert [one.mend for one in find_occurrences([turn])] == [mend]
+
+
 @pytest.mark.parametrize(
     "error, edit, is_mend",
     [
