@@ -136,12 +136,12 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
         port = port_in(output, error)
         matched = match_error(store, error, headers, command, port, is_wide=True)
         for one in matched:
-            solution = one.solution if one.solution and _fits(one.solution.text, port) else None
+            solution = one.solution if one.solution and _fits(one.solution, port) else None
             if solution and solution.text.startswith(PLACE) and not error.type:
                 solution = None
             if solution and (not _is_of_place(solution, command) or says_all(output, solution.text.strip("`"))):
                 solution = None
-            fits = (each for each in one.pattern.causes if _fits(each.text, port))
+            fits = (each for each in one.pattern.causes if _fits(each, port))
             cause = next((each for each in fits if not _names_another(each.text, one)), None)
             if one.score <= MATCH:
                 is_of_any = solution is not None and _is_of_any(solution, one, command)
@@ -153,10 +153,11 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
     return list(found.values())
 
 
-def _fits(text: str, port: str) -> bool:
-    """Return whether a sentence speaks of no other port than that of an error; a command or an edit fits any."""
-    is_act = text.startswith(PLACE) or (text.startswith("`") and text.endswith("`"))
-    return is_act or not port or not (numbers := long_numbers(text)) or port in numbers
+def _fits(told: Solution | Cause, port: str) -> bool:
+    """Return whether what is told of an error is of no other port than the one that came."""
+    is_act = told.text.startswith(PLACE) or (told.text.startswith("`") and told.text.endswith("`"))
+    ports = told.ports or (() if is_act else long_numbers(told.text))
+    return not (port and ports) or port in ports or port in told.text
 
 
 def _names_another(text: str, matched: Matched) -> bool:

@@ -60,10 +60,11 @@ class Solution(Value):
 
 
 class Cause(Value):
-    """A sentence of an agent about the cause of an error, with the exchanges that say it."""
+    """A sentence of an agent about the cause of an error, the exchanges that say it, and the ports it named there."""
 
     text: str
     said: tuple[str, ...] = ()
+    ports: tuple[str, ...] = ()
 
 
 class BugPattern(Value):
@@ -127,13 +128,13 @@ def begun(sight: ErrorOccurrence) -> BugPattern:
 
 def seen_again(pattern: BugPattern, sight: ErrorOccurrence) -> BugPattern:
     """Return a pattern with one more sight of its error; the same sight twice changes nothing."""
-    solutions = pattern.solutions
+    solutions, ports = pattern.solutions, (sight.port,) if sight.port else ()
     for text in sight.tried:
         solutions = _with(solutions, Solution(text, failed=(sight.exchange,)))
     if sight.mend:
-        named = (tuple(filter(None, (one,))) for one in (sight.command, sight.port))
-        solutions = _with(solutions, Solution(sight.mend, (sight.exchange,), (), *named))
-    causes = _with(pattern.causes, Cause(sight.cause, (sight.exchange,))) if sight.cause else pattern.causes
+        commands = (sight.command,) if sight.command else ()
+        solutions = _with(solutions, Solution(sight.mend, (sight.exchange,), (), commands, ports))
+    causes = _with(pattern.causes, Cause(sight.cause, (sight.exchange,), ports)) if sight.cause else pattern.causes
     return pattern._replace(
         error=pattern.error._replace(frames=_joined(pattern.error.frames, sight.error.frames, _MAX_FRAMES)),
         created=min(pattern.created, sight.at),
@@ -199,7 +200,7 @@ def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
         solutions = _with(solutions, Solution(text, *lists))
     causes: tuple[Cause, ...] = ()
     for text, one in _rows(given.get("causes")):
-        causes = _with(causes, Cause(text, _each(one.get("said"))))
+        causes = _with(causes, Cause(text, _each(one.get("said")), _each(one.get("ports"))))
     return BugPattern(
         id=as_line(given["id"]),
         error=signature(error.get("type"), error.get("message"), error.get("frames")),
@@ -286,7 +287,7 @@ def _with(known: tuple[T, ...], more: T) -> tuple[T, ...]:
     lists = {name: _joined(getattr(same, name), getattr(more, name), MAX_SEEN) for name in same._fields[1:]}
     if "worked" in lists:
         lists["failed"] = tuple(one for one in lists["failed"] if one not in lists["worked"])
-        lists |= {name: lists[name][:_MAX_COMMANDS] for name in ("commands", "ports")}
+    lists |= {name: lists[name][:_MAX_COMMANDS] for name in ("commands", "ports") if name in lists}
     return tuple(one._replace(**lists) if one is same else one for one in known)
 
 

@@ -47,8 +47,9 @@ _OTHERWISE = r"\s*\|\|\s*(?:\{[^{}]*\}|(?:true|:|exit [0-9]+)(?=\s*(?:$|[;&\n]))
 _OF_VERB = r"[\s:=-]+"
 _NONE_FAILED = r"\b(?:0|no) (?:\w{1,20} )?(?:failed|failures?|failing|errors?|exceptions?|invalid|missing|unknown)\b"
 _XARGS = r"^\s*xargs (?:-\S+ )*"
-_TELLS = (
-    r"(?:\b(?i:run|try|use|execute)|\bcommand\b[^:]{0,60}:)\W{1,40}(?:[\w./-]{1,40} ){0,3}"  # before a command to run
+_TELLS = (  # before a command that an output tells to run
+    r"(?:\b(?i:run|try|use|execute)|\bcommand\b[^:]{0,60}:)\W{1,40}"
+    r"(?:[\w./-]{1,40} ){0,3}(?:[\w.-]{0,20}/){0,3}"
 )
 _OF_SHELL = r"(?:export|source|set|\.) "  # holds in one shell alone
 _TARGET = r"[\w.:/][\w.:/-]*"

@@ -69,6 +69,10 @@ def test_an_error_without_a_sure_mend_is_told_with_what_the_agent_said_of_its_po
     assert 'Seen 2 times, last on 2026-11-23. Before, the agent said of it: "Port 4000' in told
     failed(desk, "s-3", busy, "web stop mail")
     assert 'was fixed by: "`web stop mail`"' in tell_error(desk.store, "s-6", busy)
+    refused = "Error: connect to localhost:7010: connection refused"
+    failed(desk, "s-4", refused, answer="The connection was refused as the shelf wasn't running.")
+    assert tell_error(desk.store, "s-8", refused.replace("7010", "7020")) == ""
+    assert "the shelf wasn't running" in tell_error(desk.store, "s-8", refused)
 
 
 def test_what_mended_an_error_of_one_port_is_not_told_of_another(desk):

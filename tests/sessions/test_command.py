@@ -82,6 +82,7 @@ def test_what_ran_before_in_two_folders_is_told_with_the_way_between():
         ('it is not available, run "books sync"', "uv run books sync --all", True),
         ("run the following command:\n|   npx books sync   |", "npx books sync", True),
         ("Try `books sync`, then run `books load`", "books sync && books load", True),
+        ("To resolve this, run:\n\n  bin/books sync SHELF=a", "bin/books sync", True),
         ("Try `books sync`", "books sync && books load", False),
         ("Try `books sync`", "SHELF=a books sync", False),
         ("Try `books sync`", "pnpm --filter shelf books sync", False),
