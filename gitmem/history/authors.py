@@ -1,8 +1,8 @@
-"""Whose a memory is: author, machine, agent and way of the first commit that brought it (spec U8).
+"""Whose a memory is: the author, machine, agent and manner of the first commit that brought it (spec U8).
 
 An index in the private folder maps the ids of memories, and the paths of documents without one, to such origins. It is
-made from history and can be deleted at any time. What it holds stays: a later commit that claims an id, with whatever
-date, does not become its origin.
+made from history and can be deleted at any time. An origin never changes: a later commit with the same id does not
+replace it, whatever its date.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
 _VERSION = "origins 11"
 _EMPTY = f"{_VERSION}\n\n\n@\n".encode()
-_CHANGED = "\x02"  # before an id: by whom else its file or entry was changed; no path that is listed has it
+_CHANGED = "\x02"  # before an id: who else changed its file or entry; no listed path begins so
 _AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
-_MADE = "\x04"  # before a path: whose words its sentences were made of, each author a line
-_CLAIM = "\x05"  # before a digest of what a bug pattern says of an exchange
+_MADE = "\x04"  # before a path: the authors of the words it was composed of, each a line
+_CLAIM = "\x05"  # before the digest of a claim: a statement of a bug pattern about an exchange
 _COUNTS = "\x06"  # before the path of a file of counts: each author a line
 _DIGITS = 20  # of the digest of a claim
 _COMPOSES = (Op.CONSOLIDATE, Op.ROTATE, Op.SUMMARIZE)
-# What gitmem does without a change of bug patterns and counts.
+# Operations of gitmem that change neither bug patterns nor counts.
 _TEACHES_NOTHING = {
     *(Op.SAVE, Op.TURN, Op.EXTRACT, Op.EXCHANGES, Op.FACT, Op.CONCEPT, Op.ROTATE, Op.SUMMARIZE, Op.CONSOLIDATE)
 }
@@ -57,9 +57,9 @@ _MANY = 50  # ids that are looked for one by one
 _SECONDS = 300.0  # for all of history, in the background
 _A_SECOND = 10_000_000  # bytes of entries that are surely read in one
 _PATIENCE = 0.8  # seconds, twice at most, that a hook or a command waits for the files of all commits by others
-_LATE = "Whose the entries of others' commits are was not looked up in time."
+_LATE = "The authors of entries in others' commits could not be looked up in time."
 UNKNOWN = "an author not looked up yet"
-BEFORE = "an earlier author"  # of a clone without history, which says nothing of them
+BEFORE = "an earlier author"  # in a shallow clone, which does not know them
 
 
 class How(StrEnum):
@@ -122,7 +122,7 @@ class People:
         return origin.author if is_clear else f"{name} <{origin.email}>"
 
     def whose(self, entry: str, path: str = "") -> str:
-        """Return the author of an entry, else of a file, as `other` does; of the person's own, who else changed it."""
+        """Return the author of an entry, else of a file, as `other` does; for the person's own, who else changed it."""
         if self.are_alone:
             return ""
         identifier = entry or _identifier(path) or path
@@ -148,19 +148,19 @@ class People:
 
 
 def claim_id(pattern: str, *claim: str) -> str:
-    """Return what the index has for a claim of the bug pattern with an id (`gitmem.lessons.pattern.claims`)."""
+    """Return the key of the index for a claim (`gitmem.lessons.pattern.claims`) of the bug pattern with this id."""
     return _CLAIM + digest(pattern, *claim).hex()[:_DIGITS]
 
 
 def counts_id(path: str) -> str:
-    """Return the same for a file of counts."""
+    """Return the key of the index for a file of counts."""
     return _COUNTS + path
 
 
 def _index(store: Store, seconds: float) -> _Index:
-    """Return the index, brought up to the store's tip, or as it was where that would take long.
+    """Return the index, brought up to the store's tip.
 
-    Then the background brings it there.
+    If that would take long, return it as it was, and have a background process bring it there.
     """
     path = os.path.join(store.private, _FILE)
     old = _Index(_load(path), store.context.home)
@@ -177,7 +177,7 @@ def _index(store: Store, seconds: float) -> _Index:
         except GitmemError:
             if not old.tip:
                 raise
-            new = _extended(store, _Index(_EMPTY, ""), tip, tip, seconds)  # the tip of then is gone, as after a purge
+            new = _extended(store, _Index(_EMPTY, ""), tip, tip, seconds)  # the old tip is gone, as after a purge
     except GitmemError:
         if seconds < _SECONDS:
             with contextlib.suppress(OSError):
@@ -219,8 +219,8 @@ class _Index:
     """The file of origins; `is_complete` if it has all that the store's tip has.
 
     Its lines: its version, the tip, the person's address, home and name, each origin, `@`, each id with the number of
-    its origin. So hooks need not ask git who the person is; another `home` has another person. A search for an id takes
-    a millisecond in a large index, so many are looked for in a table.
+    its origin. The person is in it so that hooks need not ask git; under another `home` it may be another person. A
+    search for one id takes a millisecond in a large index, so for many a table is made.
     """
 
     def __init__(self, data: bytes, home: str, *, is_complete: bool = False) -> None:
@@ -256,7 +256,7 @@ class _Index:
 
 
 def _extended(store: Store, old: _Index, revisions: str, tip: str, seconds: float) -> bytes:
-    """Return the file of an index with what more commits brought."""
+    """Return the file of an index, extended by what further commits brought."""
     origins = {line: number for number, line in enumerate(old.lines)}
     added: dict[str, list[int]] = {}
     has_others = any(not store.is_person(*line.split("\t")[:2]) for line in origins)
@@ -286,8 +286,8 @@ def _brought(
 ) -> Iterator[tuple[str, Origin, Sequence[str]]]:
     """Yield the ids of memories that commits brought, oldest commit first, each with its origin.
 
-    Also the files that the person's own commits composed, each with the ids and paths it was made of; `has_others`:
-    of other authors there were commits before.
+    Also yield the files that the person's own commits composed, each with the ids and paths it was made of, if there
+    are commits of others: `has_others` says whether earlier ones are.
     """
     git, end = store.repository.git, time.monotonic() + seconds
     options = ("-z", "--reverse", "--topo-order", "--format=" + "%x00".join(_FIELDS))
@@ -301,7 +301,7 @@ def _brought(
         oid, name, email, text = fields[place : place + len(_FIELDS)]
         trailers = [line.partition(": ")[::2] for line in text.split("\n") if ": " in line]
         ids = [value for key, value in trailers if key in _BRINGS and _ID.fullmatch(value)]
-        if oid in cut:  # it has all files, and did not bring them
+        if oid in cut:  # the cut of a shallow clone: it has all files, but did not bring them
             name, email, trailers = BEFORE, "", []
         origin = _origin(name, email, dict(reversed(trailers)))
         found.append((oid, ids, origin))
@@ -309,7 +309,7 @@ def _brought(
         is_foreign = not store.is_person(name, email)
         if is_foreign:
             foreign.add(oid)
-        if by_git or is_foreign:  # another author's trailers may hide what a commit adds
+        if by_git or is_foreign:  # trailers of another author may conceal what the commit adds
             looked.add(oid)
         op = dict(trailers).get(Trailer.OP)
         if not is_foreign and op in _COMPOSES:
@@ -320,7 +320,7 @@ def _brought(
     claimed = _claimed(store, teaching, end) if teaching else {}
     composed = _composed(store, composing, end) if composing and (has_others or foreign) else {}
     for oid, named, origin in found:
-        files = changed.get(oid, ())  # a commit that changes what is there did not bring it
+        files = changed.get(oid, ())  # a commit did not bring what it only changed
         every = dict.fromkeys((*files, *(one for one in named if _CHANGED + one not in files), *claimed.get(oid, ())))
         yield from ((identifier, origin, ()) for identifier in every)
         yield from ((_MADE + path, origin, composed[oid][1]) for path in composed.get(oid, ((), ()))[0])
@@ -344,9 +344,9 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
 
 
 def _changed(store: Store, commits: Collection[str], foreign: Collection[str], end: float) -> dict[str, list[str]]:
-    """Return the files that commits added, and what those of others changed or added: files and entries.
+    """Return by commit the files it added, and for commits of others also the files and entries they changed.
 
-    An entry that only moved to another file is not changed. A merge changes what is as in none of its parents.
+    An entry that only moved to another file is not changed. A merge changes what differs from all its parents.
     """
     found: dict[str, list[str]] = {}
     with store.repository.reading() as objects:
@@ -380,7 +380,7 @@ def _changed(store: Store, commits: Collection[str], foreign: Collection[str], e
 
 
 def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
-    """Return by commit the files it composed, and the ids and paths of what these were made of."""
+    """Return by commit the files it composed, and the ids and paths of their sources."""
     found: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
     with store.repository.reading() as objects:
         for oid, files in _files(store, commits, "first-parent", end).items():
@@ -416,7 +416,7 @@ def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, li
 
 
 def _read(objects: Objects, oids: Iterable[str], end: float) -> Iterator[bytes]:
-    """Yield the objects that are there; raise GitmemError if that takes too long."""
+    """Yield the objects that exist. Raises GitmemError if reading them would take too long."""
     named = [oid for oid in oids if oid.strip("0")]
     if sum(objects.sizes(named)) > (end - time.monotonic()) * _A_SECOND:
         raise GitmemError(_LATE)
@@ -424,7 +424,7 @@ def _read(objects: Objects, oids: Iterable[str], end: float) -> Iterator[bytes]:
 
 
 def _other_lines(parts: Iterable[str]) -> set[str]:
-    """Return the lines of parts of `memory.md` that are no entries with an id, headings, or a header of the file."""
+    """Return the lines of parts of a log, without entries that have an id, headings and the file's header."""
     texts = (_HEAD + part if part[:1] != "\n" else part for part in parts)
     texts = (text.split("\n---\n", 2)[-1] if text.startswith("\n---\n") else text for text in texts)
     rests = (text[entries[-1].end :] if (entries := find_entries(text)) else text for text in texts)
@@ -432,7 +432,7 @@ def _other_lines(parts: Iterable[str]) -> set[str]:
 
 
 class _File(Value):
-    """A path that a commit changed: its blobs in the parents and the commit, the letter that all parents agree on."""
+    """A path that a commit changed: its blobs in the parents and the commit, and the change's letter if all agree."""
 
     path: str
     before: Sequence[str]

@@ -1,7 +1,7 @@
 """Rules, preferences and decisions of the person that another author changed: they wait for the person (spec V6, X3).
 
-A record in the private folder has the commit up to which changes were looked for, and those that wait. It is made of
-history: a change waits until a later commit of the person says what the fact says now, or answers it.
+A record in the private folder has the changes that wait, and the commit up to which history was searched. A change
+waits until the person answers it, or a later commit of theirs has the fact as it is now.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
 
 
 def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange]) -> dict[str, OthersChange]:
-    """Return the changes that wait at the tip, given those that waited at a commit before."""
+    """Return the changes that wait at the tip, given those that waited at an earlier commit."""
     from gitmem.git.log import log
     from gitmem.history.authors import People
 
@@ -133,7 +133,7 @@ def _files_by_id(store: Store, commit: str) -> dict[str, list[TreeEntry]]:
 def _waits(
     store: Store, people: People, change: PathChange, commits: Sequence[Commit], known: OthersChange | None
 ) -> OthersChange | None:
-    """Return the change of a fact that waits, of which `known` waited before; None if none does."""
+    """Return the change of a fact that waits now, None if none does; `known` is the one that waited before."""
     blob = known.blob if known else change.old or ""
     versions = [f"{parent}:{change.path}" for commit in commits for parent in (commit.oid, *commit.parents[:1])]
     with store.repository.reading() as objects:
@@ -173,7 +173,7 @@ def _waits(
 
 
 def _is_made_of_its_parents(store: Store, commit: Commit, path: str) -> bool:
-    """Return whether a commit is a merge whose file is what gitmem makes of those of its parents."""
+    """Return whether a commit is a merge whose file is just what gitmem makes of its parents' files."""
     from gitmem.merge.documents import merge
     from gitmem.store.merge_commits import merge_bases
 

@@ -1,4 +1,4 @@
-"""The memory as records, a JSON object a line, for engines that outgrow plain files (docs/teams.md, "Export").
+"""The memory as records, a JSON object a line, to fill another engine (docs/teams.md, "Export").
 
 A record is one memory, at its fullest view. The same commit gives the same bytes, and applying a stream twice changes
 nothing.
@@ -24,7 +24,7 @@ from gitmem.text.terminal import json_text
 
 Record = dict[str, object]
 
-# Of a memory with views in several files the first of these folders has the fullest.
+# If a memory has views in several files, the first of these folders has the fullest one.
 _FOLDERS = ("facts", "daily", "episodes", "patterns", "concepts", "sessions", "knowledge", "summaries")
 _LATER = ("weekly", "monthly", "archive")
 _WHOLE = ("facts", "episodes", "patterns", "concepts", "knowledge", "summaries")  # a record a file
@@ -35,9 +35,9 @@ ALL = "*"  # the id of a tombstone for every record
 def export(store: Store, since: str = "") -> Iterator[str]:
     """Yield the records of the tip as lines of JSON; with `since`, those that changed after that commit.
 
-    A memory that is gone since is `{"id": ID, "deleted": true}`. A purge gives commits new ids: after it `since` is
-    not known any more, and the stream begins with the id `*`, which deletes all that came before, and has everything.
-    Raises NotFoundError if `since` is no full id of a commit.
+    A memory that is gone since is `{"id": ID, "deleted": true}`. After a purge, which gives commits new ids, `since` is
+    unknown: then the stream begins with the id `*`, which deletes everything, and has all records. Raises NotFoundError
+    if `since` is no full id of a commit.
     """
     git, tip = store.repository.git, store.tip
     if since and not is_object_id(since):

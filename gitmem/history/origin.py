@@ -139,7 +139,7 @@ def find_entry(store: Store, identifier: str) -> EntryFound:
 
 
 def entry_origin(store: Store, identifier: str) -> CommitRecord | None:
-    """Return the commit that saved an entry, None if no commit names it, as of one written by hand."""
+    """Return the commit that saved an entry; None if no commit names it, as for an entry written by hand."""
     tip = store.repository.resolve(HEAD)
     commits = log(store.repository.git, tip, trailers={Trailer.ENTRY: identifier})
     saved = [commit for commit in commits if commit.value(Trailer.OP) == Op.SAVE] or commits
@@ -182,7 +182,7 @@ _HEX = re.compile(r"[0-9a-f]+")
 _SHORT = re.compile(r"[0-9a-f]{4,64}")
 # The message of `git revert`.
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
-# What a person does. Facts and groups are also learned from sessions, which their commits then name.
+# Operations of a person. Facts and groups are also learned from sessions; then their commits name the session.
 _BY_PERSON = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
 _BY_BOTH = {Op.FACT, Op.CONCEPT}
 
@@ -271,7 +271,7 @@ def _is_persons(commit: Commit) -> bool:
 
 
 def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> list[CommitRecord]:
-    """Return the commits with a trailer of this value, or of the one value that has it as a prefix, without merges."""
+    """Return the commits, without merges, whose trailer has this value, or the one value with this prefix."""
     wanted = one_line(value, VALUE_LENGTH)
     commits = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
     names = ((name, name) for commit in commits for name in commit.values(key))
@@ -280,7 +280,7 @@ def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> li
 
 
 def undone_commits(git: Git, revision: str) -> dict[str, str]:
-    """Return the commits that others of a revision or range undid, each with the one that did.
+    """Return the undone commits of a revision or range, each with the commit that undid it.
 
     An undo that was undone itself does not count.
     """
@@ -304,7 +304,7 @@ def undone_commits(git: Git, revision: str) -> dict[str, str]:
 
 
 def commits_with(repository: Repository, trailers: Mapping[str, str], *, undone: bool) -> list[Commit]:
-    """Return the commits of the branch that have all these trailers and were not undone, or were, newest first."""
+    """Return the commits of the branch with all these trailers, newest first: those not undone, or those `undone`."""
     tip = repository.resolve(repository.branch())
     commits = log(repository.git, tip, trailers=trailers)
     oids = undone_commits(repository.git, tip) if commits else {}

@@ -47,9 +47,9 @@ class KeptDay(Value):
 
 
 def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
-    """Return the kept days whose week or month has a file in `there`; all with None.
+    """Return the kept days whose week or month has a file in `there`; all if that is None.
 
-    Days that a person cleared or deleted with their week are left out.
+    So days that a person cleared or deleted with their week are left out.
     """
     try:
         names = sorted(os.listdir(os.path.join(private, FOLDER)))

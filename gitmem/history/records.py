@@ -85,8 +85,8 @@ def _span(start: datetime, length: timedelta, now: datetime) -> DateSpan:
 def _zoned(local: datetime, now: datetime) -> datetime:
     """Return a local time with its time zone.
 
-    `now` may have the fixed offset of the system's zone, which differs in the other half of the year; then ask the
-    system. Keep any other zone.
+    If `now` has just the system's present offset, ask the system: the offset may differ at that time of the year. Keep
+    any other zone.
     """
     if isinstance(now.tzinfo, timezone):
         try:
@@ -133,8 +133,8 @@ class Difference(Value):
 def resolve(store: Store, text: str) -> str:
     """Return the id of the commit that a revision or a date names; a day means its end (spec G3).
 
-    A date before the first save means what was imported of that time (by `replay`, `migrate`): the commit with the
-    last author date by then.
+    For a date before the first save, imports count (by `replay`, `migrate`): then it is the commit with the last author
+    date by then.
 
     A commit of the project's own code counts as not found. Raises NotFoundError if there is none; the message lists the
     accepted forms.
@@ -191,8 +191,8 @@ def records(
 ) -> list[CommitRecord]:
     """Return the commits that match all filters, newest first.
 
-    `session` is a session's id or a prefix of one, `kind` a memory type, `after` the full id of the commit behind
-    which to go on. Raises NotFoundError if no commit in history has this path, or this session.
+    `session` is a session's id or a prefix of one, `kind` a memory type, `after` the full id of the commit after which
+    to go on. Raises NotFoundError if no commit in history has this path, or this session.
     """
     wanted = (
         (Trailer.OP, op),
@@ -253,7 +253,7 @@ def _last_change(repository: Repository, path: str, tip: str) -> str:
 
 
 def removal(store: Store, path: str) -> CommitRecord | None:
-    """Return the commit that removed a file which is not there, None if it never was."""
+    """Return the commit that removed a file, None if the file never existed."""
     removed = _last_change(store.repository, path, HEAD)
     return read_records(store, [removed])[removed] if removed else None
 

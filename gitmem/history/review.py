@@ -174,14 +174,14 @@ def sides_of(store: Store, path: str) -> Sides:
 
 
 def _is_merge(commit: Commit) -> bool:
-    """Return whether it only joins what machines saved."""
+    """Return whether a commit is a merge of what machines saved."""
     return commit.value(Trailer.OP) == Op.MERGE and len(commit.parents) > 1
 
 
 def _is_own_second(store: Store, first: str, second: str, machines: Sequence[tuple[str, ...]]) -> bool:
-    """Return whether the second parent of a merge is this machine's side: its branch was there.
+    """Return whether the second parent of a merge is this machine's side, as the reflog of its branch tells.
 
-    Machines can bear one name. Only where the reflog does not tell, as in a new clone, the names decide.
+    Where it does not, as in a new clone, the machines' names decide, which may be equal.
     """
     was_here = was_at(store.repository.git)
     if (first in was_here) != (second in was_here):

@@ -35,9 +35,9 @@ class SessionSummary(Value):
 
 
 def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[SessionSummary]:
-    """Return all sessions, the newest first, out of all commits, which a caller may know, the newest first.
+    """Return all sessions, the newest first, but none whose commits were all undone.
 
-    One whose commits were all undone is left out.
+    A caller that has all commits, the newest first, passes them as `every`.
     """
     every, found = records(store) if every is None else every, dict[str, list[CommitRecord]]()
     for commit in every:
@@ -87,7 +87,7 @@ def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[st
 
 
 def session_files(store: Store) -> dict[str, str]:
-    """Return the files of sessions by the session's id, which stands behind the time in their names."""
+    """Return the files of sessions by the session's id, which follows the time in their names."""
     files = store.repository.files(store.repository.resolve(HEAD), "sessions")
     return {file.path.rpartition("/")[2].partition("-")[2].removesuffix(".md"): file.path for file in reversed(files)}
 

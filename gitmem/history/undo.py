@@ -2,7 +2,7 @@
 
 History is not rewritten, so an undo can be undone and needs no confirmation. A `git revert` by a person counts as one.
 
-An undo is a merge: of what there is now with what was before the commit, from what the commit made. So entries are
+An undo is a three-way merge: the commit is the base, its parent and the present state are the sides. So entries are
 found by their ids, and fields, sections and lines by themselves. Where a merge of two machines keeps two versions, an
 undo guesses nothing: `UndoConflictError` names the file.
 """
@@ -82,11 +82,11 @@ def rotated(changes: Collection[FileChange]) -> str | None:
 
 
 def plan_undo(changes: Sequence[FileChange], current: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
-    """Return the files in `current` as they are after a commit is taken back.
+    """Return the files in `current` as they are after a commit is undone.
 
-    `current` holds `memory.md`, every file of `changes`, and every other file in which entries that the commit brought
-    stand by now: a rotation may have moved them. Of a rotation it holds the archive, as it last was, and its summary.
-    Raises UndoConflictError if lines the commit changed have changed since.
+    `current` holds `memory.md`, every file of `changes`, and every other file to which the commit's entries have moved,
+    as by a rotation. To undo a rotation, it holds the archive as it last was, and its summary. Raises UndoConflictError
+    if lines the commit changed have changed since.
     """
     new = introduced(changes)
     lost = ids_in(change.after for change in changes) - ids_in(current.values())
@@ -184,7 +184,7 @@ def _unlinked(data: bytes) -> bytes:
 
 
 def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[bytes | None] | None:
-    """Return what is left of a bug pattern without what a commit taught; None if that is not what the commit did."""
+    """Return a bug pattern without what a commit taught; None if the commit did anything else to it."""
     was, made, now = (parse_pattern(data) if data else None for data in (before, after, current))
     if made is None or now is None or (was and {*was.seen} - {*made.seen}):
         return None
@@ -199,9 +199,9 @@ def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[byte
 
 
 def _is_fact_gone(change: FileChange, current: bytes | None) -> bool:
-    """Return whether a fact goes as a whole, or has gone since.
+    """Return whether a fact is to be removed, or was already.
 
-    A fact that the commit made goes if it has the text and status it was made with; sources may have been added since.
+    A fact that the commit made is removed if it still has its first text and status; sources may have been added.
     """
     if not is_fact_path(change.path) or change.after is None:
         return False
@@ -233,8 +233,8 @@ class Undone(Value):
     """The result of an undo, or of a dry run.
 
     `commit` is the new commit, None if none was needed, `undone` are the commits it undoes, newest first, and `files`
-    the paths it changes. `already` are commits undone earlier, each with the commit that did it, if known. `notices`
-    are messages for the user.
+    the paths it changes. `already` are commits undone earlier, each with the commit that undid it, if known. `notices`
+    are for the user.
     """
 
     commit: str | None

@@ -1,7 +1,7 @@
-"""Make a store from a remote's memory, and back a memory up into a git bundle (docs/sync.md, "Backups").
+"""Make a store from a remote's memory or a backup, and back a memory up into a git bundle (docs/sync.md, "Backups").
 
-A bundle is checked as a remote is. Tested through `tests/cli/commands/test_sync.py`, `tests/sync/test_remotes.py` and
-`tests/cli/commands/test_backups.py`.
+Whatever a bundle brings is checked like a remote's memory. Tested through `tests/cli/commands/test_sync.py`,
+`tests/sync/test_remotes.py` and `tests/cli/commands/test_backups.py`.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def clone_store(
 ) -> Store:
     """Clone a remote's memory as the store of the project around the folder `start`, and return it.
 
-    With `once` the address is read now and not kept as a remote, as of a backup. `shallow` leaves the history out,
-    where the server can. Raises NotFoundError if the remote holds no memory, GitmemError if the project has a store
-    already; or as `sync`.
+    With `once` the address, as of a backup, is not kept as a remote. `shallow` leaves the history out, if the server
+    can. Raises NotFoundError if the remote holds no memory, GitmemError if the project has a store already; or as
+    `sync`.
     """
     check_url(url)
     made = make_store(start, context, place)
@@ -151,9 +151,9 @@ SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the perso
 
 
 class Backup(Value):
-    """A backup: its file and size in bytes, the commits of memory and transcripts, the copy of the settings; or "".
+    """A backup: its file and size in bytes, the commits of memory and transcripts, and the copy of the settings, or "".
 
-    `records` are the numbers of its documents, by the names of `RECORDS`: `facts` that hold, and those that `ended`.
+    `records` counts its documents by the names of `RECORDS`, facts as `facts` that hold and those that `ended`.
     """
 
     file: str
@@ -281,10 +281,10 @@ def _check(file: str) -> None:
 
 
 def check_opened(store: Store, *, read: bool = True) -> None:
-    """Refuse a store that nobody accepted here and that holds what no remote may bring, which has no end.
+    """Refuse a store that nobody accepted here if it holds what no remote may bring, such as a tree without end.
 
-    Unless its trees are `read`, it is only looked for pipes, at which git waits for who writes into them, and for what
-    is too large of its private folder.
+    Unless its trees are `read`, only its private folder is checked: for files that are too large, and for pipes, at
+    which git would wait for a writer.
 
     Raises RefusedError if its trees have no end, it has far too many files, or some that are too large.
     """

@@ -1,11 +1,12 @@
 """Refuse unsafe or surprising states of a remote before a merge (docs/security.md, "Trust").
 
 How much a merge would lose is counted in text, whatever operations its commits claim. A line is lost if no file of the
-new tree has it; renamed, rotated or joined files lose nothing. Entries may go that a weekly or monthly summary
-replaces, and archives that the retention settings here would delete.
+new tree has it; renamed, rotated or joined files lose nothing. Allowed losses are entries that a weekly or monthly
+summary replaces, and archives that the retention settings here would delete.
 
-Where memory is signed (docs/sync.md, "Signed memory"), what no trusted key signed is refused, and what leaves this
-machine is signed. A signature covers all the history of its commit. Tested also through `tests/store/test_signed.py`.
+Where memory is signed (docs/sync.md, "Signed memory"), commits that no trusted key signed are refused, and those that
+leave this machine are signed. A signature covers all the history of its commit. Tested also through
+`tests/store/test_signed.py`.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def _noted_losses(store: Store) -> list[tuple[str, dict[str, int]]]:
 
 
 def note_losses(store: Store, cut: Cut, *, accepted: bool) -> None:
-    """Note the losses by a sync; once the person accepted some, earlier ones count no more."""
+    """Note the losses by a sync; after the person accepted some, earlier ones no longer count."""
     if cut or accepted:
         noted = [] if accepted else _noted_losses(store)[-_MOST_NOTED:]
         new = [(store.context.clock().isoformat(), dict(cut))] if cut else []
@@ -75,7 +76,8 @@ def note_losses(store: Store, cut: Cut, *, accepted: bool) -> None:
 def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> Cut:
     """Refuse a merge that would remove much of this memory, whatever operations its commits claim.
 
-    Losses of the last 30 days add up. Return what this one adds, to be noted once it is merged. Raises RefusedError.
+    Losses of the last 30 days add up. Return the losses of this merge, to be noted once it is done. Raises
+    RefusedError.
     """
     if local == target or Accept.DELETIONS in accept:
         return {}
@@ -97,7 +99,7 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
 
 
 def _loss(store: Store, commits: tuple[str, str], old: Texts, new: Texts) -> tuple[Cut, str]:
-    """Return what the changes from `old` to `new` files remove, to be noted, and in words if that is much."""
+    """Return the losses by the changes from `old` to `new` files, to be noted, and words for them if they are large."""
     noted = [cut for _, cut in _noted_losses(store)]
     earlier = sum(map(Counter, noted), Counter[str]())
     standing = set[str]().union(*new.values())
@@ -141,7 +143,7 @@ def _emptied(gone: Texts, old: Texts) -> list[str]:
 
 
 def _cut(gone: Texts, old: Texts, new: Texts) -> Counter[str]:
-    """Return the bytes by which files got smaller; one that gets as much other text was rewritten."""
+    """Return the bytes by which files got smaller; a rewritten file, with as much new text, lost nothing."""
     cut = Counter[str]()
     for path, lines in gone.items():
         less = min(_size(lines), _size(old[path]) - _size(new.get(path, ())))
@@ -155,7 +157,7 @@ def _words(lines: Iterable[str]) -> bool:
 
 
 def _gone(lines: Lines, standing: Collection[str], allowed: Collection[str]) -> Lines:
-    """Return the lost lines of a file; without the allowed ones if nothing else but headings is lost."""
+    """Return the lost lines of a file, but none of the allowed ones if apart from headings no other is lost."""
     gone = [line for line in lines if line not in standing]
     left = [line for line in gone if line not in allowed]
     return gone if any(not line.startswith("#") for line in left) else left
@@ -239,8 +241,8 @@ def check_rewritten(
 ) -> None:
     """Refuse a remote that lost commits since the last sync, and back these up under `refs/gitmem/backup/`.
 
-    If accepted, the sync merges and pushes the lost commits again. `purges` are paths of records that this machine does
-    not follow: if another machine applied one, a merge would bring the purged text back.
+    If accepted, the sync merges and pushes the lost commits again. `purges` are paths of records of purges that this
+    machine does not follow: if the remote followed one, a merge would bring the purged text back.
 
     Raises RefusedError if the memory branch was deleted, or its history was rewritten.
     """
@@ -287,7 +289,7 @@ def check_incoming(
 
 
 def check_project(store: Store, remote: Remote, local: str, theirs: str | None, accept: Collection[Accept]) -> None:
-    """Refuse the memory of another project: all begin with one commit, and the next is the project's own.
+    """Refuse the memory of another project. All memories share their first commit; the second is the project's own.
 
     Raises RefusedError if the histories share nothing else.
     """
@@ -342,7 +344,7 @@ def check_signed(
 
 
 def check_pulled(store: Store, remote: Remote, here: str) -> None:
-    """Refuse what a plain `git pull` brought from a remote, as `check_signed` does what a sync fetched."""
+    """Refuse unsigned commits that a plain `git pull` brought from a remote, as `check_signed` does in a sync."""
     if store.config.remote.trust == SIGNED and store.own_repository:
         repository = store.repository
         pulled = repository.tip(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
@@ -374,9 +376,9 @@ def refuse_unsigned(
 
 
 def signed(store: Store, target: str) -> tuple[str, RefMoves]:
-    """Return the commit to send: where the person wants signed ones, a signed commit on top of one that is not.
+    """Return the commit to send: if the person wants signed ones, a signed commit on top of an unsigned one.
 
-    Also the updates that remove the ref which holds it.
+    Also return the updates that remove the ref which holds it.
 
     Raises GitmemError if git could not sign.
     """

@@ -57,7 +57,7 @@ def propose(
 ) -> Proposal:
     """Push facts, one commit on top of the remote's memory, to a branch of their own; the store stays as it is.
 
-    Without `ids` these are all facts that the remote has not, or has otherwise. The same `name` again replaces the
+    Without `ids`, propose all facts that the remote lacks or has in another version. The same `name` again replaces the
     proposal.
 
     Raises:
@@ -98,7 +98,7 @@ def propose(
 
 
 def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes], facts: Sequence[Fact]) -> str:
-    """Write the proposal's commit by the person, held by `ref`."""
+    """Write the proposal's commit, with the person as author; `ref` holds it."""
     layout, now = store.repository.layout, store.context.clock()
     person = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
     more = f" and {len(facts) - 1} more" if len(facts) > 1 else ""
@@ -118,7 +118,7 @@ def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes],
 
 
 def _push(store: Store, connection: Connection, remote: Remote, commit: str, branch: str) -> None:
-    """Push a proposal over an earlier one of this name; a person's own commits on the branch are not overwritten."""
+    """Push a proposal, over an earlier one of this name but not over commits that a person added to the branch."""
     ref, here = f"refs/heads/{branch}", f"{FETCHED}/{remote.name}/{branch}"
     there = connection.fetch(remote, ref, here)
     known = read_refs(store.repository.git, f"{REFS}/{remote.name}/{branch}").get(f"{REFS}/{remote.name}/{branch}")
@@ -309,7 +309,7 @@ def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow:
 def _check_history(
     git: Git, span: Sequence[str], names: set[str], lines: set[bytes], allow: Sequence[str]
 ) -> Iterator[CiFinding]:
-    """Find secrets that a commit adds and a later one takes out; `names` of files and `lines` are checked already."""
+    """Find secrets that a commit adds and a later one removes; `names` of files and `lines` are checked already."""
     try:
         for oid, path, text in _added(git, span):
             if path not in names and redact(path, allow=allow).findings:

@@ -1,7 +1,7 @@
-"""A store's remotes and their state (spec G5); which files of theirs are taken: the table of docs/security.md, "Trust".
+"""A store's remotes and their state (spec G5), and which of their files are accepted (docs/security.md, "Trust").
 
 A store's own repository has its remotes in git's configuration, so that plain `git pull` works. In a project's
-repository they are in a file of the private folder; one without a URL means the project's remote of the same name.
+repository they are in a file of the private folder; an entry without a URL means the project's remote of the same name.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
 
 
 def check_arrivals(repository: Repository, source: str, old: str, new: str, *, reserved: Collection[str] = ()) -> None:
-    """Refuse what commit `new` adds or changes compared with `old` where it must not enter a store.
+    """Refuse a commit `new` whose changes since `old` must not enter a store.
 
     `reserved` are top folders that belong to this machine.
 
@@ -142,7 +142,7 @@ def _complaint(change: PathChange, reserved: Collection[str]) -> str | None:
 REFS = "refs/gitmem/remotes"  # the tips of each remote's branches at the last sync
 FETCHED = "refs/gitmem/fetched"  # the tips fetched last, merged or not
 DEFAULT = "origin"
-ONCE = "_once"  # the name of a remote that is read once and not kept; no person can add one of this name
+ONCE = "_once"  # names a remote that is read once and not kept; no person can add one of this name
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 _PROJECTS = "project's"  # in place of a URL: use the project's remote
 
@@ -266,7 +266,7 @@ def no_memory(remote: Remote) -> NotFoundError:
 
 
 def note_synced(store: Store, remote: Remote, commit: str) -> None:
-    """Record the commit of a remote in refs, so that the next sync detects a rewrite."""
+    """Record a remote's commit in refs, so that the next sync notices if its history was rewritten."""
     move_refs(store.repository.git, notes_of(store, remote, commit), "gitmem sync")
 
 

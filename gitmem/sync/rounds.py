@@ -109,8 +109,8 @@ def pause(number: int, random: float, took: float) -> float:
 MEMORY_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
 # After so many lost rounds, or seconds, a sync leaves its commits in the remote's inbox.
 LOST, LOST_SECONDS = 3, 10.0
-CROWD, MOST_CROWDED = 2, 15  # machines that push at once: from so many on a sync may let others go first
-LATELY = 60.0  # seconds for which a machine that leaves its commits there waits for what others saved
+CROWD, MOST_CROWDED = 2, 15  # machines that push at once; with so many or more, a sync may let others go first
+LATELY = 60.0  # seconds that a machine which left its commits there waits for those of others
 _MOST_TAKEN = 64  # commits of the inbox that one sync takes along
 
 
@@ -253,7 +253,7 @@ class _Sync:
         return done._replace(went=0) if refused else done
 
     def _yields(self) -> bool:
-        """Return whether to let others push, who are many by the inbox or lost races; not for more than a minute."""
+        """Return whether to let others push first: the inbox or lost races show many; for a minute at most."""
         crowd = max(len(self._inbox or ()), 2 * CROWD * self._races)
         if self._inbox is None or crowd < CROWD or self._since_left() >= LATELY:
             return False
@@ -265,7 +265,7 @@ class _Sync:
         return now - float(since) if since.isdecimal() else 0.0
 
     def _is_over(self, began: float) -> bool:
-        """Return whether to race no more: three races or ten seconds are over, or others had to leave theirs."""
+        """Return whether to stop racing: after three rounds, ten seconds, or if the inbox has commits of others."""
         if self._inbox is None:  # the remote takes no such refs
             return False
         now = self._options.chance.clock()
@@ -296,7 +296,7 @@ class _Sync:
     def _leave(self, number: int, both: Fork, local: str, target: str) -> Synced | None:
         """Leave the commits of this machine in the remote's inbox; None if the remote takes no such ref.
 
-        What others saved comes here later with these commits and needs no merge then; it waits for a minute at most.
+        Commits of others come here later together with these, and then need no merge; that takes a minute at most.
         """
         store, left = self._store, self._left
         now = store.context.clock().timestamp()
@@ -324,7 +324,7 @@ class _Sync:
         return self._result(number, both, target, ())
 
     def _push(self, target: str, held: str | None, *, purged: bool) -> GitmemError | None:
-        """Push, and return the remote's refusal, after which the merge is adopted nevertheless."""
+        """Push; return the remote's refusal, if any: the merge is adopted nevertheless."""
         self._options.progress(SyncStep.PUSH)
         try:
             self._connection.push(self._remote, target, MEMORY_REF, held)
@@ -335,9 +335,9 @@ class _Sync:
         return None
 
     def _note_push(self, refused: GitmemError | None, held: str | None, target: str, taken: Collection[str]) -> None:
-        """Record what the remote has now, and delete from its inbox what was `taken` along.
+        """Record what the remote has now, and delete the `taken` commits from its inbox.
 
-        Raises its refusal, unless it takes pull requests only.
+        Raises the refusal, unless the remote takes pull requests only.
         """
         if refused is None:
             note_synced(self._store, self._remote, target)
@@ -374,7 +374,7 @@ class _Sync:
     def _follow_purges(self, held: str | None) -> bool:
         """Apply records of purges to the store; True if commits got new ids, so that a new round is needed.
 
-        This is the only place where a sync replaces history, here and, by the next push, on the remote.
+        Only here does a sync replace history: in this store, and by the next push on the remote.
         """
         answers: dict[str, bool] | None = None if Accept.PURGE in self._options.accept else {}
         done = follow(self._store, [held] if held else [], answers=answers)

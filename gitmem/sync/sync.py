@@ -1,8 +1,8 @@
 """Exchange a memory with remotes; raw transcripts, too, where `sync.transcripts` is set (spec G6).
 
-Transcripts have a branch for each person there.
-Older versions had one branch for all. What lies on it is moved to the branches of those who stored it, and it is
-deleted; a machine that still has such a version makes it again, and the next sync of another one does the same.
+Each person has a branch for transcripts there. Older versions had one branch for all: a sync moves its transcripts to
+the branches of those who stored them and deletes it. A machine with such a version makes it again, and the next sync of
+another one moves it again.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ def _exchange(  # noqa: PLR0917
 ) -> bool:
     """Merge a person's transcripts, push them and adopt them; False if another machine was faster.
 
-    They go part by part, the oldest commits first, each by a push of its own, so that the next sync goes on after the
-    last part if a connection breaks off.
+    They go in parts, the oldest commits first, each in a push of its own: if the connection breaks, the next sync goes
+    on after the last part.
     """
     there, held, theirs = fetched
     git, here = store.repository.git, f"{REF}/{person}"
@@ -177,7 +177,7 @@ def _part(git: Git, tip: str, theirs: str | None) -> str:
 
 
 def _checked(store: Store, remote: Remote, commit: str, known: dict[str, str]) -> str | None:
-    """Return a fetched commit without purged texts; None if they were all there was in it.
+    """Return a fetched commit without purged texts, None if nothing is left of it.
 
     Raises RefusedError if it has too many files, or does not hold transcripts of this memory.
     """
