@@ -1,4 +1,4 @@
-"""The surroundings of a command: streams, environment, folder, clock and store, and the arguments that several take."""
+"""The surroundings of a command: streams, environment, folder, clock, store, and the arguments that several share."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class App(Value):
     def harmless(self) -> App:
         """Return this app with streams that escape all control characters but ASCII's.
 
-        Commands colour lines with ASCII's, and remove them from text that was read somewhere by `plain`.
+        Commands colour lines with ASCII's; from text that was read somewhere, `plain` removes them.
         """
         return self._replace(out=_Harmless(self.out), err=_Harmless(self.err))
 
@@ -107,7 +107,7 @@ class App(Value):
 
     @property
     def read_only(self) -> bool:
-        """Whether the environment says that nothing is to be recorded, as `gitmem.store.store.Store.read_only` does."""
+        """Whether the environment says that nothing is to be recorded (`gitmem.store.store.Store.read_only`)."""
         return self.environ.get("GITMEM_READONLY", "0") not in {"", "0"}
 
     def folder(self) -> str:
@@ -147,11 +147,10 @@ class App(Value):
         return store.for_session("", private=True) if self.args.private else store
 
     def settled(self, *, read: bool = True) -> Store:
-        """Return the command's store, with its spool committed and the traces of a crash repaired.
+        """Return the command's store, after the spool was committed and the traces of a crash were repaired.
 
-        Without `read` the command reads no tree of a store that nobody accepted.
-
-        If that is not possible now (busy, read-only, a merge in progress), stderr says why, and the store can be read.
+        If that fails (busy, read-only, a merge in progress), stderr says why; the store can be read. A command that
+        reads no tree, which in a store that nobody accepted may be without end, passes `read=False`.
         """
         store = self.open()
         if not store.may_write():  # it can be read
@@ -180,7 +179,7 @@ class App(Value):
         return store
 
     def read_output(self, name: str | None) -> str:
-        """Return a text from a file, such as the output of a command, or from standard input for "-"; "" for None.
+        """Return the text of a file, such as the output of a command; of standard input for "-"; "" for None.
 
         Raises NotFoundError if the file cannot be read.
         """
@@ -197,7 +196,7 @@ class App(Value):
             raise NotFoundError(f"{name} cannot be read: {error.strerror}.", "Name a file, or - for input.") from None
 
     def rotated(self, archive: str) -> str:
-        """Return the line about a rotation: a sentence for a person, the mark of the skill for an agent."""
+        """Return the line about a rotation: a sentence for a person, for an agent the mark that starts the skill."""
         if self.out.isatty():
             return f"memory.md was full: all it held is in {archive} now, and summed up below summaries/."
         return f"[GITMEM_ROTATE] file={archive}"
@@ -205,7 +204,7 @@ class App(Value):
     def maintain_later(self, store: Store, *, much: bool = False) -> None:
         """Pack the repository in the background at each tenth spare pack, and renew existing caches of searches.
 
-        After a command that made `much` at once, it is packed at any spare pack.
+        After a command that wrote `much`, pack at any spare pack.
         """
         spare = store.spare_packs()
         if store.config.maintenance.automatic and spare > 0 and (much or spare % 10 == 1):
@@ -225,8 +224,8 @@ class App(Value):
     def answer(self, value: object, text: str, source: str | None = None, *, aside: Iterable[str] = ()) -> None:
         """Print `value` as JSON where `--json` was given, else `text`; for agents in a fence that names the source.
 
-        Unless it is given, the source is the command; `OWN` says that a text has words of gitmem's alone, or a fence.
-        What is said `aside` goes to stderr, and JSON does without it.
+        The source defaults to the command; with `OWN` no fence is added: the words are gitmem's own, or have a fence.
+        Lines `aside` go to stderr, except with `--json`.
         """
         fences, paints = source != OWN and not self.out.isatty(), self.colour()
         if self.args.json or fences or paints:
@@ -242,7 +241,7 @@ class App(Value):
         self.notices(tuple(filter(None, aside)))
 
     def write(self, text: str, *, wrap: bool = True) -> None:
-        """Print a text: on a terminal wrapped at words, and in a pager where it is longer than the screen."""
+        """Print a text: on a terminal wrapped at words, and in a pager if it is longer than the screen."""
         size = self.screen(self.out)
         if size is None:
             print(text, file=self.out)
@@ -270,9 +269,9 @@ class App(Value):
             return None
 
     def _pager(self) -> str:
-        """Return the pager that git would take, by its environment and the user's settings; "" for none.
+        """Return the pager that git would use, by the environment and the user's settings; "" for none.
 
-        A project's own settings are not asked: its author would say what runs here.
+        Settings of the project are ignored: they would let its author run a program here.
         """
         from gitmem.git.process import git_without_repository
 
@@ -290,7 +289,7 @@ class App(Value):
             self.say(f"gitmem: {plain(notice)}")
 
     def waiting(self) -> contextlib.AbstractContextManager[object]:
-        """Tell a person at a terminal, after a second, what a command that saves is doing."""
+        """Tell a person at a terminal, after a second, what a saving command is doing."""
         if not self.err.isatty():
             return contextlib.nullcontext()
         from gitmem.cli.output import Progress
@@ -303,7 +302,7 @@ class App(Value):
         return bounded(self.typed_bytes(most).decode("utf-8", "replace"))
 
     def typed_bytes(self, most: int) -> bytes:
-        """Return so many bytes of stdin at most; at a terminal, say how to end them."""
+        """Return at most this many bytes of stdin; at a terminal, say how to end the input."""
         if self.stdin.isatty():
             print("gitmem: reading the text from the terminal; end it with Ctrl-D.", file=self.err)
         return self.stdin.buffer.read(most)
@@ -317,7 +316,10 @@ class App(Value):
         return self.stdin.isatty() and self.err.isatty()
 
     def ask(self, question: str, *, usual: bool = False) -> bool | None:
-        """Ask a person a yes-or-no question; an empty line means the `usual` answer, None is the end of the input."""
+        """Ask a person a yes-or-no question; an empty line is the `usual` answer.
+
+        Return None at the end of the input.
+        """
         asked = _fitted(f"{question} [{'Y/n' if usual else 'y/N'}] ", self.screen(self.err))
         print(asked, end="", file=self.err, flush=True)
         line = self.stdin.readline()
@@ -329,7 +331,7 @@ class App(Value):
         return (stream or self.out).isatty() and not refused
 
     def styled(self, style: str, text: str) -> str:
-        """Return a text in one of the `STYLES` of gitmem.text.terminal, as it is where no colour is used."""
+        """Return a text in one of the `STYLES` of gitmem.text.terminal, or unchanged if no colour is used."""
         if not self.colour():
             return text
         from gitmem.text.terminal import styled
@@ -373,7 +375,7 @@ def not_printed(error: OSError) -> str:
 
 
 def real_app() -> App:
-    """Return the app of this process; its output is UTF-8 in any locale, and no character makes it fail."""
+    """Return the app of this process, whose output is UTF-8 in any locale and fails at no character."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     try:

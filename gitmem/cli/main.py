@@ -15,7 +15,7 @@ from gitmem.errors import ExitCode, GitFailedError, GitmemError, disk_error
 
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."
 _SHOWN = 300  # characters of an unexpected error
-# Of a disk that is full, read-only or another's: no bug.
+# errors of a disk that is full, read-only or another user's: no bugs
 _OF_DISKS = {getattr(errno, name, None) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM")}
 # Exit codes that are logged for `gitmem doctor`; usage errors are not.
 _LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
@@ -72,9 +72,9 @@ def _complete(app: App) -> None:
 
 
 def _report(error: Exception, app: App, args: Args | None, *, as_json: bool) -> int:
-    """Print an error; log one that is no mistake of the user's. An unexpected one has its traceback in the log.
+    """Print an error, and log it unless it is a mistake of the user's.
 
-    Where there is no store the traceback is printed.
+    The traceback of an unexpected one goes into the log, or to stderr if there is no store.
     """
     if isinstance(error, OSError) and error.errno in _OF_DISKS:
         error = disk_error("This could not be done", error)
@@ -106,7 +106,7 @@ def _report(error: Exception, app: App, args: Args | None, *, as_json: bool) -> 
 
 
 def _log(app: App, args: Args | None, error: Exception) -> str:
-    """Write an error to the log of the command's store; return the log's path, "" where that is not possible."""
+    """Write an error to the log of the command's store; return the log's path, "" if that fails."""
     if args is None:
         return ""
     try:

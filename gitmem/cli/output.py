@@ -41,7 +41,7 @@ def agreed(
     yes: bool = False,
     nothing: str = "",
 ) -> bool:
-    """Ask a yes-or-no question, unless it was answered by `--yes`; `would` names the effect, `nothing` that of a no.
+    """Ask a yes-or-no question unless `--yes` answered it; `would` names the effect, `nothing` is printed after a no.
 
     Raises RefusedError if nobody is at a terminal.
     """
@@ -56,7 +56,7 @@ def agreed(
 
 
 class Progress:
-    """Tells a person at a terminal, once the work has taken a second, which step runs; of what is counted a bar."""
+    """Tells a person at a terminal, after a second, which step runs; shows a bar if the work is counted."""
 
     def __init__(self, err: TextIO, step: str = "") -> None:
         self._err = err
@@ -134,7 +134,7 @@ _PATCH = (
 
 
 def answer_bytes(app: App, value: object, data: bytes, command: str) -> None:
-    """Print `value` as JSON with `--json`, else what a `command` of git prints, as text; where that differs, say so.
+    """Print `value` as JSON with `--json`, else the output of a git `command` as text; say if the text differs from it.
 
     The fence stands where `git apply` looks for no patch.
     """

@@ -1,4 +1,4 @@
-"""The parsers of what `gitmem.cli.commands.parse` does not read itself, and the help that they print."""
+"""The argparse parsers, for command lines that `gitmem.cli.commands.parse` does not read itself, and for help."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PROSE = 100  # columns of a paragraph of help, at most
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Fills paragraphs but for their indented lines, and lists the choices of an option behind its help."""
+    """Fills paragraphs, leaves indented lines, and lists the choices of an option after its help."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002
         import textwrap
@@ -54,7 +54,7 @@ class _Formatter(argparse.HelpFormatter):
 class Parser(argparse.ArgumentParser):
     """Raises usage errors, and the help that is asked for, for the error boundary to print."""
 
-    asked = ""  # the command whose help explains an error, where it is not this parser's own
+    asked = ""  # the command whose help explains an error, if not this parser's
 
     def __init__(self, *, json: bool = True, **options: Any) -> None:
         # argparse formats each argument once to check it; asking the terminal its width for that imports shutil.
@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
         raise HelpAskedError(self.format_help().rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
-        """Raise a usage error; the name of an argument that is the list of its choices says them twice."""
+        """Raise a usage error; drop the argument's name if it is the list of choices, which the message repeats."""
         message = re.sub(r"^argument \S+\|\S+: (?=invalid choice)", "", message)
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"'{self.asked or self.prog} --help' shows how.")
 

@@ -1,7 +1,7 @@
-"""Answer a prompt with memories of its subject, an error with its mend (spec M4), and a person with a sign of use.
+"""Answer a prompt with memories of its subject, an error with its fix (spec M4), and show the person a sign of use.
 
-Where this is slow or fails it prints nothing, and the host goes on without it. An agent asks for a status line after
-each answer, so `gitmem.__main__` calls `tell_sign` without a parser, and this imports little.
+If this is slow or fails, it prints nothing and the host goes on. An agent asks for a status line after each answer, so
+`gitmem.__main__` calls `tell_sign` without a parser, and this imports little.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
 
 
 def _first_told(store: Store, tell_from: Callable[[Store], str]) -> str:
-    """Return what is told from a store, else from what is private to its project on this machine."""
+    """Return what the store tells, else what the project's private store tells."""
     text = tell_from(store)
     if text or not has_home_stores(store.context.home):
         return text
@@ -75,7 +75,7 @@ def tell(
 
 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:
-    """Tell a session that starts that its store is refused, so that nothing of it is recorded, and what to run."""
+    """Tell a starting session that its store is refused, that nothing is recorded, and what to run."""
     from gitmem.hosts import find_host
     from gitmem.text.terminal import fenced, plain
 
@@ -90,7 +90,7 @@ SIGN = "sign"  # file of the private folder
 
 
 def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool) -> str:
-    """Return the line that tells a person what a session was told of these memories, and keep it for status lines."""
+    """Return the line that tells a person what a session was told, and keep it for status lines."""
     from gitmem.document.ids import is_fact_id
     from gitmem.sessions.start import LEARNED
     from gitmem.text.sentences import count
@@ -121,9 +121,9 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool
 
 
 def tell_sign(folder: str) -> None:
-    """Print the line about the project that standard input names as JSON, or that of a folder; nothing without one.
+    """Print the line of a folder's project, or of the one that the JSON on standard input names, if it has one.
 
-    hooks/hook.sh does the same without Python. A store that came with the project says nothing.
+    hooks/hook.sh does the same without Python. Of a store that nobody accepted nothing is printed.
     """
     home = os.environ.get("HOME") or os.path.expanduser("~")
     with contextlib.suppress(GitmemError, OSError, ValueError, AttributeError, TypeError):

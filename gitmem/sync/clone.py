@@ -283,8 +283,8 @@ def _check(file: str) -> None:
 def check_opened(store: Store, *, read: bool = True) -> None:
     """Refuse a store that nobody accepted here if it holds what no remote may bring, such as a tree without end.
 
-    Unless its trees are `read`, only its private folder is checked: for files that are too large, and for pipes, at
-    which git would wait for a writer.
+    Unless its trees are `read`, it is only checked for pipes, at which git would wait for a writer, and its private
+    folder for files that are too large.
 
     Raises RefusedError if its trees have no end, it has far too many files, or some that are too large.
     """

@@ -1,7 +1,7 @@
-"""The table of commands: their names, groups and modules, what commands.txt says of each; and reading a command line.
+"""The table of commands: names, groups, modules and their sections of commands.txt; and reading a command line.
 
-A line that is plainly right is read here. `argparse` (`gitmem.cli.parser`) has the others, and those that are wrong: it
-would take a twelfth of the time of a save.
+A plain command line is read here, since `argparse` takes a twelfth of the time of a save. `gitmem.cli.parser` reads all
+others, and reports mistakes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 # The first screen of `gitmem --help`, in groups. The lines, texts and arguments of all commands stand in
-# gitmem/cli/commands.txt. A command NAME is `run_NAME(args, app)`, which may return an exit code, in the module of
-# gitmem.cli.commands that `MODULES` names, else in the one of its own name.
+# gitmem/cli/commands.txt. `run_NAME(args, app)` runs the command NAME and may return an exit code; it is in the module
+# of gitmem.cli.commands that `MODULES` names, by default the one of the same name.
 GROUPS = {
     "begin": ("init", "install", "uninstall", "clone", "import"),
     "save and find": ("save", "search", "show", "facts", "review"),
     "look into history": ("log", "sessions", "undo", "web", "sync"),
     "keep house": ("status", "doctor", "config", "forget", "upkeep"),
 }
-# The others, each below the command of the first screen that it is a part of: `gitmem import replay` is also `gitmem
-# replay`. Those below "more" stand for themselves.
+# The others, each under the command of the first screen that it is a part of: `gitmem import replay` is also `gitmem
+# replay`. Those under "more" are parts of none.
 PARTS = {
     "clone": ("join",),
     "save": ("private", "pause", "resume", "promote", "demote"),
@@ -51,7 +51,7 @@ PARTS = {
 }
 FREE = ("search", "more")  # `gitmem search recall` searches for a word
 PLUMBING = ("hook", "merge-driver")  # not for people
-_OF_MODULES = {  # others than the one of its name
+_OF_MODULES = {  # modules of commands that have none of their own name
     "agents": "uninstall",
     "completion": "help",
     "facts": "resolve",
@@ -92,7 +92,7 @@ def _command_place(argv: Sequence[str]) -> int | None:
 
 
 def unfolded(argv: Sequence[str]) -> Sequence[str]:
-    """Return a command line that names a part by itself: `upkeep check` as `check`."""
+    """Return a command line without the command around a part: `upkeep check` as `check`."""
     place = _command_place(argv)
     if place is None or argv[place] in FREE or not {*argv[place + 1 : place + 2]} & {*PARTS.get(argv[place], ())}:
         return argv
@@ -107,7 +107,7 @@ def runner(name: str) -> Any:
 
 
 class HelpSection(Value):
-    """What commands.txt says of a command: the one of its own that runs without a word, its line in lists, its text."""
+    """A section of commands.txt: the subcommand that runs if none is named, the line in lists, the text."""
 
     usual: str
     line: str
@@ -140,7 +140,7 @@ def sections() -> Mapping[str, HelpSection]:
     return found
 
 
-# Lists that commands.txt names: their modules, each imported where an argument needs it, and names there.
+# Lists that commands.txt names: the module, imported when an argument needs it, and the name in it.
 _LISTS = {
     "$agents": ("gitmem.hosts", "NAMES"),
     "$ops": ("gitmem.document.message", "Op"),
@@ -150,9 +150,9 @@ _LISTS = {
 
 
 def arguments_of(text: str) -> Iterator[tuple[str, list[str], dict[str, Any], str]]:
-    """Yield the arguments of a section: a mark, the names, what `add_argument` of argparse takes, and its line of help.
+    """Yield the arguments of a section: its mark, its names, options for `add_argument` of argparse, and its help.
 
-    The head of commands.txt says how they are written.
+    The head of commands.txt describes the notation.
     """
     for line in filter(None, text.split("\n")):
         usage, _, help_line = line[2:].partition("  ")
@@ -193,7 +193,7 @@ def _argument(usage: str) -> tuple[list[str], dict[str, Any]]:
 
 
 def _listed_in(text: str) -> str:
-    """Return a text with the lists that it names by `$`."""
+    """Return a text with each `$` name replaced by its list."""
     for mark, (module, name) in _LISTS.items() if "$" in text else ():
         if mark in text:
             listed = getattr(__import__(module, fromlist=["*"]), name)
@@ -241,7 +241,7 @@ def parse(argv: Sequence[str]) -> Args:
 
 
 def _with_usual(argv: Sequence[str]) -> Sequence[str]:
-    """Return a command line that names the usual one of a command's own: `facts --all` as `facts list --all`."""
+    """Return a command line with the default subcommand added: `facts --all` as `facts list --all`."""
     place = _command_place(argv)
     rest = argv[place + 1 :] if place is not None else ()
     if place is None or not rest or not rest[0].startswith("-"):
@@ -261,10 +261,10 @@ _EVERYWHERE: Mapping[str, dict[str, Any]] = {  # the options that stand before a
 
 
 def read_plain(argv: Sequence[str]) -> dict[str, Any] | None:
-    """Return what a command line says, by the names that `argparse` gives it; None for one that `argparse` has to read.
+    """Return what a command line says, by the names that `argparse` uses; None if `argparse` has to read it.
 
-    Those are lines with a mistake, with a part of an option's name or its value behind `=`, with options that exclude
-    others, and of commands that have commands of their own.
+    It has to if there is a mistake, an abbreviated option or `--option=value`, if options exclude each other, and if
+    the command has subcommands.
     """
     place = _command_place(argv)
     name = "" if place is None else argv[place]
@@ -290,7 +290,7 @@ def read_plain(argv: Sequence[str]) -> dict[str, Any] | None:
 def _take_options(
     words: Sequence[str], options: Mapping[str, dict[str, Any]], said: dict[str, Any]
 ) -> list[str] | None:
-    """Note what options say, and return the other words if they stand together; None for what is not plain."""
+    """Put the values of options into `said`, and return the other words; None if the line is not plain."""
     others: list[str] = []
     last = 0
     numbered = iter(enumerate(words))
@@ -316,7 +316,7 @@ def _take_options(
 
 
 def _take_places(words: list[str], places: Sequence[tuple[str, dict[str, Any]]], said: dict[str, Any]) -> bool:
-    """Note what words say by their places; return False for what is not plain."""
+    """Put words into `said` by their places; return False if the line is not plain."""
     for name, how in places:
         nargs = how.get("nargs", "1")
         most = 1 if nargs in {"1", "?"} else len(words)

@@ -1,4 +1,4 @@
-"""The agents on this machine: which a command means, and how gitmem is taken out of their settings."""
+"""The agents on this machine: choose those that a command means, and take gitmem out of their settings."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def chosen_scope(args: Args) -> Scope | None:
 
 
 def find_manifest(app: App, scope: Scope, host: Host) -> Manifest | None:
-    """Return the manifest of a scope: in the user's store for their settings, else in the project's, if it has one."""
+    """Return the manifest of a scope: of the user's store for their settings, else of the project's store, if any."""
     if scope is Scope.USER:
         root = user_store(app.home())
         check_hosts_untracked(root, app.environ)
@@ -100,9 +100,9 @@ def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
 
 
 def plan_excluded(place: InstallPlace, edits: Iterable[Edit], *, installs: bool) -> SettingsChange | None:
-    """Plan which of an agent's files in a project git passes over: those of a person alone, while they are installed.
+    """Plan lines of git's exclude list for installed files of an agent that are the person's alone.
 
-    None where that changes nothing, git has no say, or its list is a link, through which another file would be written.
+    None if nothing changes, there is no git, or the list is a link, through which another file would be written.
     """
     common_dir = find_project(place.project, place.home).common_dir
     path = os.path.join(common_dir or "", "info", "exclude")
@@ -128,7 +128,7 @@ def short_path(app: App, path: str) -> str:
 
 
 def _taken_lines(app: App, changes: Iterable[SettingsChange]) -> str:
-    """Return what was taken out of which files, a line each."""
+    """Return a line for each file that gitmem was taken out of."""
     paths = [(change.after is None, short_path(app, change.path)) for change in changes if change.changes]
     return "\n".join(
         f"Removed {path}: nothing else was in it." if gone else f"Took gitmem out of {path}." for gone, path in paths
@@ -182,7 +182,7 @@ def run_uninstall(args: Args, app: App) -> int:
             try:
                 if scope in host.scopes:
                     changes += [(scope, change) for change in _take(args, app, host, scope)]
-            except GitmemError as error:  # settings that cannot be read keep those of the others from nothing
+            except GitmemError as error:  # unreadable settings of one agent do not stop the others
                 if len(hosts) == 1:
                     raise
                 app.notices((error.sentences,))
@@ -199,12 +199,12 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     place = place_of(app, scope)
     edits = edits_of(host, place)
     lost = not any(edit.path in records for edit in edits) and (hooked_file(host, place) or not host.events)
-    if lost:  # the record went with the memory: what gitmem writes tells its files
+    if lost:  # the store is gone, and the record with it: go by what this version writes
         made = made_settings(app.home())
         records = {edit.path: record for edit in edits if (record := record_of(edit, made)) is not None}
     shared = _still_needed(args, app, host, scope)
     own = [edit for edit in edits if edit.part == HOOKS or edit.path not in shared]
-    # A file that an earlier version brought, and this one does not, is in the record only.
+    # A file that only an earlier version wrote is in the record alone.
     brought, named = [path for path, record in records.items() if WHOLE in record.noted], {edit.path for edit in edits}
     own += [FileEdit(path, "", b"") for path in brought if path not in named]
     planned = []  # all, before the first is carried out: settings that cannot be read stop it
@@ -233,9 +233,9 @@ def _folders(place: InstallPlace, path: str) -> Iterator[str]:
 
 
 def _still_needed(args: Args, app: App, host: Host, scope: Scope) -> set[str]:
-    """Return the files, and lists of MCP servers, that another scope or host with gitmem's hooks uses as well.
+    """Return the files, and lists of MCP servers, that another scope or host with gitmem's hooks also uses.
 
-    With --everything these are its hooks alone, which go with their own scope.
+    With --everything these are only its hooks, which are removed with their own scope.
     """
     needed = set()
     for other in (place_of(app, one) for one in host.scopes if one is not scope):
@@ -289,7 +289,7 @@ def _run_everything(args: Args, app: App) -> None:
 
 
 def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scope, SettingsChange]]:
-    """Take gitmem out of all settings it is recorded in, remove the files of its own; `folders` gets theirs."""
+    """Take gitmem out of all recorded settings and remove its own files; `folders` gets the folders of both."""
     changes: list[tuple[Scope, SettingsChange]] = []
     here, home = project_top(app.folder()), os.path.realpath(app.home())
     projects = dict.fromkeys([here, *map(_project_of, settings_with_hooks(home))])
@@ -303,7 +303,7 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
                 try:
                     taken = _take(there, at, host, scope)
                     changes += [(scope, change) for change in taken if change.changes]
-                except GitmemError as error:  # settings that cannot be read keep nothing else from going
+                except GitmemError as error:  # unreadable settings do not stop the rest
                     app.notices((error.sentences,))
         if folder and scope is Scope.PROJECT:
             changes += [(scope, change) for change in _take_from_git(there, at)]
@@ -315,7 +315,7 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
 
 
 def _project_of(path: str) -> str:
-    """Return the project of recorded settings, "" if they are none of a project's."""
+    """Return the project of recorded settings, "" if they are of no project."""
     folder = project_top(os.path.dirname(path))
     return folder if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")) else ""
 

@@ -75,7 +75,7 @@ def _examine_host(app: App, host: Host) -> Finding | None:
 
 
 def _is_of_other_version(edit: Edit) -> bool:
-    """Return whether this version of gitmem would write the hooks otherwise."""
+    """Return whether another version of gitmem wrote the hooks."""
     if isinstance(edit, FileEdit):
         return is_present(edit) and content(edit.path) != edit.data
     return plan_edits(edit.path, [edit], None).changes

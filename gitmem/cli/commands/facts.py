@@ -1,4 +1,4 @@
-"""Facts: list, show, add, edit, retire, confirm and resolve; apart from what else was learned, which loads more."""
+"""Facts: list, show, add, edit, retire, confirm and resolve. What else was learned loads more (`learned.py`)."""
 
 from __future__ import annotations
 

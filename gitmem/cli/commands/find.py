@@ -32,7 +32,7 @@ _SHORT = 10  # characters of an object id
 
 
 class QueryAnswer(Value):
-    """The answer to a query, and in which store it was searched from when on."""
+    """The answer to a query, the store that was searched, and when the search began."""
 
     answer: SearchAnswer
     query: str
@@ -61,7 +61,7 @@ def find_hits(args: Args, app: App, *, deep: bool = False, history: bool = False
 
 
 def note_hits(app: App, found: QueryAnswer, how: str, text: str, hits: Sequence[Hit]) -> None:
-    """Note a question and its hits for `gitmem stats`; text that a person reads at a terminal costs no tokens."""
+    """Note a question and its hits for `gitmem stats`; at a terminal a person reads the text, which costs no tokens."""
     printed = "" if app.out.isatty() else text
     note_asked(found.store, GivenText(found.began, app.session(), how, handles(hits)), printed)
 
@@ -98,7 +98,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
 
 
 def hits_text(app: App, hits: Sequence[Hit], query: str, *, by_layer: bool = False) -> str:
-    """Return hits for people: place, date and type on one line, or on two of a narrow terminal; the snippet below."""
+    """Return hits for people: place, date and type, on a narrow terminal on two lines; the snippet below."""
     words = {needle.text for term in parse_query(query).terms for needle in term.needles} if app.colour() else ()
     marks = sorted(words, key=len, reverse=True)
     screen = app.screen(app.out)

@@ -53,7 +53,7 @@ def run_log(args: Args, app: App) -> None:
 
 
 def _path_and_limit(args: Args) -> tuple[str | None, int | None]:
-    """Return the path that was named, and how many commits: `-3` reaches us as a word."""
+    """Return the path that was named and the limit, which as `-3` is among the words."""
     numbers = [word for word in args.path if re.fullmatch("-[0-9]+", word)]
     paths = [word for word in args.path if word not in numbers]
     if len(paths) > 1:

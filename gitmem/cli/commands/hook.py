@@ -141,9 +141,9 @@ def _take(app: App, call: Call) -> None:
 
 
 def _joined(app: App, folder: str, owner: int) -> str | None:
-    """Clone the memory that the environment names, for a while at most; return its store, None if that takes longer.
+    """Clone the memory that the environment names, and return its store; None if that takes too long.
 
-    The clone goes on then, and this session is told with a prompt. Only a project that git knows gets a store unasked.
+    Then the clone goes on, and this session is told with a prompt. Only a git repository gets a store unasked.
     """
     start = folder if os.path.isabs(folder) else app.cwd
     if find_project(start, app.home()).common_dir is None:
@@ -159,7 +159,7 @@ def _joined(app: App, folder: str, owner: int) -> str | None:
 
 
 def _join(app: App, owner: int) -> None:
-    """Clone the memory that the environment names without its history, and note that an agent is to be told it."""
+    """Clone the memory that the environment names, without its history, and note that the agent is to be told it."""
     from gitmem.store.init import Place
     from gitmem.store.store import READ_ONLY
     from gitmem.sync.clone import clone_store
@@ -182,7 +182,7 @@ def _payload(app: App, call: Call) -> bytes:
 
 
 def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEvent) -> None:
-    """Answer an event if the host is to be told something now, else see whether the spool is to be committed."""
+    """Answer an event if the host is to be told something now; else start a drain if one is due."""
     host, owner = find_host(caller(event.payload, call.host)), event.owner
     read = host.recorded(event.read)
     name = str(read["hook_event_name"])
@@ -219,9 +219,9 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
 
 
 def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Callable[..., None], sign: str) -> None:  # noqa: PLR0917
-    """Print the memory for a new session with `say`, unless its context still holds it (docs/spec.md, R8).
+    """Print the memory for a new session with `say`, unless its context still has it (docs/spec.md, R8).
 
-    `sign` is the key under which the host shows the person a line, "" if it shows none.
+    `sign` is the key of the line that the host shows to the person, "" if it shows none.
     """
     from gitmem.project import ProjectQuestions
 
@@ -260,7 +260,7 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
 def _start_text(
     app: App, store: Store, questions: ProjectQuestions, found: Pending | None, stands: str, *, event: TakenEvent
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the memory for a new session, and the ids of what it tells; what takes long is left out."""
+    """Return the memory for a new session, and the ids of what it tells; parts that take too long are left out."""
     from gitmem.archives.summary import ask_for_summaries
     from gitmem.sessions.read import with_last_answers
     from gitmem.sessions.start import start_parts, start_text
@@ -279,7 +279,7 @@ def _start_text(
 
 
 def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload: dict[str, object]) -> None:
-    """Print the memory for a session, and help with the prompt or the error of the event unless it takes long."""
+    """Print the memory for a session, with help for the prompt or the error of the event unless that takes too long."""
     more = ""
     try:
         with _time_limit(TOLD_SECONDS, lambda: say(text)):
@@ -335,7 +335,7 @@ def _find(app: App, folders: Sequence[str]) -> str | None:
 
 
 def _spool(app: App, root: str) -> HookSpool:
-    """Return the spool of an accepted store, with the events that were held elsewhere while git refused the store."""
+    """Return the spool of an accepted store, after moving into it the events held while git refused the store."""
     spool = HookSpool(accepted_folder(root, app.environ, app.home()))
     release(app.home(), root, spool)
     return spool

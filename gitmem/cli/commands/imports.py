@@ -131,7 +131,7 @@ def run_migrate(args: Args, app: App) -> None:
 
 
 def _named(args: Args, app: App) -> list[Source]:
-    """Return the source that the arguments name, if any; also where there is no store to tell what is wrong with it."""
+    """Return the source that the arguments name, if any; report a wrong one even if there is no store."""
     if not args.source:
         return []
     folder = app.path(args.source)

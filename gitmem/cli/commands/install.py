@@ -71,7 +71,7 @@ _SCOPES = {
 class _Plan(Value):
     """The planned changes of one host's files, each with its part, and the manifest that records them.
 
-    `others` are the paths at which somebody else's file stands, and `hooks` is the file with the hooks.
+    `others` are the paths where somebody else's file is in the way; `hooks` is the file with the hooks.
     """
 
     host: Host
@@ -113,7 +113,7 @@ def run_install(args: Args, app: App) -> int:
 
 
 def _with_scope(args: Args, app: App, hosts: Sequence[Host], scope: Scope) -> list[Host]:
-    """Return the hosts that have settings of this kind; one that was named must have them."""
+    """Return the hosts with settings of this kind; a host that was named must have them."""
     without = [host for host in hosts if scope not in host.scopes]
     kinds = ", ".join(f"--{kind.value}" for kind in without[0].scopes) if without else ""
     if without and (not args.all or len(without) == len(hosts)):
@@ -194,7 +194,7 @@ def _planned(args: Args, app: App, host: Host, scope: Scope, parts: tuple[str, .
 def _items(
     host: Host, place: InstallPlace, parts: tuple[str, ...], records: Mapping[str, InstallRecord], *, trust: bool
 ) -> list[Edit]:
-    """Return the items to install; with `trust` also the entry by which the host trusts the planned hooks."""
+    """Return the items to install, with `trust` also the entry that makes the host trust the planned hooks."""
     every = edits_of(host, place)
     items = [item for item in every if item.part in parts]
     hooks = next((item for item in items if item.part == HOOKS), None)
@@ -222,7 +222,7 @@ def _asks(args: Args, app: App) -> bool:
 
 
 def _written(args: Args, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> list[_Plan]:
-    """Write what is planned, and ask for what else the person may want; return the plans as they were carried out."""
+    """Write the planned files, ask what else the person wants, and return the plans as carried out."""
     parts += (ALLOW,) * _allows(args, app, plans, parts)
     # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
     hosts = [plan.host for plan in plans]
@@ -234,7 +234,7 @@ def _written(args: Args, app: App, plans: Sequence[_Plan], parts: tuple[str, ...
 
 
 def _allows(args: Args, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> bool:
-    """Ask at a terminal whether the tools that only read may be used unasked, if that is not said yet."""
+    """Ask at a terminal whether the tools that only read may be used unasked, unless that is known."""
     asks = ALLOW not in parts and _asks(args, app) and any(_allowing(plan, parts) for plan in plans)
     return asks and bool(app.ask("May the tools that only read the memory be used without a question each?"))
 
@@ -301,7 +301,7 @@ def _told(app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
 
 
 def _on_summaries(app: App, plan: _Plan) -> str:
-    """Return what is to be done so that the skill sums up archives."""
+    """Return the line that says how to have the skill sum up archives."""
     if not _paths_of(plan, SUMMARIES):
         return f"{plan.host.title} gets no skill that sums up archives: only Claude Code does."
     is_for_all = plan.place.scope is Scope.USER
@@ -349,7 +349,7 @@ def _works(app: App, plan: _Plan) -> bool:
 
 
 def _asked(app: App, hosts: Sequence[Host]) -> Scope:
-    """Return the scope a person at a terminal chooses, by default theirs alone; the project where nobody is there."""
+    """Return the scope that a person at a terminal chooses, by default theirs alone; else the project's."""
     if not app.can_ask():
         return Scope.PROJECT
     offered = [scope for scope in Scope if any(scope in host.scopes for host in hosts)]

@@ -1,4 +1,4 @@
-"""What programs start besides hooks: the memory at a session's start, a status line, and the merge driver of git."""
+"""Commands for other programs: the text of a session's start, a status line, git's merge driver."""
 
 from __future__ import annotations
 

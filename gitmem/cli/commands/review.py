@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     _Answer = tuple[dict[str, Any], str]  # as JSON, and as text
 
-_SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
+_SIDES = 20  # documents whose versions a list attributes to machines, which takes walks through history
 _DIFFERENCES = 60  # lines of two versions that are shown
 _PLACES = 5  # sections that a line names
 _SESSION = 8  # characters of a session's id
@@ -36,10 +36,10 @@ _Say = Callable[[tuple[str, ...]], object]
 
 
 class ReviewItem(Value):
-    """What waits for a decision: `value` is it as JSON, `names` are its other names; each kind has its own takes.
+    """An item that waits for a decision: `value` is its JSON, `names` are its other names.
 
-    `decide` carries a take out and returns what came of it; `shown` is the item by itself, where its line does not
-    say all.
+    `takes` are the possible decisions; `decide` carries one out and returns a report. `shown` is the item by itself, if
+    its line does not say all.
     """
 
     names: tuple[str, ...]
@@ -184,7 +184,7 @@ def run_review(args: Args, app: App) -> None:
 
 
 def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
-    """Return what waits, in the order of its numbers: documents, pairs of facts, purges, changes, facts of branches."""
+    """Return the items in order of their numbers: documents, pairs of facts, purges, changes, facts of branches."""
     people, facts = People(store), known_facts(store)
     statuses = place_marks(store, facts).statuses
     said = {fact.id: fact.description for fact in facts}
@@ -202,7 +202,7 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
 
 
 def _find(items: Sequence[ReviewItem], name: str) -> int:
-    """Return the number of the item with this number, or with a name that is this, or an id that begins so."""
+    """Return the number of the item that has this number or name, or an id that begins so."""
     if name.isdecimal():
         if not 1 <= int(name) <= len(items):
             raise NotFoundError(f"Nothing waits with the number {name[:20]}.", "'gitmem review' lists all numbers.")

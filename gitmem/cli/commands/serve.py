@@ -21,7 +21,7 @@ TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds 
 
 @contextlib.contextmanager
 def _needs(extra: str, message: str) -> Iterator[None]:
-    """Say how to get an extra if an import fails: it is missing, or another version."""
+    """Report an import that fails, as of a missing or too old package, with the command that installs the extra."""
     try:
         yield
     except ImportError as error:

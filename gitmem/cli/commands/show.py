@@ -73,7 +73,7 @@ def run_show(args: Args, app: App) -> None:
 
 
 def _show_named(args: Args, app: App, store: Store, what: str) -> None:
-    """Print the commit, the entry (its `^` left out) or the fact (by the beginning of its id) that a text names."""
+    """Print the commit, the entry (without `^`) or the fact (by an id's prefix) that a text names."""
     try:
         commit = resolve(store, what)
     except NotFoundError:
@@ -94,7 +94,7 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
 
 
 def _fact(store: Store, text: str) -> Fact | None:
-    """Return the fact with this id or an unambiguous beginning of it, None if no fact has it."""
+    """Return the fact with this id or unambiguous prefix, None if there is none."""
     try:
         return find_fact(store, text) if _FACT.fullmatch(text) else None
     except NotFoundError:
@@ -112,7 +112,7 @@ def _day_path(store: Store, text: str) -> str:
 
 
 def _past_file(store: Store, app: App, text: str, *, is_day: bool) -> tuple[str, bytes] | None:
-    """Return path and content of what `REV:PATH` names, or of a file that was removed; None for other names."""
+    """Return path and content of `REV:PATH`, or of a removed file; None if the text names neither."""
     if (is_day or (text.endswith(".md") and ":" not in text)) and (last := before_removal(store, text)):
         app.notices((last[1],))
         data = store.repository.read(last[0], text)
@@ -263,7 +263,7 @@ def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
 
 
 def fact_value(fact: Fact, status: Status | None = None) -> dict[str, object]:
-    """Return a fact for JSON; `stale` are its files whose lines changed, `place` is what a mark says of its branch."""
+    """Return a fact for JSON; `stale` lists its files that changed, `place` says where it holds, as its mark does."""
     return {
         **fields(fact, "id kind status description created updated confidence sources files commit? branch? scope"),
         "stale": list(status.stale) if status else [],
@@ -273,7 +273,7 @@ def fact_value(fact: Fact, status: Status | None = None) -> dict[str, object]:
 
 
 def as_it_stands(fact: Fact, statuses: Mapping[str, Status]) -> Fact:
-    """Return a fact without the settled contradictions that its file may still name."""
+    """Return a fact without contradictions that are settled but still in its file."""
     return fact._replace(review=statuses[fact.id].disputes) if fact.id in statuses else fact
 
 
@@ -357,7 +357,7 @@ def pattern_value(pattern: BugPattern) -> dict[str, object]:
 
 
 def _took(episode: Episode) -> str:
-    """Return what a task took in words, "" if nothing is known."""
+    """Return the time and tokens of a task in words, "" if neither is known."""
     took = [age(episode.seconds)] if episode.seconds else []
     took += [count(episode.tokens, "token")] if episode.tokens else []
     mended = f"; its errors were mended within {age(episode.mended_in)}" if episode.mended_in else ""

@@ -61,9 +61,9 @@ def run_status(args: Args, app: App) -> None:
 
 
 class _More(Value):
-    """What the store alone does not know, or only where it is used.
+    """The part of the status that other rooms know.
 
-    `told`, `asked` and `answered` are numbers of the last seven days: texts told, questions, and answers.
+    `told`, `asked` and `answered` count texts told, questions and answers of the last seven days.
     """
 
     agents: list[str]
@@ -290,7 +290,7 @@ def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _judged(store: Store) -> dict[str, Any]:
-    """Return what models judged of sessions on this machine, in all and a week: {sessions, kept, refused, tokens}."""
+    """Return how models judged sessions on this machine, in all and by week: {sessions, kept, refused, tokens}."""
     from gitmem.judgement.judge import counted
 
     every, reasons = counted(store), Counter[str]()

@@ -1,4 +1,4 @@
-"""Stores: make, clone and accept them, sync them with other machines, write and read backups; what is kept in which."""
+"""Stores: make, clone, accept, sync and back them up, and move facts and sessions between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is asked: summaries of archives, and the judgement of sessions."""
+"""Work for a model: summaries of archives, and the judgement of sessions."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def run_reindex(args: Args, app: App) -> int:
 
 
 def _in_background(store: Store, embedder: Embedder | None) -> int:
-    """Look up authors, keep the texts of a large store, and make vectors until none is missing; log a failure once."""
+    """Look up authors, write the texts of a large store, and make all missing vectors; log a failure once."""
     lower_priority()
     look_up_all(store)
     with contextlib.suppress(OSError, BusyError):  # it only saves prompts time
@@ -306,7 +306,7 @@ def run_purge(args: Args, app: App) -> None:
 
 
 def _purge(args: Args, app: App, store: Store, plan: PurgePlan, *, act: str, nothing: str, dry_run: bool) -> None:
-    """Carry out a plan after a yes, or in a dry run print it."""
+    """Carry out a plan after a yes; in a dry run print it."""
     if dry_run:
         app.answer({"dry_run": args.dry_run, **plan.purge._asdict()}, _would_purge(plan))
         return
