@@ -10,21 +10,20 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 from gitmem.document.message import one_line
-from gitmem.facts.compare import stems_of
 from gitmem.lessons.error import (
     GENERIC,
     ErrorSignature,
     is_again,
-    long_numbers,
     mask,
     names_step,
     only_compares,
     port_in,
     read_errors,
 )
+from gitmem.lessons.explanations import in_words, told_sentences
 from gitmem.sessions.command import (
     bare,
     beyond,
@@ -41,31 +40,19 @@ from gitmem.sessions.command import (
     runs_again,
     runs_program_before,
     shows_mended,
-    without_wrappers,
 )
 from gitmem.sessions.entries import AFTER, FIXED, explained, relative_files
 from gitmem.sessions.events import PLACE, is_place
-from gitmem.sessions.outcome import rejects, reports, told_error
-from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, program
-from gitmem.text.sentences import blocks, is_korean, sentences_of
-from gitmem.text.words import matcher
+from gitmem.sessions.outcome import rejects, told_error
+from gitmem.sessions.turns import Failure, Turn, effect_of, human_text, inner_program
 from gitmem.values import Value
 
 _LONGEST = 400  # characters of a mend
-_SENTENCE = 240  # characters of a sentence
 _MAX_TRIED, _MAX_FILES = 5, 6
 _NAME = 4  # characters of a name of what a command runs
 _NEXT = 3  # turns after one, in which its errors may be mended
 _ALIKE = 0.8  # of two spellings of a name
-_FEWEST = 2  # words that a sentence shares with an error, unless it has its name
-_READ = 8_000  # characters of a text
 _AT = re.compile(r"(?:--> )?([^\s:]{1,300}):[0-9]{1,7}:[0-9]{1,7}\b")  # file, line, column
-_NO_WORD = re.compile(r"(?<![\w./=-])[\w@]{2,40}(?:[-/.][\w]{2,40}){1,6}(?![\w=])")  # a path, or a name with a hyphen
-_SPAN = re.compile(r"`([^`\n]{4,80})`")
-_CODE = re.compile(r"\b[A-Z]{1,8}[0-9]{2,5}\b")  # an error's: `P1001`
-_CALLED = re.compile(r"\b[A-Za-z_]\w{3,}(?=\(\))")
-# A name in a sentence; one that may be an ordinary word counts only if it is marked as code.
-_MENTION = r"`{0}`|(?=(?-i:\S*[a-z0-9][A-Z_]|\S+[_./@-]\w))(?<![A-Za-z0-9_]){0}(?![A-Za-z0-9_])"
 
 
 class ErrorOccurrence(Value):
@@ -118,7 +105,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
     listed = explained(turn.failures, human_text(turn.answer))
     after = human_text(following[0].prompt) if following and following[0].session == turn.session else ""
     grouped = _grouped(listed)
-    said = [*_sentences(turn)] if grouped else []
+    said = [*told_sentences(turn)] if grouped else []
     for error, failures in grouped:
         last, later = failures[-1], None
         works = bool(last.fixed_by or last.explained)
@@ -138,7 +125,7 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         if is_check and mend == f"`{one_line(repeated_elsewhere(last.command, last.fixed_by), _LONGEST)}`":
             mend = ""  # a test that was run elsewhere to see whether its value differs there
         if last.fixed_by and (not mend or is_place(mend)):
-            mend = "" if is_check else _in_words(_sentences(later) if later else said, error, failures[0], "mend")
+            mend = "" if is_check else in_words(told_sentences(later) if later else said, error, failures[0], "mend")
         tried = dict.fromkeys(
             f"`{one_line(failure.meanwhile, _LONGEST)}`" for failure in failures[:-1] if _was_tried(failure)
         )
@@ -146,12 +133,12 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             exchange=turn.exchange_id,
             at=failures[0].at,
             error=error,
-            command=program_of(failures[0]),
+            command=inner_program(failures[0].command),
             mend=mend,
             tried=tuple(one for one in tried if one != mend)[-_MAX_TRIED:],
             files=_files(relative_files(turn.files, roots), error),
             seconds=max(round((last.fixed_at - failures[0].at).total_seconds()), 0) if last.fixed_at else 0,
-            cause=_in_words(said, error, failures[0], "cause"),
+            cause=in_words(said, error, failures[0], "cause"),
             works=works,
             scope=(turn.scope,) if turn.scope else (),
             port=port_in(failures[0].error, error),
@@ -360,68 +347,6 @@ def _was_tried(failure: Failure) -> bool:
     """Return whether a command alone was run before the same command failed again."""
     changed = failure.meanwhile
     return failure.again and bool(changed) and "\n" not in changed and not changed.startswith(PLACE)
-
-
-def _in_words(said: Iterable[tuple[str, str]], error: ErrorSignature, failure: Failure, kind: str) -> str:
-    """Return the sentence of this kind in which the agent says most of an error, "" if none speaks of it.
-
-    `said` are sentences, each with the next. A cause may be named by the program that failed, the error's port, or code
-    of the output; a mend then follows it. A cause says more than the message and the command.
-    """
-    is_cause = kind == "cause"
-    known = stems_of(f"{error.message} {failure.command}")
-    about, names = stems_of(error.message), _names(error, failure, is_wide=is_cause)
-    output, number = (failure.error, port_in(failure.error, error)) if is_cause else ("", "")
-    best, score = "", 0
-    for sentence, behind in said:
-        if not _is_of_kind(sentence, kind) or (is_cause and stems_of(f"{sentence} {behind}") <= known):
-            continue
-        named = sum(bool(re.search(name, sentence, re.IGNORECASE)) for name in names)
-        named += 2 * (number in long_numbers(sentence)) + any(span in output for span in _SPAN.findall(sentence))
-        shared = len(stems_of(sentence) & about)
-        fewest = _FEWEST if is_cause else _FEWEST + 1
-        if is_cause and is_korean(sentence) and not is_korean(error.message):
-            fewest = 1  # what such a sentence shares is a name
-        if (named or shared >= fewest) and shared + 2 * named > score:
-            both = f"{sentence} {behind}" if is_cause and _is_of_kind(behind, "mend") else sentence
-            best, score = both if len(both) <= _SENTENCE else sentence, shared + 2 * named
-    return best
-
-
-def _sentences(turn: Turn) -> Iterator[tuple[str, str]]:
-    """Yield the sentences of an answer, and of what was said before it, that report something, each with the next."""
-    for text in (turn.answer, *turn.said):
-        for block in blocks(human_text(text)[:_READ]):
-            said = [one_line(one, _READ) for one in sentences_of(block)]
-            told = [one if len(one) <= _SENTENCE and reports(one) else "" for one in said]
-            yield from ((one, behind) for one, behind in pairwise((*told, "")) if one)
-
-
-def _names(error: ErrorSignature, failure: Failure, *, is_wide: bool) -> list[str]:
-    """Return patterns of the names of an error; if `is_wide`, of its code and the program that failed, too.
-
-    A name that may be an ordinary word counts if it is marked as code or, in the wide sense, stands before Hangul.
-    Words of the command count if they are none, such as `drizzle-kit`.
-    """
-    known = [name for name in (*error.names, *_CALLED.findall(error.message)) if re.search(r"\w", name)]
-    names = [_MENTION.format(re.escape(name)) for name in known]
-    if is_wide:
-        both = program_of(failure)
-        programs = map(re.escape, {both, both.partition(" ")[0]} - {""})
-        names += [rf"(?<![A-Za-z0-9_]){re.escape(name)}(?=[가-힣])" for name in known]
-        names += [rf"`{one}`|^{one}(?![\w./-])" for one in programs]
-        names += _CODE.findall(error.message)
-        names += [rf"(?<![\w/.-]){re.escape(word)}(?![\w/-])" for word in _NO_WORD.findall(failure.command[:_LONGEST])]
-    return names
-
-
-def _is_of_kind(sentence: str, kind: str) -> bool:
-    return matcher("outcomes.tsv", kind).search(sentence) is not None
-
-
-def program_of(failure: Failure) -> str:
-    """Return the program that failed with its subcommand, without what wraps it."""
-    return program(without_wrappers(failure.command.partition("<<")[0]))
 
 
 def _files(changed: Sequence[str], error: ErrorSignature) -> tuple[str, ...]:

@@ -42,10 +42,9 @@ from gitmem.sessions.command import (
     runs_elsewhere,
     says_all,
     was_done,
-    without_wrappers,
 )
 from gitmem.sessions.events import PLACE
-from gitmem.sessions.turns import program
+from gitmem.sessions.turns import inner_program
 from gitmem.store.known_facts import Header, marked, read_headers
 from gitmem.store.store import Store
 from gitmem.text.sentences import seen_times
@@ -174,7 +173,7 @@ def _is_of_any(solution: Solution, matched: Matched, command: str) -> bool:
     """
     text = solution.text
     failed = {one.partition(" ")[0] for one in solution.commands}
-    same = _program(command).partition(" ")[0] in failed or text[1:].split()[:1] == [*environment(command)[:1]]
+    same = inner_program(command).partition(" ")[0] in failed or text[1:].split()[:1] == [*environment(command)[:1]]
     names = matched.pattern.error.names
     return same and text.startswith("`") and not any(name in text for name in names) and not adds_named(text)
 
@@ -183,11 +182,7 @@ def _is_of_place(solution: Solution, command: str) -> bool:
     """Return whether what mended an error mends it where a command ran: in a container only what is installed there."""
     text = solution.text
     installs = text.startswith(PLACE) or installs_named(text) or " lock" in text
-    return installs or not runs_elsewhere(command) or _program(command) in solution.commands
-
-
-def _program(command: str) -> str:
-    return program(without_wrappers(command.partition("<<")[0]))
+    return installs or not runs_elsewhere(command) or inner_program(command) in solution.commands
 
 
 def match_error(

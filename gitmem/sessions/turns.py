@@ -14,7 +14,15 @@ from functools import cache
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.platform.machine import table
-from gitmem.sessions.command import bare, effects_before, has_effect, runs_again, shows_mended, written
+from gitmem.sessions.command import (
+    bare,
+    effects_before,
+    has_effect,
+    runs_again,
+    shows_mended,
+    without_wrappers,
+    written,
+)
 from gitmem.sessions.events import PLACE, HookEvent, HookKind
 from gitmem.text.terminal import FENCE
 from gitmem.text.words import matcher
@@ -312,6 +320,11 @@ def _is_retry(failure: Failure, event: HookEvent) -> bool:
     if event.command:
         return shows_mended(failure.command, failure.error, event.command, event.text)
     return failure.command in {_what(event), _call(event)}
+
+
+def inner_program(command: str) -> str:
+    """Return the program that a command runs with its subcommand, without what wraps it."""
+    return program(without_wrappers(command.partition("<<")[0]))
 
 
 def program(command: str) -> str:
