@@ -2,7 +2,7 @@
 
 The very first line is `---`, and a later line `---` or `...` ends the header, as YAML, Jekyll and Pandoc have it.
 Blanks may follow either fence, a byte order mark may stand before the first, and a byte that is not UTF-8 survives.
-python-frontmatter reads what a header means, but takes other fences and strips the body.
+python-frontmatter accepts other fences, and strips the body.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Document(Value):
 
     header: str | None  # the YAML between the fences, each line with its end; None: no front matter
     body: str  # the text after the closing fence's line, or all without a byte order mark
-    opening: str = ""  # the byte order mark and the opening fence's line, as far as they are there
+    opening: str = ""  # the byte order mark and the line of the opening fence, if they are there
     closing: str = ""  # the closing fence's line
 
     @classmethod
@@ -72,7 +72,7 @@ class Document(Value):
 
     @property
     def readable(self) -> Mapping[str, object]:
-        """Return the values of the header; of one that cannot be read, of the lines that can be read alone."""
+        """Return the values of the header; if it cannot be read as a whole, those of the lines that can."""
         if self.problem is None:
             return self.metadata
         lines = (self.header or self.body[:_LOOK_AT]).splitlines()
@@ -120,8 +120,8 @@ class Document(Value):
     def with_body(self, body: str) -> Document:
         """Return the document with another body, also where the header is broken.
 
-        Without a header, a body that itself begins with one brings it in, since every reader sees it so.
-        Raises UnicodeEncodeError for a lone surrogate that no byte stands behind.
+        If the document has no header, one at the beginning of the body becomes its header, as every reader sees it.
+        Raises UnicodeEncodeError for a lone surrogate that stands for no byte.
         """
         head = self.opening + (self.header or "") + self.closing
         if self.closing and body and self.closing[-1] not in "\r\n":

@@ -1,4 +1,4 @@
-"""Entries of logs (docs/format.md, "Entries"), their types, and putting them into and out of a document's body.
+"""Entries of logs and their types (docs/format.md, "Entries"): find, add, replace and remove them in a body.
 
 `find_entries` is the inverse of `render_entry` for every text that passed `clean_text`. Lines end at LF or CRLF only. A
 section is a heading outside a code fence, up to the next of its level or above. All functions are pure.
@@ -147,7 +147,7 @@ def find_entries(text: str, start: int = 0, end: int | None = None) -> list[Foun
 
 
 def without_entries(text: str) -> str:
-    """Return a text in which no line begins an entry: such lines are indented, so that a model can forge none."""
+    """Indent the lines of a text that begin an entry, so that a model can forge none."""
     return re.sub(FIRST_LINE, r"  \g<0>", text)
 
 
@@ -205,7 +205,7 @@ class Section(Value):
 def fences(text: str) -> list[tuple[int, int]]:
     """Return the ranges of code fences, the end of the last line included.
 
-    An unclosed fence is none: it would hide all sections after it, and every save would add them again.
+    An unclosed fence does not count: it would hide all sections after it, and every save would add them again.
     """
     if "```" not in text and "~~~" not in text:
         return []
@@ -358,7 +358,7 @@ def restore_entries(text: str, entries: Iterable[tuple[str, Entry]], newline: st
 
 
 def _restored(text: str, section: str, entries: Sequence[Entry], newline: str) -> str:
-    """Return the text with these entries, which are in order, each before the first later one of the section."""
+    """Return the text with these entries, which are in order, each before the first later entry of the section."""
     lines = _lines_of(text, section, entries[0].time)
     pieces: list[str] = []
     position, placed, line = 0, 0, next(lines, None)
@@ -379,9 +379,9 @@ def _order(entry: Entry) -> tuple[str, str]:
 
 
 def _lines_of(text: str, section: str, since: str) -> Iterator[re.Match[str]]:
-    """Return the first lines of a section's entries, none if none of them can be later than `since`."""
+    """Return the first lines of a section's entries; none if no entry is later than `since`."""
     place = find_section(text, section)
-    # Mostly there is none, which looking for times alone tells in a fraction of the time.
+    # Mostly no entry is later, which the times alone tell in a fraction of the time.
     if place is None or all(match[1] < since for match in re.compile(_ANY_TIME).finditer(text, place.start, place.end)):
         return iter(())
     return re.compile(FIRST_LINE).finditer(text, place.start, place.end)

@@ -1,4 +1,4 @@
-"""Identifiers of memories (docs/format.md, "Entries"), the paths a store may use ("Names"), the parts of a project.
+"""Identifiers of memories (docs/format.md, "Entries"), paths that a store may have ("Names"), parts of a project.
 
 An id of a save sorts by time: twenty characters of Crockford's base 32, half of them the time. An id that follows from
 what it names (an exchange, a fact) is a letter and ten characters of a digest. Paths have `/` between their parts; one
@@ -108,7 +108,7 @@ _SHOWN, _LISTED = 80, 5  # characters and names in an error
 
 
 def find_named(prefix: str, names: Iterable[tuple[str, str]], noun: str, remedy: str) -> str:
-    """Return what has a name, or the only one of which a name begins so; `names` are pairs of a name and what has it.
+    """Return the thing with a name, or the only one whose name begins so; `names` are pairs of name and thing.
 
     Raises NotFoundError if there is none, or more than one.
     """
@@ -224,7 +224,7 @@ def file_name_of(identifier: str, text: str) -> str:
 
 
 def is_memory(path: str) -> bool:
-    """Return whether a file of a store is of the memory itself: none about the store, no record of a purge."""
+    """Return whether a file holds memory: it is no file about the store and no record of a purge."""
     return path not in OF_GITMEM and not path.startswith(f"{PURGED}/")
 
 
@@ -269,8 +269,8 @@ def raw_path(archive: str) -> str:
     return f"{archive.removesuffix('.md')}.summary.raw.txt"
 
 
-# The parts of a project that memories are of: one of `packages/a` is told there and above, not beside (spec T3). An
-# entry names its part by the tag `in/PATH`, a fact in its header. A character of a path that no tag holds is `-`.
+# Memories may be of a part of a project: one of `packages/a` is told there and above, but not beside (spec T3). An
+# entry names its part by the tag `in/PATH`, a fact in its header. `-` replaces characters that no tag may have.
 LONGEST_SCOPE = 47  # characters of a part's name: a tag has 50
 _SCOPE_TAG = "in/"
 # Compiled at first use: a save needs none.
@@ -305,12 +305,12 @@ def is_within(part: str, other: str) -> bool:
 
 
 def do_all_meet(some: Iterable[str], here: str) -> bool:
-    """Return whether each of these parts meets another one: a text made of memories of several is told in such."""
+    """Return whether each of these parts meets `here`: only then a text made of memories of several parts is told."""
     return all(do_meet((one,), (here,)) for one in some)
 
 
 def do_meet(some: Collection[str], others: Collection[str]) -> bool:
-    """Return whether one of these parts is, is in, or is around one of the others; none stand for the whole project."""
+    """Return whether one of these parts equals, contains or is in one of the others; no part is the whole project."""
     some, others = set(some) - {""}, set(others) - {""}
     pairs = ((one, other) for one in some for other in others)
     return not some or not others or any(is_within(one, other) or is_within(other, one) for one, other in pairs)

@@ -1,7 +1,7 @@
 """Commit messages that read well in `git log --oneline` and whose trailers git understands (spec G2).
 
 Hostile text can neither add a trailer nor hide one: the subject and each trailer's value are one line, the trailers are
-the last paragraph, and no subject passes for a comment or for the line that parts a message from a patch.
+the last paragraph, and no subject looks like a comment or like the line between a message and a patch.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ class Message(Value):
 
     @property
     def model(self) -> str:
-        """The model, or agent, that decided what the commit does; "" if a person or gitmem did."""
+        """The model or agent that decided on the commit; "" if a person or gitmem did."""
         return next((value for key, value in self.trailers if key == Trailer.MODEL), "")
 
     def by(self, model: str) -> Message:
-        """Return the message of a commit that a model decided; the same for ""."""
+        """Return the message for a commit that a model decided on; unchanged for ""."""
         return self._replace(trailers=(*self.trailers, (Trailer.MODEL.value, model))) if model else self
 
     def render(self) -> str:

@@ -44,9 +44,9 @@ def load_mapping(text: str, *, load: Callable[..., object] | None = None) -> dic
 
 
 def _check(text: str) -> bool:
-    """Return whether a text holds a value; raise `YamlTextError` before a loader would meet what is too much for it.
+    """Return whether a text holds a value; raise `YamlTextError` for a text that would be too much for a loader.
 
-    It reads parser events, which come one after the other however deep the text nests.
+    It reads parser events, which come in sequence however deep the text nests.
     """
     try:
         size = len(text.encode())
@@ -71,8 +71,8 @@ def set_value(text: str, path: tuple[str, ...], value: object, *, newline: str =
     """Return `text` with the value at `path` set; mappings that are missing on the way are made.
 
     `value` is made of None, bool, int, float, str, date, datetime, lists and mappings with text keys, and reads back as
-    exactly that; the text stays the same where it says so already. A new key comes after the last one of its mapping.
-    `newline` serves a text that has no line yet. Raises `YamlTextError`.
+    exactly that; a text that already has the value stays the same. A new key comes after the last one of its mapping.
+    `newline` is for a text without a line. Raises `YamlTextError`.
     """
     value = plain_value(value)
     return _edited(text, path, lambda before: _with(before, path, value), newline)
@@ -90,9 +90,10 @@ def remove_value(text: str, path: tuple[str, ...]) -> str:
 def _edited(
     text: str, path: tuple[str, ...], change: Callable[[dict[str, object]], dict[str, object]], newline: str
 ) -> str:
-    """Return an edited text. Raise unless it means what `change` makes of its mapping.
+    """Return an edited text.
 
-    `repr` tells 1 from True and 1.0, and sees the order of keys and a NaN.
+    Raise unless it means what `change` makes of its mapping. The comparison by `repr` tells 1 from True and 1.0, and
+    notices the order of keys and a NaN.
     """
     name = ".".join(path)
     if not path:
@@ -170,7 +171,7 @@ def _readable_errors() -> Iterator[None]:
 
 
 def _put(text: str, node: Any, path: tuple[str, ...], wanted: Mapping[str, Any], newline: str) -> str:
-    """Return a text in which the mapping of a node is the wanted one, which differs from it at `path` alone."""
+    """Return a text in which a node has the wanted mapping, which differs from its present one only at `path`."""
     name, newline = path[0], newline_of(text, default=newline)
     if node is None:
         return _insert(text, len(text), _block(name, wanted[name], "", newline), newline)

@@ -1,8 +1,8 @@
-"""The one shape that every host has, all of them by name, and whose a payload or a transcript is.
+"""The shape that all hosts share, the hosts by name, and which host wrote a payload or a transcript.
 
-A host is data, and small functions from its own forms to gitmem's and back; its file is loaded when it is needed.
-Events come in as JSON and become Claude Code's keys, which `gitmem.sessions.events` reads; an answer goes out in the
-host's form; its transcripts become records; and what `gitmem install` writes is a list of edits.
+A host is data and small functions that convert its forms to gitmem's and back; its module is loaded when needed. Events
+come in as JSON and become Claude Code's keys, which `gitmem.sessions.events` reads; an answer goes out in the host's
+form; its transcripts become records; and what `gitmem install` writes is a list of edits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SCRIPT = "hook.sh"
 FOLDER = (".local", "share", "gitmem")
 WINDOWS = os.name == "nt"
 _POSIX_LINES = {"claude", "codex", "copilot"}  # on Windows, too: in Git Bash, or beside a line for Windows alone
-# For who reads the settings of a project and has never heard of gitmem.
+# for readers of a project's settings who have never heard of gitmem
 _SAYS = "gitmem, where installed, remembers sessions"
 _WORDS = f": '{_SAYS}'; "
 _DIRECT = rf"gitmem hook [a-z]+ [A-Za-z]+; exit 0 # {_SAYS}"
@@ -45,15 +45,15 @@ def command(event: str, host: str = "claude", folder: str = f"$HOME/{'/'.join(FO
 
 
 def direct_command(event: str, host: str) -> str:
-    """Return the line for an event that PowerShell and cmd read as a POSIX shell does: gitmem itself takes the event.
+    """Return a line for an event that PowerShell and cmd read as a POSIX shell does; it starts gitmem itself.
 
-    To cmd `;` and `#` mean nothing: it gives gitmem all of these words, and `gitmem hook` ignores the last ones.
+    To cmd `;` and `#` mean nothing: it passes all of these words, and `gitmem hook` ignores the last ones.
     """
     return f"gitmem hook {host} {event.partition('.')[0]}; exit 0 # {_SAYS}"
 
 
-# What a project's settings start as the MCP server: gitmem, or for who has none a server without tools instead of one
-# that fails in each session. Gemini CLI and Qwen Code take a server for failed that has nothing at all.
+# The MCP server in a project's settings: gitmem, or where it is not installed a server without tools, which does not
+# fail in each session. It has a resource, since Gemini CLI and Qwen Code take an empty server for a failed one.
 _ABLE = '"capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"gitmem","version":"0"}'
 SERVER_LINE = f"""\
 command -v gitmem >/dev/null && exec gitmem mcp; while read -r m; do i=${{m##*'"id":'}}; i=${{i%%[,\\}}]*}}; \
@@ -63,7 +63,7 @@ case $m in *'"initialize"'*) r='{{"protocolVersion":"2025-06-18",{_ABLE}}}';; \
 printf '%s\\n' "{{\\"jsonrpc\\":\\"2.0\\",\\"id\\":$i,\\"result\\":$r}}"; done"""
 # Ends of an event's name.
 LATE = ".late"  # the host is told its memory with the next prompt, not at this event
-DUE = ".due"  # late answers go out with this event, as the host reads none at its prompts
+DUE = ".due"  # late answers go out with this event, since the host reads none at its prompts
 
 
 def is_ours(text: object) -> bool:
@@ -77,7 +77,7 @@ def script_path(home: str) -> str:
 
 
 def hook_script(program: str) -> bytes:
-    """Return the script; `program` is the gitmem to start if the PATH has none, "" if unknown."""
+    """Return the script of hooks; `program` is the gitmem to start if the PATH has none, "" if unknown."""
     import shlex
 
     text = read_resource("hooks", SCRIPT).decode()
@@ -122,7 +122,7 @@ class InstallPlace(Value):
 
     @property
     def server(self) -> dict[str, object]:
-        """The program of the MCP server and its arguments; in a project's settings one that nobody lacks."""
+        """The program of the MCP server and its arguments; in a project's settings one that works on all machines."""
         if self.scope is Scope.PROJECT and not WINDOWS:
             return {"command": "sh", "args": ["-c", SERVER_LINE]}
         return {"command": "gitmem", "args": ["mcp"]}
@@ -141,17 +141,16 @@ def nested_answer(event: str, text: str) -> Payload:
 class Host(Value):
     """An agent that gitmem remembers for.
 
-    `name` is the word of the command line. `events` has gitmem's name of each of the
-    host's events that it is asked for; `SessionStart` is answered at once, and `SessionStart` with `LATE` with the
-    next prompt, or with the next event that has `DUE`. `folder`, below the home, shows that the host is there.
-    `read` turns a payload into Claude Code's keys, or into None where memory needs nothing of it; `recorded` adds to a
-    payload that is answered what the session's record says and no event does. `records` reads the lines of a
-    transcript, which `lines` makes of a path where it is no text file; `sessions` are the paths of a
-    project's transcripts, and `transcript` makes the path of one, of the environment, the home and
-    the session's id, for hosts whose payloads name none. `sign` is the key of a line in an answer that the host shows
-    to the person, "" if it shows none. `trust` gives the tables by which the host trusts the hooks in
-    a file with this path and text, where it asks for that; `note` is what a person has to do once after installing.
-    `slash` is what the host has people type before a command's name.
+    `name` is the word of the command line. `events` has gitmem's name of each of the host's events that it is asked
+    for; `SessionStart` is answered at once, and `SessionStart` with `LATE` with the next prompt, or with the next event
+    that has `DUE`. `folder`, below the home, shows that the host is there. `read` turns a payload into Claude Code's
+    keys, or into None if memory does not need it; `recorded` adds to a payload that is to be answered what only the
+    session's record says. `records` reads the lines of a transcript; `lines` reads these from a path if it is no text
+    file. `sessions` are the paths of a project's transcripts; `transcript` makes the path of one from the environment,
+    the home and the session's id, for hosts whose payloads name none. `sign` is the key of a line in an answer that the
+    host shows to the person, "" if it shows none. `trust` makes the tables by which the host trusts the hooks in a file
+    with this path and text, if it asks for that; `note` says what a person has to do once after installing. `slash` is
+    what the host has people type before a command's name.
     """
 
     name: str
@@ -191,9 +190,9 @@ class Host(Value):
 
 
 def command_hooks(host: Host, timeout: int = 10) -> dict[str, dict[str, object]]:
-    """Return, by event, the hook in Claude Code's form; the host ends it after `timeout`, in seconds for most.
+    """Return, by event, the hook in Claude Code's form.
 
-    A delivery takes milliseconds; this is for a machine that hangs.
+    The host ends it after `timeout`, in seconds for most: far more than a delivery takes, unless the machine hangs.
     """
     return {event: {"type": "command", "command": line, "timeout": timeout} for event, line in host.commands().items()}
 
@@ -230,7 +229,7 @@ def text_of(payload: Mapping[str, object], *keys: str) -> str:
 
 
 def without_help(text: str) -> str:
-    """Return what a tool printed, without what gitmem had a plugin add to it at an error."""
+    """Return what a tool printed, without the help that gitmem's plugin added after an error."""
     before, mark, told = text.rpartition(f'<{FENCE} at="error">')
     return before.rstrip() if mark and told.endswith(f"</{FENCE}>") else text
 
@@ -260,7 +259,7 @@ def is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(os.path.join(folder, ""))
 
 
-# By the word of the command line: the file, a part of the paths of its transcripts, and what their first line has.
+# By the name on the command line: the module, a part of the paths of its transcripts, a mark of their first line.
 _FILES = {
     "claude": ("claude_code", "/.claude/projects/", ""),
     "codex": ("claude_events", "/rollout-", '"payload":{'),
@@ -295,8 +294,8 @@ def find_host(name: str) -> Host:
 def caller(payload: Mapping[str, object], named: str) -> str:
     """Return the name of the host that sent a payload; `named` is the host whose settings have the hook.
 
-    Some hosts also run the hooks of Claude Code's settings and plugins: there, the payload says whose it is. Copilot
-    names no transcript, or its own, and gives each event a time, which Claude Code does not.
+    Some hosts also run the hooks of Claude Code's settings and plugins; then the payload tells which host it is.
+    Copilot names no transcript, or its own, and gives each event a time, which Claude Code does not.
     """
     if named != CLAUDE:
         return named if named in _FILES else CLAUDE
@@ -349,7 +348,7 @@ def read_transcript(
 
 
 def writer(path: str, lines: Callable[[str], Iterable[str]]) -> str:
-    """Return the name of the host that wrote a transcript, as its path or its first line say."""
+    """Return the name of the host that wrote a transcript, by its path or its first line."""
     named = _writer(path)
     return _writer_of(next(iter(lines(path)), "")) if named == CLAUDE else named
 

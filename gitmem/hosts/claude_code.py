@@ -29,8 +29,8 @@ HOST = Host(
 def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
     """Return the folder in which Claude Code keeps its own memory of a project; it need not be there.
 
-    That is `memory` below the project's folder of transcripts, which is named after its path, unless the user's
-    settings say otherwise. A project's are not asked: a repository must not say which of a person's files are read.
+    It is `memory` in the project's folder of transcripts, which is named after the project's path, unless the user's
+    settings name another. A project's are ignored: a repository must not choose which of a person's files are read.
     """
     config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     settings = read_json(os.path.join(config, "settings.json"))

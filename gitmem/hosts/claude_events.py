@@ -77,7 +77,7 @@ def _codex_read(payload: Payload) -> Payload | None:
 
 
 def _codex_recorded(payload: Payload) -> Payload:
-    """Return a payload; that of a command which failed, as only the rollout tells, as a failure."""
+    """Return a payload, as a failure if the command failed, which only the rollout tells."""
     if payload.get("hook_event_name") != "PostToolUse":
         return payload
     key = text_of(payload, "tool_use_id")

@@ -1,8 +1,8 @@
-"""What `gitmem install` writes for each agent: hooks, the MCP server, skills and commands, where it looks for them.
+"""What `gitmem install` writes for each agent: hooks, the MCP server, skills and commands, in the agent's own places.
 
-Capture loads an agent's own file and not this one. Crush, Roo Code and VS Code's Copilot Chat stand here alone: Crush
-has one event of those that memory needs, the others none, so they get the MCP server and words about the memory in
-AGENTS.md, and their sessions are not captured. No real client of theirs was tried.
+Capture loads an agent's own file and not this one. Crush, Roo Code and VS Code's Copilot Chat have no other module.
+Crush has one of the events that memory needs, the others none, so their sessions are not captured: they get the MCP
+server, and words about the memory in AGENTS.md. None was tried with a real client.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _usual(
 
 
 def _skills(folder: str) -> Iterator[FileEdit]:
-    """Yield the skills, each in a folder of its own, but for the one that sums up archives."""
+    """Yield the skills, each in a folder of its own, without the one that sums up archives."""
     for parts, data in _files("skills"):
         if parts[0] != _SUMMARIES:
             yield FileEdit(os.path.join(folder, "skills", *parts), SKILL, data)
@@ -103,7 +103,7 @@ def _claude(host: Host, place: InstallPlace) -> Items:
     own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
     listing = os.path.join(place.project, ".mcp.json") if place.scope is Scope.PROJECT else own
     above = ("projects", place.project) if place.scope is Scope.LOCAL else ()
-    # A person's leave is no team's, and in `-p` Claude Code takes none from a project's shared settings.
+    # A person cannot allow tools for a team, and `claude -p` takes no permission from a project's shared settings.
     allowing = place._replace(scope=Scope.LOCAL) if place.scope is Scope.PROJECT else place
     folder = os.path.dirname(_claude_settings(place))
     return (
@@ -238,7 +238,7 @@ def _crush(host: Host, place: InstallPlace) -> Items:
 
 
 def _listed(servers: str, host: Host, place: InstallPlace) -> Items:
-    """Return what a host gets that reads a project's `mcp.json`, with its list under this key, and AGENTS.md."""
+    """Return what a host gets that reads AGENTS.md and a project's `mcp.json`, with its list under this key."""
     listing = os.path.join(place.project, host.folder, "mcp.json")
     return (ServerEdit(listing, (servers, SERVER), place.server), _block(host, place))
 

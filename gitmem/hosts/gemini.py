@@ -1,4 +1,4 @@
-"""Gemini CLI, and Qwen Code, which is derived from it: events, answers and transcripts of each in a form of its own.
+"""Gemini CLI, and Qwen Code, which is derived from it; each has its own form of events, answers and transcripts.
 
 Seen with Gemini CLI 0.61.0. Its events have names of their own, and its transcripts repeat their messages. What is told
 at `SessionStart` would be put before the first prompt, where slash commands break, so it is told at `BeforeAgent`.
@@ -48,7 +48,7 @@ def _read(payload: Payload) -> Payload | None:
 
 
 def _printed(said: str) -> str:
-    """Return what a command printed, of the report on a command that failed; its exit code if it printed nothing."""
+    """Return what a failed command printed, out of the report on it; its exit code if it printed nothing."""
     match = _PRINTED.match(said)
     if not match:
         return said
@@ -143,7 +143,7 @@ def _qwen_read(payload: Payload) -> Payload | None:
 
 
 def _qwen_printed(said: str) -> str:
-    """Return what a command printed, of the report on a command that failed; its exit code if it printed nothing."""
+    """Return what a failed command printed, out of the report on it; its exit code if it printed nothing."""
     match = _QWEN_PRINTED.search(said)
     if not match:
         return said

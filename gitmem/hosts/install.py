@@ -1,8 +1,8 @@
-"""Writing edits and files of gitmem's and taking them back, with a record of it (docs/hosts.md, "What is written").
+"""Write gitmem's edits and files and take them back, with a record (docs/hosts.md, "What is written").
 
-First it is planned what the file will be; `carry_out` does it. The file is replaced whole or not at all, keeps its
-mode, and where it is a link (dotfiles managers) the file it leads to is changed. Plans raise RefusedError where what is
-there is no such settings file, cannot be read, or has another's at one of the places.
+A plan says what the file will be; `carry_out` writes it. The file is replaced whole or not at all and keeps its mode;
+if it is a link, as of a dotfiles manager, its target is changed. Plans raise RefusedError if the present file is no
+such settings file, cannot be read, or has something else at one of the places.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WHOLE = "digest"  # in the record: the SHA-256 of a file that is gitmem's as a w
 
 
 class FileEdit(Edit):
-    """A file that is gitmem's as a whole; another's in its place stays, and one that a person has changed."""
+    """A file that is gitmem's as a whole. Another file in its place is kept, and one that a person has changed, too."""
 
     part: str
     data: bytes
@@ -78,7 +78,7 @@ class SettingsChange(Value):
 
 
 def record_of(edit: Edit, made: Collection[str]) -> InstallRecord | None:
-    """Return the record to go by where none is kept; None of a file that is not gitmem's.
+    """Return the record to assume if none is kept; None for a file that is not gitmem's.
 
     What is gitmem's as a whole has to hold what this version writes; `made` are the settings that gitmem made, as a
     person may have had empty ones.
@@ -96,13 +96,13 @@ class Manifest:
         self.path = path
 
     def records(self) -> dict[str, InstallRecord]:
-        """Return all records; skip unreadable ones, since hooks are recognized without them."""
+        """Return all records but unreadable ones; hooks are recognized without them."""
         return self._read()[0]
 
     def put(self, path: str, record: InstallRecord | None, made: Iterable[str] = ()) -> None:
         """Keep a record and the folders that are about to be `made`, or delete the record with None.
 
-        With a record go the folders that are empty by then; with the last one the file.
+        Deleting a record removes the folders that are empty by then; deleting the last one, the file.
         """
         records, folders = self._read()
         records.pop(path, None)
@@ -157,7 +157,7 @@ def plan_edits(path: str, edits: Sequence[Edit], known: InstallRecord | None) ->
 
 
 def plan_takes(path: str, edits: Sequence[Edit], known: InstallRecord | None) -> SettingsChange:
-    """Plan to take edits out of a file; without a record by the marks in the file."""
+    """Plan to take edits out of a file, by the record or else by the marks in the file."""
     before = _read(path)
     if before is None:
         return SettingsChange(path, None, None)
@@ -183,7 +183,7 @@ def plan_whole(path: str, content: bytes | None) -> SettingsChange:
 
 
 def carry_out(change: SettingsChange, manifest: Manifest | None = None) -> None:
-    """Write the planned change; NotSavedError says that it could not be written, and the settings are as they were."""
+    """Write the planned change. Raises NotSavedError if that fails; then the settings are as they were."""
     with disk_errors(f"{change.path} could not be written"):
         # The record goes first: without the file it does no harm.
         if manifest is not None and change.record is not None:

@@ -1,9 +1,9 @@
 """Edit JSON with comments without touching other bytes: every value has its position in the text.
 
-Libraries that keep comments (json-five, jsonc-parser's bindings) write a changed document anew or in a style of their
-own, so taking an edit back would not give the bytes there were; here `remove` is the inverse of `append`. `Noted`
-has which objects and lists were empty or missing before an edit, which the text does not show afterwards. All
-editors of settings raise SettingsError where a text is not what they edit, or has something else at the place.
+Libraries that keep comments (json-five, jsonc-parser's bindings) write a changed document in a style of their own, so
+taking an edit back would not restore the bytes; here `remove` is the inverse of `append`. `Noted` records which objects
+and lists were empty or missing before an edit, since the text does not show it afterwards. All editors of settings
+raise SettingsError if a text is not what they edit, or has something else at the place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEFAULT_UNIT = "  "
 
 
 class SettingsError(ValueError):
-    """The settings cannot be edited; the message is the end of a sentence that begins with the file's name."""
+    """The settings cannot be edited; the message completes a sentence that begins with the file's name."""
 
 
 class JsonNode(Value):

@@ -1,6 +1,6 @@
-"""The script behind all hooks of this machine: written at install, run to test it, removed with its last user.
+"""The script behind all hooks of this machine: written and tested at install, removed with its last user.
 
-Which settings need it stands beside it in `users.json` (docs/hosts.md, "What is written").
+The settings that use it are listed beside it in `users.json` (docs/hosts.md, "What is written").
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gitmem.platform.safe_open import read_json, read_small
 
 
 def recorded_agents(project: str, home: str, environ: Mapping[str, str]) -> list[str]:
-    """Return the titles of the agents whose sessions in a project are recorded, by its settings or the person's."""
+    """Return the titles of agents whose sessions are recorded, by hooks in a project's settings or the person's."""
     places = [InstallPlace(scope, project, home, environ) for scope in Scope]
     hosts = map(find_host, NAMES)
     return [
@@ -60,10 +60,10 @@ _BEGINS = b"# gitmem hook script"
 
 @contextlib.contextmanager
 def lock_settings(home: str) -> Iterator[set[str]]:
-    """Let one gitmem at a time write the settings of agents and what it records of that; yield the folders made for it.
+    """Let one gitmem at a time write the settings of agents and the records of them; yield the folders that it makes.
 
-    Those that are empty in the end are removed. Where no lock can be made, as in a read-only home, it goes without.
-    Raises BusyError if another gitmem is writing them.
+    Those that end up empty are removed. If no lock can be made, as in a read-only home, go on without. Raises BusyError
+    if another gitmem is writing them.
     """
     from gitmem.git.lock import writing_alone  # late: `status` lists the agents
 
@@ -79,9 +79,9 @@ def lock_settings(home: str) -> Iterator[set[str]]:
 
 
 def plan_script(home: str, program: str) -> SettingsChange:
-    """Plan to write the script; `program` is the gitmem that it starts where the PATH has none.
+    """Plan to write the script; `program` is the gitmem that it starts if the PATH has none.
 
-    Raises RefusedError if another's file is in its place, or it cannot be read.
+    Raises RefusedError if its place has an unreadable file, or one that is not gitmem's.
     """
     change = plan_whole(script_path(home), hook_script(program))
     if change.before and not change.before.startswith(_BEGINS):
@@ -162,7 +162,7 @@ _PATIENCE = 30  # seconds of a command of the test
 _SWEEPS = 20
 _WORD = "wombat"
 _ANSWER = f"The {_WORD} is a marsupial."
-# What a session's test says, by gitmem's name of the event: under the keys of all hosts, each of which reads its own.
+# The payloads of a test session, by gitmem's name of the event: each has the keys of all hosts.
 _TURN: dict[str, dict[str, object]] = {
     "UserPromptSubmit": {**dict.fromkeys(("prompt", "submitted_prompt"), f"Which animal is the {_WORD}?")},
     "Stop": {**dict.fromkeys(("last_assistant_message", "prompt_response", "text"), _ANSWER)},
@@ -172,7 +172,7 @@ _TURN: dict[str, dict[str, object]] = {
 def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) -> bool | None:
     """Return whether an event of this host reaches the spool; None if there is no shell to run the hook.
 
-    The event is of a kind that memory passes over, and is removed again.
+    Memory ignores events of this kind, and the event is removed again.
     """
     line = next((line for event, line in host.commands().items() if host.events[event].partition(".")[0] == _EVENT), "")
     shell = find_program("bash", environ) if sys.platform == "win32" else "/bin/sh"
@@ -197,9 +197,9 @@ def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) ->
 
 
 def comes_back(host: Host, environ: Mapping[str, str], home: str) -> bool | None:
-    """Return whether a turn, given to the host's own lines, becomes a commit that a search finds, in a passing store.
+    """Return whether a turn, given to the host's own lines, becomes a commit that a search finds, in a temporary store.
 
-    None for a host that passes no prompts, as Cline: gitmem reads them from its record of a session, and here is none.
+    None for a host such as Cline, whose prompts gitmem reads from its record of a session: here is none.
     """
     if not {*_TURN} <= {name.partition(".")[0] for name in host.events.values()}:
         return None

@@ -1,7 +1,7 @@
 """What `gitmem install` writes into settings in JSON: edits that can be taken back.
 
-What takes an edit back restores the file byte for byte, and whatever a person changed meanwhile stays. What it cannot
-see from the text, it is told: `Noted`.
+Taking an edit back restores the file byte for byte, except for what a person changed meanwhile. `Noted` has what the
+text does not show.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Place = tuple[str, ...]  # the keys that lead to a value in a file, its own name
 
 
 class Edit(Value):
-    """An edit of a settings file; raises SettingsError where a text is not what it edits, or has another's there."""
+    """An edit of a settings file; raises SettingsError if a text is not what it edits, or has something else there."""
 
     path: str
     part = ""
     executable = False
 
     def put(self, text: str, noted: dict[str, str]) -> str:
-        """Return the text with the edit; `noted` has what an earlier installation noted, and gets more."""
+        """Return the text with the edit; `noted` has the notes of an earlier installation, and gets new ones."""
         raise NotImplementedError
 
     def take(self, text: str, noted: Noted) -> str:
@@ -66,7 +66,7 @@ class HooksEdit(Edit):
 
     In most hosts an event has a list of groups, each with a list of hooks; with `flat` it has a list of hooks. A file
     that is not there yet begins with the text `begun`. Other versions of gitmem's hooks are replaced. A hook whose
-    command is there already is left as it is, with what a person has changed about it.
+    command is there already stays as it is, with a person's changes.
     """
 
     hooks: Mapping[str, Mapping[str, object]]
@@ -216,7 +216,7 @@ _ADDED = "allowed"  # in the record: the names that were not there before
 
 
 class AllowEdit(Edit):
-    """Tools that Claude Code is to allow without a question; without a record those that are there are the person's."""
+    """Tools that Claude Code is to allow without a question; without a record, those in the file are the person's."""
 
     tools: Sequence[str]
     part = ALLOW

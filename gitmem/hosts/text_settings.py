@@ -1,7 +1,7 @@
-"""What `gitmem install` writes into files that are no JSON: tables of TOML, and a block of words for agents.
+"""What `gitmem install` writes into files other than JSON: tables of TOML, and a block of words for agents.
 
 A block stands at the end of a file such as AGENTS.md and serves all agents that read it: its first line names them and
-the digest of its text. A block that a person has changed is theirs: uninstall leaves its words and takes the marks.
+the digest of its text. A block that a person has changed is theirs: uninstall leaves its words and removes the marks.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _keys(name: str) -> list[str]:
 
 
 def _span(text: str, name: str) -> tuple[int, int] | None:
-    """Return where a table with its tables below it stands: from its header to the next one of another table."""
+    """Return the range of a table and its subtables: from its header to that of the next other table."""
     keys = _keys(name)
     start = None
     for match in _TABLE.finditer(_STRINGS.sub(lambda one: " " * len(one[0]) if one["long"] else one[0], text)):
@@ -131,7 +131,7 @@ _LINE_AFTER = re.compile(r"\r?\n")
 
 
 class BlockEdit(Edit):
-    """The block of words about the memory in a file that people write, for the host of this name."""
+    """The block of words about the memory in a file that people write; this edit adds the host of this name."""
 
     name: str
     words: str = ""
@@ -150,7 +150,7 @@ class BlockEdit(Edit):
         block = _rendered(words.strip(), [self.name], _digest(words), newline)
         if not text:
             return f"{block}{newline}"
-        # Whether the text ended with a line end is said by whether the block does.
+        # The block ends with a line end if the text before it did.
         return f"{text}{newline}{block}{newline}" if text.endswith("\n") else f"{text}{newline * 2}{block}"
 
     def take(self, text: str, noted: Noted) -> str:  # noqa: ARG002  # nothing is noted

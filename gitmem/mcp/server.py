@@ -1,8 +1,8 @@
 """The server: instructions for agents, tools, documents as resources, the prompt `recall` (docs/spec.md J2, P6).
 
-Each call opens the store anew, which reads a few small files, so concurrent calls share nothing but the disk. It serves
-standard input and output, or HTTP on the loopback address, always behind a token: that keeps out other users and
-programs of this machine and the pages of a browser; the SDK's check of `Host` and `Origin` keeps out pages that use DNS
+Each call opens the store anew, which reads a few small files, so concurrent calls share nothing but the disk. The
+server uses standard input and output, or HTTP on the loopback address. There a token keeps out other users and programs
+of this machine and the pages of a browser, and the SDK's check of `Host` and `Origin` keeps out pages that use DNS
 rebinding. Lone surrogates in requests are replaced: JavaScript's `JSON.stringify` writes them, and the SDK (2.3)
 refuses such a line without an answer.
 """

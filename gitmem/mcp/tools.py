@@ -1,4 +1,4 @@
-"""What a tool is, and the tools that save, change facts, give advice, and note the task at hand.
+"""The frame of all tools, and the tools that save, change facts, give advice, and note the task at hand.
 
 A tool runs in a thread on a store of its own, reports progress, and turns errors into messages for agents. Results are
 plain text without an output schema: given both, Claude Code shows the structured result, most of which is keys. Only
@@ -67,10 +67,10 @@ class Call(Value):
 
 
 class Tool(Value):
-    """A tool: its function, which takes a `Call` and the arguments, and whose docstring is for agents.
+    """A tool: its function takes a `Call` and the arguments; the function's docstring is for agents.
 
-    `doing` names the work in progress reports; `remedy` replaces the remedy of a NotFoundError or RefusedError. It is
-    told whether its result is `structured`, and whether it `commits`.
+    `doing` names the work in progress reports; `remedy` replaces the remedy of a NotFoundError or RefusedError.
+    `structured` says whether its result is, `commits` whether it makes commits.
     """
 
     function: Callable[..., Any]
@@ -152,7 +152,7 @@ def _tool_error(memory: ServedMemory, task: str, error: Exception, remedy: str) 
 
 
 def client_text(text: str, source: str = "") -> str:
-    """Return a text that any client can read, without characters that JSON cannot hold; that of a `source` fenced."""
+    """Return a text that any client can read, without characters that JSON cannot hold; fenced if it has a `source`."""
     shown = plain(text).encode("utf-8", "replace").decode()
     return fenced(shown, source) if source else shown
 

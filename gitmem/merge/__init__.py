@@ -1,4 +1,4 @@
-"""The header and the body of three versions of a document, merged (docs/format.md, "Merging").
+"""Merge the headers and the bodies of three versions of a document (docs/format.md, "Merging").
 
 Headers are merged field by field, bodies by section, entry and line: entries are identified by their ids, wherever they
 are, and merged first; then the sections are merged one by one, with each entry as one token. Tested through
@@ -183,7 +183,7 @@ class _Settled(Value):
 def merge_bodies(base: str, older: str, newer: str, *, with_facts: bool = True) -> MergedBody:
     """Return three bodies merged; where both sides have something of their own, `older` comes first.
 
-    The caller merges the facts as well, which decide what their lines say; not so without `with_facts`.
+    The caller merges the facts as well, whose words their lines then get; without `with_facts` it does not.
     """
     before, *sides = (_take_apart(text) for text in (base, older, newer))
     settled = _settle(before, sides, with_facts=with_facts)
@@ -207,7 +207,7 @@ def merge_bodies(base: str, older: str, newer: str, *, with_facts: bool = True) 
 def survivors(base: str, changed: str) -> tuple[str | None, bool]:
     """Return a log without the entries it shares with the base, and whether more than entries was changed.
 
-    None where no entry is left: what remains of a log that the other side removed (docs/format.md, "Merging").
+    None if no entry is left. So a log that the other side removed keeps only new entries (docs/format.md, "Merging").
     """
     before, after = _take_apart(base), _take_apart(changed)
     old = {entry for entry, text in after.entries.items() if _plain(before.entries.get(entry)) == _plain(text)}
@@ -345,7 +345,7 @@ def _copy(identifier: str, text: str) -> tuple[str, str]:
 
 
 def _place(base: _Key | None, older: _Key | None, newer: _Key | None) -> _Key:
-    """Return the section of an entry: from the side that moved it; where both did, the same whichever side is newer."""
+    """Return the section of an entry, from the side that moved it; the order of the sides does not matter."""
     places = {place for place in (older, newer) if place is not None}
     return max(places - {base} or places)
 

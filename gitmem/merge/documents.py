@@ -1,8 +1,8 @@
-"""Merge three trees, names first, then each file; of a document header and body (docs/format.md, "Merging").
+"""Merge three trees: first the names, then each file, a document by header and body (docs/format.md, "Merging").
 
 Pure and commutative: all machines get the same bytes, whichever side is `ours`. Nothing that a side added or changed is
-lost, and no file holds conflict markers: where both changed the same words, both versions stand in the file and the
-header field `review` names the sections. A file unchanged on one side comes out as the other's, byte for byte.
+lost, and no file holds conflict markers: if both changed the same words, the file has both versions and the header
+field `review` names the sections. A file unchanged on one side comes out as the other's, byte for byte.
 tests/merge/test_documents.py has a test for each scenario.
 """
 
@@ -101,7 +101,7 @@ def is_beside(path: str) -> bool:
 
 
 def _changed_and_removed(path: str, base: bytes, changed: bytes | None) -> Merged:
-    """Return the rest of a file that one side removed: a change wins; of a log, the new entries."""
+    """Return what is left of a file that one side removed: the other's change, or of a log the new entries."""
     assert changed is not None
     if not path.endswith(".md"):
         return Merged(changed, MergeStatus.TAKEN)
@@ -271,8 +271,8 @@ def merge_trees(
 ) -> MergedTrees:
     """Return the files of three trees merged, as content by path; None for a file that goes.
 
-    Each mapping holds at least every file that differs between two of the trees, as far as it has it; `around` are the
-    paths of all others, which names that are new must not collide with.
+    Each mapping holds at least the files in which two of the trees differ; `around` are the paths of all others, with
+    which new names must not collide.
     """
     merged = MergedTrees({}, set())
     sides = (ours, theirs)
@@ -311,7 +311,7 @@ def _put(merged: MergedTrees, path: str, data: bytes | None, *, review: bool = F
 
 
 def _drop(merged: MergedTrees, path: str) -> bool:
-    """Let a file be gone, and return whether it was to be reviewed."""
+    """Record a file as gone, and return whether it was to be reviewed."""
     review = path in merged.review
     merged.review.discard(path)
     merged.files[path] = None
@@ -341,7 +341,7 @@ def _renamed(
 def _twins(
     base: Mapping[str, bytes], sides: tuple[Mapping[str, bytes], ...], followed: Collection[str]
 ) -> Iterable[tuple[str, str]]:
-    """Return the names of each document that both sides made in one folder under two names, the lesser one first."""
+    """Return both names of each document that the sides made in one folder under different names, the lesser first."""
     made = [
         {(path.rpartition("/")[0], name): path for path in side if path not in followed and is_id(name := id_in(path))}
         for side in ({path: side[path] for path in sorted(set(side) - set(base))} for side in sides)

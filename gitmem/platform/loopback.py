@@ -1,4 +1,4 @@
-"""What serves this machine only: the loopback address, tokens, and whom a request asked for.
+"""Serve this machine only: the loopback address, tokens, and the host that a request names.
 
 `gitmem mcp --http` and `gitmem web` share it. Tested through `tests/mcp/test_transport.py` and
 `tests/web/test_app_guard.py`.

@@ -102,7 +102,8 @@ _SESSION = "/proc/self/autogroup"  # the priority of this session among all (sch
 def is_running(pid: int) -> bool:
     """Return whether a process runs; a zombie does not.
 
-    Unknown counts as running: a number no process can have, and any number on Windows, where `os.kill` would end it.
+    If it cannot be told, it counts as running: a number that no process can have, and any on Windows, where `os.kill`
+    would end the process.
     """
     if pid <= 0 or sys.platform == "win32":
         return True
@@ -132,7 +133,7 @@ def namespace() -> str:
 def lower_priority() -> None:
     """Give a background process, which leads a session of its own, the lowest priority.
 
-    On Linux `nice` counts only within a session, so the session gets it, too.
+    On Linux `nice` counts only within a session, so the session's own priority is lowered, too.
     """
     if sys.platform == "win32" or os.getsid(0) != os.getpid():
         return

@@ -1,8 +1,8 @@
 """Open files beneath a folder without following links on the way (docs/format.md, "Names"), and replace whole files.
 
-A path that is checked and then opened by its name can change in between. So each folder on the way is opened relative
-to the one above it, without following links, and the file relative to the last. Windows has no such calls: there each
-folder is checked first, and a swap in the same moment can still succeed.
+A path can change between a check and the opening by name. So each folder on the way is opened relative to the one above
+it, without following links, and the file relative to the last. Windows has no such calls: there each folder is checked
+first, and a swap in the same moment can still succeed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A three-way merge of texts, by line or by other tokens.
 
-A change of one side is taken; changes of both sides are joined without loss. A conflict is only where both changed the
-same tokens of the base; changes of neighbouring lines are none.
+The change of one side is taken; changes of both sides are joined without loss. They conflict only if both changed the
+same tokens of the base, not if they changed neighbouring lines.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ def ended(tokens: Sequence[Token]) -> list[str]:
 def merge_tokens(
     base: Sequence[Token], first: Sequence[Token], second: Sequence[Token], *, added_is_conflict: bool = False
 ) -> Joined:
-    """Return both sides' changes of the base together; where both add or change, `first` comes first.
+    """Return the base with the changes of both sides; where both add or change, `first` comes first.
 
-    A line that one side removed goes, also if the other one moved it.
+    A line that one side removed is gone, even if the other one moved it.
     """
     sides = (_without_moved(base, first, second), _without_moved(base, second, first))
     matches = [dict(matching([t.key for t in base], [t.key for t in side])) for side in sides]
@@ -109,7 +109,7 @@ def _without_moved(base: Sequence[Token], side: Sequence[Token], other: Sequence
 
 
 def matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Return rising pairs of positions at which two sequences are equal; close to the longest common subsequence.
+    """Return rising pairs of positions at which two sequences are equal: nearly a longest common subsequence.
 
     Tokens that are unique in both are matched first (patience diff, Bram Cohen), then the ranges between them.
     """

@@ -1,10 +1,10 @@
 """Text on its way out of gitmem, to a terminal or an agent: what agents read somewhere stays text (spec X4).
 
-A terminal obeys control characters. An agent also reads what nobody sees, such as tag characters, and may take a text
-that looks like a host's own for one. All text passes `plain`; JSON passes `harmless`.
+A terminal obeys control characters. An agent also reads characters that nobody sees, such as tag characters, and may
+take a text that looks like its host's for the host's. All text passes `plain`; JSON passes `harmless`.
 
-A model may take a tag with a blank, an invisible character or a look-alike letter in it for the real one, which no
-parser would. So what could end the fence around memory is compared by what it looks like.
+Unlike a parser, a model may take a tag for the real one if it has a blank, an invisible character or a look-alike
+letter in it. So tags that could end the fence around memory are compared by their looks.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _is_fence(text: str, place: int) -> bool:
 
 
 def _is_tag(text: str, place: int, last: int) -> bool:
-    """Return whether an element of a host or template begins at a bracket, and no type's type (`List<User>`).
+    """Return whether an element of a host or template begins at a bracket, and not a type parameter (`List<User>`).
 
     `last` is the place of the last closing bracket: attributes may be long, and hold brackets and line breaks.
     """
@@ -156,8 +156,8 @@ _MEANT = (
 def plain(text: str) -> str:
     """Return a text as it may reach a terminal or an agent.
 
-    Control characters other than line ends and tabs are written as their codes, hidden ones are left out where they do
-    not shape a letter or a picture, and what looks like a tag or a turn of a host's own is blunted.
+    Control characters other than line ends and tabs are written as their codes, hidden ones that shape no letter or
+    picture are left out, and whatever looks like a tag or a turn of a host is blunted.
     """
     text = text.replace("\r\n", "\n")
     if not text.isascii():
@@ -168,7 +168,7 @@ def plain(text: str) -> str:
     return re.sub(f"[{_CONTROLS}]", lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
-# What the command line colours, by ANSI's codes: what needs a person is yellow or red, what a line is read past is dim.
+# The styles of the command line, in ANSI's codes: yellow or red where a person is needed, dim for details.
 STYLES = {
     "heading": "1",
     "id": "33",
@@ -213,7 +213,7 @@ def padded(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return a text with its lines broken at words, each going on below the column that its last part begins in."""
+    """Break the lines of a text at words; each goes on in the column in which its last part begins."""
     return "\n".join(line if cells(line) <= width else _wrapped_line(line, width) for line in text.split("\n"))
 
 
@@ -264,7 +264,7 @@ def painted(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Return text, JSON above all, with hidden characters and controls but ASCII's as escapes: JSON keeps its value."""
+    """Return text with hidden characters, and controls other than ASCII's, as escapes; JSON keeps its value."""
     if text.isascii() and "\x7f" not in text:
         return text
     return _without(text, r"\x7f-\x9f", _escaped)
@@ -289,7 +289,7 @@ def _listed(value: Any) -> Any:
 
 
 def json_text(value: object, **form: Any) -> str:
-    """Return a value as JSON in which no text passes for more than a value; whoever parses it gets it unchanged."""
+    """Return a value as JSON in which no text looks like a tag or fence; whoever parses it gets the value unchanged."""
     import json
 
     return harmless(blunted(json.dumps(value, ensure_ascii=False, **form), _escaped))

@@ -1,10 +1,10 @@
-"""Word lists as data, and what words are: stems, stop words, synonyms, keywords, tokens.
+"""Word lists as data, and words: stems, stop words, synonyms, keywords, tokens.
 
 Lists by language, which a speaker can correct, are `gitmem/data/LANGUAGE/NAME.txt`, tables `data/NAME.tsv`.
 
 A phrase is plain words. `^` before it ties it to the start of a text and `$` behind it to the end, `*` stands for up to
 60 characters, and `~` before a word lets it begin inside of a longer one, as Korean endings do. Phrases of a row are
-parted by ` | `. No repetition is unbounded, so that no text makes matching slow.
+parted by ` | `. Every repetition is bounded, so that no text makes matching slow.
 
 Stems are of English and Korean, keywords also of Chinese and Japanese. No dictionary and no analyser: a morphological
 analyser for Korean takes 80 MB and a second to start. An English stem is the beginning of its word, so that it can be
@@ -288,7 +288,7 @@ _REDACTED, _MARKER = "[REDACTED:", r"\[REDACTED:[a-z-]{1,40}\]"  # the placehold
 
 @cache
 def _stop() -> frozenset[str]:
-    """Return the words without a topic, those that every report of an agent is full of, and their stems."""
+    """Return words without a topic, words that fill every report of an agent, and their stems."""
     empty = [*words("noise"), *stop_words()]
     return frozenset([*empty, *map(_key, empty)])
 

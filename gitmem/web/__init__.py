@@ -1,4 +1,4 @@
-"""What a page is given, and the values of charts, which templates draw as SVG."""
+"""The view: what each page is made from; and the values of charts, which templates draw as SVG."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _LEAST_BARS, _MOST_BARS = 12, 52
 
 
 def columns(title: str, starts: Sequence[str], series: Mapping[str, Sequence[int]], each: str = "") -> dict[str, Any]:
-    """Return a chart with a column for each start, in which the values of the series stand on each other.
+    """Return a chart with a column for each start, in which the values of the series are stacked.
 
     `each` says what a column is. The table beside it has the same values. `bars` counts the columns that are not empty:
-    a chart of one is not drawn.
+    with one, no chart is drawn.
     """
     values = list(zip(*series.values(), strict=True))
     drawn = [{"start": start, "values": column} for start, column in zip(starts, values, strict=True)]
@@ -65,7 +65,7 @@ _GROWN = 200  # commits to search for the newest known one
 
 
 class Kept(dict[str, tuple[object, Any]]):
-    """A cache of values derived from a commit, by name, with one value each."""
+    """A cache with one value for each name, derived from a commit."""
 
     def get_or_make(self, name: str, of: object, make: Callable[[], T]) -> T:
         """Return the cached value of this commit, else make it."""
@@ -85,7 +85,7 @@ class ShownProject:
 
     @classmethod
     def of(cls, root: str) -> ShownProject:
-        """Return the project of a store that the viewer was not started in."""
+        """Return the project of another store than the one that the viewer was started in."""
         digest = sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:8]
         name = slug(_named(root)).encode("ascii", "ignore").decode().strip("-")
         return cls(f"{name or 'project'}-{digest}", root)
@@ -102,7 +102,7 @@ class ShownProject:
 
     @property
     def moves(self) -> str:
-        """Return what moves a fact of it to the other layer: to the team's what is private, and the other way round."""
+        """Return the act that moves its facts to the other layer: promote from the private one, demote to it."""
         own = os.path.join(os.path.expanduser("~"), STORE_FOLDER)
         return "" if self.root == own else "promote" if self.root.endswith(PRIVATE_SUFFIX) else "demote"
 
@@ -118,7 +118,7 @@ def _named(root: str) -> str:
 class View:
     """A request: the store in its present state, the query of the address, and the cache between requests.
 
-    `zone` is the name of the reader's time zone as the browser says it, "" before it did.
+    `zone` is the name of the time zone of the reader's browser, "" until that is known.
     """
 
     store: Store
@@ -133,7 +133,7 @@ class View:
         return self.asked.get(name, "").strip()
 
     def page_of(self, every: Sequence[Item]) -> tuple[Sequence[Item], dict[str, Any]]:
-        """Return the items of a page, which starts behind the one `after`, and {total, next} of the list."""
+        """Return the items of a page, which starts after the one named by `after`, and {total, next} of the list."""
         first = next((place + 1 for place, one in enumerate(every) if one.id == self.word("after")), 0)
         page = every[first : first + LENGTH]
         return page, {"total": len(every), "next": page[-1].id if first + LENGTH < len(every) else None}

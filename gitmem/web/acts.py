@@ -103,7 +103,7 @@ def _add(view: View, form: Mapping[str, str]) -> ActResult:
 
 
 def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) -> ActResult:
-    """Do the same to all facts that were ticked, in one commit; what is deleted for good is asked for first."""
+    """Do the same to all ticked facts, in one commit; ask before words are deleted for good."""
     store, verb = view.store, form.get("verb", "")
     pairs = [one.partition(" ")[::2] for one in ticked]
     if not pairs:
@@ -130,7 +130,7 @@ def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) ->
 
 
 def _other_layer(view: View) -> Store:
-    """Return the project's store for one of what is private, and the other way round."""
+    """Return the project's store for its private one, and the other way round."""
     store = view.store
     if not store.is_private:
         return store.for_session("", private=True)
@@ -142,7 +142,7 @@ def _other_layer(view: View) -> Store:
 
 
 def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActResult:
-    """Say what deleting the words of facts for good would do; do it once the person has said so."""
+    """Ask with a preview whether to delete the words of facts for good; after a yes do it."""
     store = view.store
     told = [text for fact in facts for text in (fact.text, ", ".join(fact.keywords), fact.name)]
     lines = {line.strip() for text in told for line in text.splitlines()}

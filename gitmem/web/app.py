@@ -39,7 +39,7 @@ _MAX_FIELDS = 300
 _PATIENCE = 5.0  # seconds that reading the history waits for the first page
 _EVENTS = "events"  # the address of the stream that says when something is saved
 _EACH = 1.0  # seconds between two looks at the store
-_STILL = 15  # looks after which the stream says that it is still there
+_STILL = 15  # looks after which the stream sends a sign of life
 _ZONE = "gitmem-zone"  # the cookie with the time zone of the reader's browser
 DONE = "done"  # the parameter with the commit that an act made
 _TOKEN = "token"  # noqa: S105  # the name of the parameter
@@ -83,7 +83,7 @@ class Pages:
         self._shown = threading.Event()  # the first page
 
     def warm(self) -> None:
-        """Read the facts before the first page, which waits for them, and the history after it."""
+        """Read the facts, for which the first page waits, and after that page the history."""
         with contextlib.suppress(GitmemError, OSError):  # a page that needs them reports the error
             with self._reading:
                 view = View(self._open(), {}, self._kept[""])
@@ -121,7 +121,7 @@ class Pages:
         return self._html(template, page, view, note=self._note(view), back=back)
 
     def _view(self, path: str, asked: Mapping[str, str], cookies: Mapping[str, str]) -> tuple[View, str]:
-        """Return what a page of the project in the address is given, and the address within the project."""
+        """Return the view of the project in the address, and the address within the project."""
         store = self._open()
         projects = [ShownProject("", store.root), *map(ShownProject.of, known_stores(store.context.home))]
         projects = [one for place, one in enumerate(projects) if one.root not in {it.root for it in projects[:place]}]
@@ -231,8 +231,7 @@ class Guard:
 
     A token in the printed address is good for one request, which sets a cookie. Other users of this machine have
     neither; pages of other sites get no cookie sent (`SameSite=Strict`) and are refused when they post
-    (`Sec-Fetch-Site`); a name that is bound to this address for the purpose (DNS rebinding) is not the `Host` that is
-    asked for.
+    (`Sec-Fetch-Site`); requests through a name that was bound to this address (DNS rebinding) have another `Host`.
     """
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:

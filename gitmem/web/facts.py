@@ -118,7 +118,7 @@ def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
 
 
 def blob_of(store: Store, data: bytes) -> str:
-    """Return the id that git gives to this content, for a form: what it is about must not have changed meanwhile."""
+    """Return git's id of a content; a form has it, so that its act is refused once the content has changed."""
     return blob_id(data, store.tip or "")
 
 

@@ -135,7 +135,7 @@ def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
 
 
 def _told(view: View, session: str) -> dict[str, Any]:
-    """Return the texts a session was given, unasked or for a question, with their tokens."""
+    """Return the texts that a session was told, unasked or after a question, with their tokens."""
     facts = {fact.id: fact.description for fact in view.facts}
     given = [one for one in read_notes(view.store.private).given if one.session == session]
     titles = _titles(view.store, {name for one in given[-_MOST:] for name in one.ids} - facts.keys())
@@ -152,7 +152,7 @@ def _told(view: View, session: str) -> dict[str, Any]:
 
 
 def _titles(store: Store, ids: set[str]) -> dict[str, str]:
-    """Return the titles of those of these memories that are errors or tasks."""
+    """Return the titles of the memories with these ids that are errors or tasks."""
     if not ids:
         return {}
     errors = {id_in(header.path): header.path for header in pattern_headers(store)}
