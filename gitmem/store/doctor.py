@@ -22,7 +22,15 @@ from gitmem.git.process import OLDEST_GIT, git_version
 from gitmem.git.trust import GITMEM
 from gitmem.platform.machine import timedelta
 from gitmem.platform.safe_open import drop_file
-from gitmem.store.document_checks import ATTRIBUTES, MODULES, attributes_finding, check_names, check_secrets, look
+from gitmem.store.document_checks import (
+    ATTRIBUTES,
+    MODULES,
+    attributes_finding,
+    check_facts,
+    check_names,
+    check_secrets,
+    look,
+)
 from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, bytes_below, crowded, is_due, judged
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import FORMAT_VERSION, READ_ONLY, Store, format_version
@@ -318,7 +326,7 @@ def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
     if deep:
         drop_file(os.path.join(store.private, _RECORD))
     edited, most = store.files.edited(), None if deep else _AT_ONCE
-    looked = look(store, edited, most=most, record=_RECORD, more=(check_secrets, check_names))
+    looked = look(store, edited, most=most, record=_RECORD, more=(check_secrets, check_names, check_facts))
     yield from looked.findings
     if looked.left:
         message = f"{count(looked.left, 'file')} of this large store not looked at yet; the next times look at more."

@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gitmem import __version__
 from gitmem.document.document import Document
-from gitmem.document.ids import check_path, fold
+from gitmem.document.ids import FACTS, check_path, fold
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
+from gitmem.facts.fact import PATH as FACT_PATH
+from gitmem.facts.fact import parse_fact
 from gitmem.git.log import messages
 from gitmem.git.objects import PathChange
 from gitmem.git.packing import known_files
@@ -123,6 +125,20 @@ def check_names(store: Store, paths: Sequence[str]) -> Checked:
     message = f"{count(len(found), 'name')} not usable on every system."
     remedy = "Rename them, so that the store works on every system."
     return _checked(found, "All names are usable on every system.", Finding("names", Level.WARNING, message, remedy))
+
+
+def check_facts(store: Store, paths: Sequence[str]) -> Checked:
+    """Look for files among the facts that are none, so that nobody is told what they say."""
+    found = [(path, path) for path in no_facts(store, paths)]
+    message = f"{count(len(found), 'file')} of {FACTS}/ without an id or a kind, so that no session is told of it."
+    remedy = "'gitmem facts add' saves a fact; remove the file then."
+    return _checked(found, "All files of facts are facts.", Finding(FACTS, Level.WARNING, message, remedy))
+
+
+def no_facts(store: Store, paths: Iterable[str]) -> list[str]:
+    """Return the paths below the facts at which no fact is: without an id and a kind in the name and in the header."""
+    odd = (path for path in paths if path.startswith(f"{FACTS}/") and not FACT_PATH.fullmatch(path))
+    return [path for path in odd if parse_fact(read_or_none(store, path) or b"", path) is None]
 
 
 def conflict_lines(data: bytes) -> Iterator[int]:

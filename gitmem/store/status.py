@@ -22,7 +22,7 @@ from gitmem.git.packing import tracked_files
 from gitmem.history.review import ToReview
 from gitmem.platform.machine import UTC, datetime, local
 from gitmem.store.doctor import CHECKS, OPENED, Check, check_attributes
-from gitmem.store.document_checks import AT_ONCE, look, read_or_none, tip_of
+from gitmem.store.document_checks import AT_ONCE, look, no_facts, read_or_none, tip_of
 from gitmem.store.findings import Finding, Level, bytes_below, examine
 from gitmem.store.known_facts import facts_for
 from gitmem.store.spool import HookSpool
@@ -137,7 +137,7 @@ def _status(
         review=review,
         contradictions=contradictions,
         attention=(*damage, *attention),
-        knows=_known(listed, memory, ended),
+        knows=_known(listed, memory, ended + len(no_facts(store, re.findall(r"\0(facts/[^\0]*)", listed)))),
         bytes=_bytes(store, names),
     )
 
@@ -153,13 +153,13 @@ def _bytes(store: Store, names: Sequence[str]) -> int:
     return own + total * step
 
 
-def _known(listed: str, memory: bytes, ended: int) -> MemoryCounts:
+def _known(listed: str, memory: bytes, no_facts: int) -> MemoryCounts:
     body = memory.decode("utf-8", "replace")
     section = find_section(body, KNOWN_ISSUES)
     issues = find_entries(body[section.body : section.end]) if section else ()
     return MemoryCounts(
         sessions=listed.count("\0sessions/"),
-        facts=listed.count("\0facts/") - ended,
+        facts=listed.count("\0facts/") - no_facts,
         issues=sum(1 for _ in issues),
         patterns=listed.count("\0patterns/bugs/"),
     )

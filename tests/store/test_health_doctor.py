@@ -269,6 +269,15 @@ def test_status_counts_what_is_there(patient):
     assert (status.waiting, status.aside, status.attention) == (0, 0, ())
 
 
+def test_a_file_of_facts_that_is_no_fact_is_named_and_not_counted(patient):
+    patient.write("facts/rule/no-friday.md", "Never deploy on a Friday.\n")
+    patient.write("facts/rule/by-hand.md", "---\nid: r0000000000\nkind: rule\n---\nDeploy on Mondays.\n")
+    patient.git("add", ".")
+    patient.git("commit", "-qm", "by hand")
+    assert status_of(patient).knows.facts == 1
+    assert patient.examine(FULL)["facts"].details == ("facts/rule/no-friday.md",)
+
+
 def test_status_of_a_store_without_a_commit(patient):
     patient.git("update-ref", "-d", "HEAD")
     status = status_of(patient)
@@ -278,8 +287,8 @@ def test_status_of_a_store_without_a_commit(patient):
 
 def test_a_large_store_is_looked_at_bit_by_bit_and_deeply_at_once(patient, monkeypatch):
     for number in range(30):
-        patient.write(f"facts/{number:02}.md", "---\nid: x\n---\nbody\n")
-    patient.write("facts/29.md", "---\nid: [\n---\nbody\n")
+        patient.write(f"knowledge/{number:02}.md", "---\nid: x\n---\nbody\n")
+    patient.write("knowledge/29.md", "---\nid: [\n---\nbody\n")
     patient.git("add", "-A")
     patient.git("commit", "-qm", "mine")
     patient.save("so that the files follow")

@@ -166,6 +166,8 @@ def run_review(args: Args, app: App) -> None:
         lines = [f"{app.styled('heading', f'{number}.')} {plain(item.line)}" for number, item in enumerate(items, 1)]
         values = [{"number": number, **item.value} for number, item in enumerate(items, 1)]
         app.answer(values, "\n".join(lines) or "Nothing waits for your review.", None if items else OWN)
+        if items:
+            app.notices(("'gitmem review NUMBER' shows one of these, and how to decide it.",))
         return
     items += [
         _purge(store, one, app.notices) for one in waiting_purges(store, refused=True)
