@@ -20,8 +20,8 @@ from gitmem.facts.validity import dispute, ended, in_force, revived, reworded, s
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.project import project_code
 from gitmem.store.known_facts import known_facts
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.document.entry import Entry, Save
     from gitmem.history.authors import People

@@ -43,9 +43,7 @@ class MovedOnError(GitmemError):
 def find_fact(store: Store, identifier: str) -> Fact:
     """Return the fact with an id, an unambiguous prefix of one, or a file name.
 
-    Raises:
-        NotFoundError: no fact matches, or more than one.
-
+    Raises NotFoundError if no fact matches, or more than one.
     """
     bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
     near = facts_at(store, lambda path: f"/{bare}" in path) if bare else []
@@ -56,9 +54,7 @@ def find_fact(store: Store, identifier: str) -> Fact:
 def read_fact(store: Store, known: Fact) -> Fact:
     """Return a fact of the work tree with its text.
 
-    Raises:
-        NotFoundError: its file is gone, or is not a fact any more.
-
+    Raises NotFoundError if its file is gone, or is not a fact any more.
     """
     data = store.read(known.path)
     fact = parse_fact(data, known.path) if data is not None else None
@@ -116,9 +112,7 @@ def _subject(verb: str, facts: Sequence[Fact]) -> str:
 def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
     """Replace the text of a fact; its id and file stay. Returns the commits.
 
-    Raises:
-        RefusedError: the text has no words, or too many.
-
+    Raises RefusedError if the text has no words, or too many.
     """
     clean = clean_text(redact(text, allow=store.config.redaction.allow).text)
     check_length(clean)
@@ -146,12 +140,7 @@ def pin(store: Store, *facts: Fact, pinned: bool) -> tuple[str, ...]:
 
 
 def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
-    """Supersede one fact by another (spec V6); returns the commits.
-
-    Raises:
-        RefusedError: it is the same fact.
-
-    """
+    """Supersede one fact by another (spec V6); returns the commits. Raises RefusedError if it is the same fact."""
     if loser.id == winner.id:
         raise RefusedError("A fact cannot take its own place.", "Name the fact that holds instead of it.")
     now, subject = store.context.clock(), f"Supersede: {loser.description}"
@@ -178,11 +167,7 @@ def change_facts(
     """Commit changes to facts, and to those linked with them; returns the commits.
 
     `plan` gets all of these by id and returns those that it changes. A fact given with its content is changed only
-    while its file still has that content.
-
-    Raises:
-        MovedOnError: it has another one by now; nothing was changed.
-
+    while its file still has that content. Raises MovedOnError if it has another one by now; nothing was changed.
     """
 
     def commit(transaction: Transaction) -> None:
@@ -272,9 +257,7 @@ def decide(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
 def compare_new_facts(store: Store) -> None:
     """Compare new facts in force with all others; mark pairs for review, and carry out statements of change.
 
-    Raises:
-        GitmemError: a change could not be committed.
-
+    Raises GitmemError if a change could not be committed.
     """
     from gitmem.facts.compare import Rivals, candidates, rivals_of  # late, as in gitmem.facts.book
 

@@ -17,9 +17,8 @@ from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_
 from gitmem.document.ids import ALPHABET, FACTS, digest, file_name_of, slug
 from gitmem.platform.machine import UTC, datetime
 from gitmem.text.words import keywords
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
@@ -273,9 +272,7 @@ def parse_changeable(data: bytes | None, path: str) -> Fact | None:
 def render_fact(fact: Fact) -> bytes:
     """Return a fact's file: a new one, or the one it was read from with only the changed fields rewritten.
 
-    Raises:
-        BrokenHeaderError: the header of that file cannot be read, so nothing can be changed in it.
-
+    Raises BrokenHeaderError if the header of that file cannot be read, so nothing can be changed in it.
     """
     if not fact.source:
         return ("\n".join(["---", *_header(fact), "---", fact.text]).rstrip("\n") + "\n").encode("utf-8", "replace")

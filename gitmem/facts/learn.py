@@ -151,11 +151,7 @@ def _note_commit(book: FactBook, commit: str, files: Collection[str]) -> Changes
 def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
     """Save the facts that a session's turns state, and entries saved as decision and the like; returns the commit.
 
-    A second call adds nothing.
-
-    Raises:
-        GitmemError: they could not be committed.
-
+    A second call adds nothing. Raises GitmemError if they could not be committed.
     """
     clean = [redacted(turn, store) for turn in turns]
     findings = find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
@@ -167,11 +163,8 @@ def learn_findings(
 ) -> str | None:
     """Commit findings, entries of `memory.md` that are no facts yet, and issues that these turns mend, in one commit.
 
-    Returns the commit. `model` is the one that made the findings, if any.
-
-    Raises:
-        GitmemError: they could not be committed.
-
+    Returns the commit. `model` is the one that made the findings, if any. Raises GitmemError if they could not be
+    committed.
     """
     when = max((*(one.at for one in findings), *(turn.ended for turn in turns)), default=store.context.clock())
     code = project_code(os.path.dirname(store.root), store.context.environ)
@@ -257,11 +250,7 @@ class Adopted(Value):
 def adopt(store: Store, folder: str) -> Adopted:
     """Mirror a folder of the agent's own memory; a second call adds nothing.
 
-    If the folder is missing or unreadable, nothing is retired.
-
-    Raises:
-        GitmemError: it could not be committed.
-
+    If the folder is missing or unreadable, nothing is retired. Raises GitmemError if it could not be committed.
     """
     made = _read_folder(folder, store.context)
     if made is None:

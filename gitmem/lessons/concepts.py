@@ -243,9 +243,7 @@ def known_concepts(store: Store) -> list[Concept]:
 def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
     """Group the exchanges of a finished session; returns the commit. A second call adds nothing.
 
-    Raises:
-        GitmemError: it could not be committed.
-
+    Raises GitmemError if it could not be committed.
     """
     if not turns:
         return None
@@ -305,11 +303,8 @@ def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: s
 def find_concept(store: Store, identifier: str) -> Concept:
     """Return the concept with an id, or an unambiguous prefix of its id or name.
 
-    The id of a merged concept names the concept it was merged into.
-
-    Raises:
-        NotFoundError: no concept matches, or more than one.
-
+    The id of a merged concept names the concept it was merged into. Raises NotFoundError if no concept matches, or more
+    than one.
     """
     bare = identifier.strip().rpartition("/")[2].removesuffix(".md").casefold()
     concepts = {concept.id: concept for concept in known_concepts(store)}
@@ -358,10 +353,7 @@ def merging(transaction: Transaction, one: Concept, other: Concept) -> dict[str,
 def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:
     """Move some exchanges of a concept into a new one; all links are kept. Returns the commits.
 
-    Raises:
-        NotFoundError: the concept has no such exchange.
-        RefusedError: the concept would be empty.
-
+    Raises NotFoundError if the concept has no such exchange, RefusedError if the concept would be empty.
     """
     chosen = sorted(
         {whole for whole in concept.exchanges for prefix in exchanges if prefix and whole.startswith(prefix)}

@@ -18,9 +18,8 @@ from gitmem.lessons.usage_log import Count
 from gitmem.platform.machine import UTC, datetime
 from gitmem.sessions.outcome import Outcome
 from gitmem.sessions.turns import TaskType
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from typing import Any
 

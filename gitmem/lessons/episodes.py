@@ -398,11 +398,8 @@ def save_episodes(
     """Save the episodes of a finished session; return the commit. A second call adds nothing.
 
     `records` are those of its transcript, for plans and decisions; the agent's own notes come from working memory. A
-    task that went on since gets its new exchanges, unless a person changed its episode.
-
-    Raises:
-        GitmemError: the episodes could not be committed.
-
+    task that went on since gets its new exchanges, unless a person changed its episode. Raises GitmemError if the
+    episodes could not be committed.
     """
     if not turns:
         return None

@@ -64,9 +64,7 @@ _NAMES_CODE = re.compile(r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b", re.IGNORECASE)
 def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
     """Save the errors of a finished session and their mends; return the commit. A second call adds nothing.
 
-    Raises:
-        GitmemError: the patterns could not be committed.
-
+    Raises GitmemError if the patterns could not be committed.
     """
     project = os.path.dirname(store.root)
     sights = find_occurrences([redacted(turn, store) for turn in with_errors(turns)], project)
@@ -215,9 +213,7 @@ def _unused_patterns(store: Store) -> list[str]:
 def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
     """Save the person's preferences of a finished session into their own store; return the commit there.
 
-    Raises:
-        GitmemError: the preferences could not be committed.
-
+    Raises GitmemError if the preferences could not be committed.
     """
     own = None if store.is_private else own_store(store)
     if own is None or not turns:
@@ -259,9 +255,7 @@ _FROM_HISTORY = 0.8  # confidence
 def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
     """Count the commands of a finished session; return the commit. A second call adds nothing.
 
-    Raises:
-        GitmemError: the commands could not be committed.
-
+    Raises GitmemError if the commands could not be committed.
     """
     ran = commands_of(turns)
     if not ran:
@@ -287,11 +281,8 @@ def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn])
 def learn_project(store: Store) -> str | None:
     """Read the project's files, its git and the store into documents; return the commit, None if nothing changed.
 
-    Bug patterns whose files changed a lot are marked as stale, in a commit of its own.
-
-    Raises:
-        GitmemError: the documents could not be committed.
-
+    Bug patterns whose files changed a lot are marked as stale, in a commit of its own. Raises GitmemError if the
+    documents could not be committed.
     """
     root = os.path.dirname(store.root)
     if os.path.realpath(root) == os.path.realpath(store.context.home) or os.path.basename(store.root) != ".gitmem":

@@ -13,9 +13,8 @@ from gitmem.document.ids import BUGS, file_name_of, kind_id
 from gitmem.lessons.error import ErrorSignature, fields_of, signature
 from gitmem.platform.machine import UTC, datetime
 from gitmem.sessions.events import is_place
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator
     from typing import TypeVar
@@ -225,9 +224,7 @@ def _rows(listed: object) -> Iterator[tuple[str, dict[str, object]]]:
 def render_pattern(pattern: BugPattern) -> bytes:
     """Return a pattern's file: a new one, or the one it was read from with the changed fields and more solutions.
 
-    Raises:
-        ValueError: a field of that file cannot be changed in place.
-
+    Raises ValueError if a field of that file cannot be changed in place.
     """
     fields = _fields(pattern)
     if not pattern.source:

@@ -75,9 +75,7 @@ def parse_knowledge(data: bytes) -> Knowledge | None:
 def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> bytes | None:
     """Return the new document, None if the old one has the same lines; a person's own sections stay.
 
-    Raises:
-        ValueError: the header of the old document cannot be changed in place.
-
+    Raises ValueError if the header of the old document cannot be changed in place.
     """
     stamp = now.astimezone(UTC).replace(microsecond=0)
     head = {"id": f"knowledge-{known.kind.value}", "kind": KIND, "about": known.kind.value, "created": stamp}
@@ -225,12 +223,7 @@ def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict
 
 
 def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
-    """Return the document with commands in its header.
-
-    Raises:
-        ValueError: the header cannot be changed in place.
-
-    """
+    """Return the document with commands in its header. Raises ValueError if the header cannot be changed in place."""
     values = {
         text: {key: value for key, value in command._asdict().items() if value and key != "text"}
         for text, command in commands.items()

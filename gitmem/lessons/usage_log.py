@@ -16,9 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.text.words import estimate_tokens
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     Told = Mapping[str, Mapping[str, float | None]]  # by id: time and whether it helped, 0 to 1; None if nobody knows
 
@@ -50,12 +49,7 @@ class DayLog(Value):
     most: int
 
     def add(self, at: datetime, line: Mapping[str, object]) -> None:
-        """Add a line to the file of its day.
-
-        Raises:
-            OSError: it cannot be written, or the file is full.
-
-        """
+        """Add a line to the file of its day. Raises OSError if it cannot be written, or the file is full."""
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(os.path.join(self.folder, self.name_of(at)), flags, 0o600)

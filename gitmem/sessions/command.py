@@ -10,8 +10,8 @@ from functools import cache
 from itertools import takewhile
 
 from gitmem.platform.machine import table
+from gitmem.values import TYPE_CHECKING
 
-TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
