@@ -213,7 +213,7 @@ def run_keywords(args: Args, app: App) -> None:
         return
     found, estimated = keywords(store, MOST_KEYWORDS if args.limit is None else args.limit)
     text = "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found)
-    aside = "The numbers are estimated from a sample of the files." * estimated
+    aside = "The numbers are estimated from a sample of the files." if estimated else "No keywords yet." * (not found)
     app.answer([fields(one, "word count") for one in found], text, "keywords", aside=(aside,))
 
 

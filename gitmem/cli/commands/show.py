@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import unicodedata
 from collections.abc import Mapping
 
@@ -82,9 +83,10 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
         elif (fact := _fact(store, what)) is not None:
             show_fact(store, fact, app)
         else:
-            raise NotFoundError(
-                f"{what!r} is neither a file of the store nor a commit.", f"{FILES} 'gitmem log' lists the commits."
-            ) from None
+            remedy = f"{FILES} 'gitmem log' lists the commits."
+            if re.search(r":[0-9]+(-[0-9]+)?$", what):  # as a search prints it
+                remedy = f"'gitmem get {shlex.quote(what)}' prints what is at a line."
+            raise NotFoundError(f"{what!r} is neither a file of the store nor a commit.", remedy) from None
         return
     value: dict[str, object] = {}
     if args.json:
