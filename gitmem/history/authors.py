@@ -281,6 +281,50 @@ def _extended(store: Store, old: _Index, revisions: str, tip: str, seconds: floa
     return "\n".join([_VERSION, tip, person, *origins, "@\n"]).encode() + old.ids + lines.encode()
 
 
+class _Commit(Value):
+    """A commit: the ids that its trailers name, its origin, its operation, and the archive that it is about.
+
+    `is_by_git` if gitmem wrote no operation into it; `is_persons` without gitmem's own commits, which are not foreign.
+    """
+
+    oid: str
+    ids: Sequence[str]
+    origin: Origin
+    op: str
+    archive: str
+    is_by_git: bool
+    is_foreign: bool
+    is_persons: bool
+
+
+def _commits(store: Store, revisions: str, seconds: float) -> list[_Commit]:
+    """Return commits, the oldest first."""
+    options = ("-z", "--reverse", "--topo-order", "--format=" + "%x00".join(_FIELDS))
+    output = store.repository.git.run("log", *options, "--end-of-options", revisions, "--", timeout=seconds)
+    fields = output.decode("utf-8", "replace").split("\0")
+    cut = read_text(os.path.join(store.repository.layout.common_dir, "shallow")).split()
+    found = []
+    for place in range(0, len(fields) - 1, len(_FIELDS)):
+        oid, name, email, text = fields[place : place + len(_FIELDS)]
+        trailers = [line.partition(": ")[::2] for line in text.split("\n") if ": " in line]
+        ids = [value for key, value in trailers if key in _BRINGS and _ID.fullmatch(value)]
+        if oid in cut:  # the cut of a shallow clone: it has all files, but did not bring them
+            name, email, trailers = BEFORE, "", []
+        last = dict(trailers)
+        commit = _Commit(
+            oid=oid,
+            ids=ids,
+            origin=_origin(name, email, dict(reversed(trailers))),
+            op=last.get(Trailer.OP, ""),
+            archive=last.get(Trailer.ARCHIVE, ""),
+            is_by_git=not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers),
+            is_foreign=not store.is_person(name, email),
+            is_persons=store.is_person(name, email, gitmem=False),
+        )
+        found.append(commit)
+    return found
+
+
 def _brought(
     store: Store, revisions: str, seconds: float, *, has_others: bool
 ) -> Iterator[tuple[str, Origin, Sequence[str]]]:
@@ -289,41 +333,24 @@ def _brought(
     Also yield the files that the person's own commits composed, each with the ids and paths it was made of, if there
     are commits of others: `has_others` says whether earlier ones are.
     """
-    git, end = store.repository.git, time.monotonic() + seconds
-    options = ("-z", "--reverse", "--topo-order", "--format=" + "%x00".join(_FIELDS))
-    output = git.run("log", *options, "--end-of-options", revisions, "--", timeout=seconds)
-    fields = output.decode("utf-8", "replace").split("\0")
-    composing: dict[str, str] = {}  # commits, each with the archive it is about
-    cut = read_text(os.path.join(store.repository.layout.common_dir, "shallow")).split()
-    looked, foreign, teaching = set[str](), set[str](), set[str]()  # whose files, patterns are looked at; of others
-    found: list[tuple[str, Sequence[str], Origin]] = []
-    for place in range(0, len(fields) - 1, len(_FIELDS)):
-        oid, name, email, text = fields[place : place + len(_FIELDS)]
-        trailers = [line.partition(": ")[::2] for line in text.split("\n") if ": " in line]
-        ids = [value for key, value in trailers if key in _BRINGS and _ID.fullmatch(value)]
-        if oid in cut:  # the cut of a shallow clone: it has all files, but did not bring them
-            name, email, trailers = BEFORE, "", []
-        origin = _origin(name, email, dict(reversed(trailers)))
-        found.append((oid, ids, origin))
-        by_git = not ids and not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers)
-        is_foreign = not store.is_person(name, email)
-        if is_foreign:
-            foreign.add(oid)
-        if by_git or is_foreign:  # trailers of another author may conceal what the commit adds
-            looked.add(oid)
-        op = dict(trailers).get(Trailer.OP)
-        if not is_foreign and op in _COMPOSES:
-            composing[oid] = dict(trailers).get(Trailer.ARCHIVE, "")
-        if op not in _TEACHES_NOTHING or not store.is_person(name, email, gitmem=False):
-            teaching.add(oid)
-    changed = _changed(store, looked, foreign, end) if looked else {}
+    end = time.monotonic() + seconds
+    commits = _commits(store, revisions, seconds)
+    foreign = {one.oid for one in commits if one.is_foreign}
+    # Trailers do not tell what a commit of git adds, and those of another author may conceal it.
+    read = foreign | {one.oid for one in commits if one.is_by_git and not one.ids}
+    teaching = {one.oid for one in commits if one.op not in _TEACHES_NOTHING or not one.is_persons}
+    composing = {one.oid: one.archive for one in commits if one.op in _COMPOSES and not one.is_foreign}
+    changed = _changed(store, read, foreign, end) if read else {}
     claimed = _claimed(store, teaching, end) if teaching else {}
     composed = _composed(store, composing, end) if composing and (has_others or foreign) else {}
-    for oid, named, origin in found:
-        files = changed.get(oid, ())  # a commit did not bring what it only changed
-        every = dict.fromkeys((*files, *(one for one in named if _CHANGED + one not in files), *claimed.get(oid, ())))
-        yield from ((identifier, origin, ()) for identifier in every)
-        yield from ((_MADE + path, origin, composed[oid][1]) for path in composed.get(oid, ((), ()))[0])
+    for commit in commits:
+        files = changed.get(commit.oid, ())
+        named = [one for one in commit.ids if _CHANGED + one not in files]  # a commit did not bring what it changed
+        for identifier in dict.fromkeys((*files, *named, *claimed.get(commit.oid, ()))):
+            yield identifier, commit.origin, ()
+        made, sources = composed.get(commit.oid, ((), ()))
+        for path in made:
+            yield _MADE + path, commit.origin, sources
 
 
 def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:

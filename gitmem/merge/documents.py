@@ -342,10 +342,8 @@ def _twins(
     base: Mapping[str, bytes], sides: tuple[Mapping[str, bytes], ...], followed: Collection[str]
 ) -> Iterable[tuple[str, str]]:
     """Return both names of each document that the sides made in one folder under different names, the lesser first."""
-    made = [
-        {(path.rpartition("/")[0], name): path for path in side if path not in followed and is_id(name := id_in(path))}
-        for side in ({path: side[path] for path in sorted(set(side) - set(base))} for side in sides)
-    ]
+    new = [sorted(side.keys() - base.keys() - {*followed}) for side in sides]
+    made = [{(path.rpartition("/")[0], id_in(path)): path for path in paths if is_id(id_in(path))} for paths in new]
     for key in sorted(made[0].keys() & made[1].keys()):
         one, other = made[0][key], made[1][key]
         if one not in sides[1] and other not in sides[0] and _keys(sides[0][one])[0] == _keys(sides[1][other])[0]:
