@@ -315,8 +315,8 @@ class _Sync:
                 self._inbox = None
                 return None
             replace_file(left, f"{local} {since:.0f}\n".encode("ascii"))
-            place = f"in the inbox of {self._remote.called}, from where the next sync takes it along"
-            self._notices.append(f"Other machines pushed first: what is new here lies {place}.")
+            place = f"the inbox of {self._remote.called}; the next sync takes them along"
+            self._notices.append(f"Other machines pushed first, so new commits of this machine wait in {place}.")
         if now - since >= LATELY or local in both.bases:
             self._adopt(local, target, {})
         else:

@@ -96,7 +96,7 @@ def _add(view: View, form: Mapping[str, str]) -> ActResult:
     store, text = view.store, form.get("text", "")
     if not clean_text(text):
         raise RefusedError("There is nothing to save: the text is empty.")
-    kind = _chosen(form, "kind", LASTING, "It was not said of which kind the fact is.")
+    kind = _chosen(form, "kind", LASTING, "No kind was chosen for the fact.")
     saved = save_text(store, text, MemoryType(kind), host="web")
     known = any(fact.id == saved.id for fact in known_facts(store))  # not while another process saves it
     return ActResult(f"/fact/{saved.id}" if known else "/facts", saved.commit or "")
@@ -160,8 +160,8 @@ def _settle(store: Store, form: Mapping[str, str]) -> str:
     named = form.get("older"), form.get("newer")
     pair = next((one for one in waiting_pairs(store) if (one.older.id, one.newer.id) == named), None)
     if pair is None:
-        raise NotFoundError("This pair does not wait any more.", "Look at the list again.")
-    holds = _chosen(form, "holds", list(Holds), "It was not said which fact holds.")
+        raise NotFoundError("This pair no longer waits.", "Look at the list again.")
+    holds = _chosen(form, "holds", list(Holds), "No fact was chosen to hold.")
     older = _as_seen(store, pair.older, form.get("older_blob", ""), form)
     newer = _as_seen(store, pair.newer, form.get("newer_blob", ""), form)
     with _unmoved(store, pair.newer, form):
@@ -172,15 +172,15 @@ def _take(store: Store, form: Mapping[str, str]) -> str:
     path = form.get("path", "")
     _read_as_seen(store, "/review", path, form.get("blob", ""), form)
     takes = (Take.OURS, Take.THEIRS, Take.BOTH)
-    return resolve_review(store, path, Take(_chosen(form, "take", takes, "It was not said which version to keep.")))
+    return resolve_review(store, path, Take(_chosen(form, "take", takes, "No version was chosen to keep.")))
 
 
 def _answer_change(store: Store, form: Mapping[str, str]) -> str | None:
     change = others_changes(store).get(form.get("id", ""))
     if change is None:
-        raise NotFoundError("This change does not wait any more.", "Look at the list again.")
+        raise NotFoundError("This change no longer waits.", "Look at the list again.")
     _read_as_seen(store, "/review", change.path, form.get("blob", ""), form)
-    take = _chosen(form, "take", (Take.OURS, Take.THEIRS), "It was not said whether to accept the change.")
+    take = _chosen(form, "take", (Take.OURS, Take.THEIRS), "Neither yes nor no was chosen for the change.")
     return answer_change(store, change, accept=take == Take.THEIRS)
 
 

@@ -42,7 +42,7 @@ def _examine_hosts(app: App) -> list[Finding]:
     findings = [finding for host in map(find_host, NAMES) if (finding := _examine_host(app, host))]
     if findings:
         return findings
-    message = "No agent's sessions are remembered: no settings have hooks of gitmem's."
+    message = "No agent's sessions are remembered: no settings have gitmem's hooks."
     return [Finding("host", Level.NOTE, message, "'gitmem install' lists the agents that are here.")]
 
 

@@ -114,7 +114,7 @@ def run_trust(_: Args, app: App) -> None:
         syncs = f"and sent to {count(len(shown), 'remote')}: {', '.join(shown)}" if shown else "and sent nowhere"
         preview = (
             f"The memory at {store.root} came from elsewhere.\n"
-            f"With your yes sessions are told what it holds, recorded in it, {syncs}.\n"
+            f"If you say yes, sessions are told what it holds; they are recorded in it, {syncs}.\n"
         )
         question, remedy = f"{plain(preview)}Do you trust it?", "Run it in a terminal."
         if not agreed(app, plain(would), question, remedy, nothing="Nothing was changed."):
