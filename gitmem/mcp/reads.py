@@ -156,6 +156,9 @@ def _read(store: Store, path: str) -> tuple[str, str] | None:
     return None if data is None else (path, named(store, Document.parse(data).body, path))
 
 
+_PLACE = re.compile(r"(.+\.md):([0-9]{1,9})(?:-([0-9]{1,9}))?")
+
+
 def memory_get(
     call: Call,
     *,
@@ -170,6 +173,8 @@ def memory_get(
     max_tokens: Tokens = 4_000,
 ) -> str:
     """Read lines of one document of the memory: the lines around a hit of memory_search, or all."""
+    if (place := _PLACE.fullmatch(path)) and not start_line:  # as the views of a hit are given
+        path, start_line, end_line = place[1], int(place[2]), end_line or int(place[3] or 0)
     start = start_line or (1 if lines else 0)
     end = end_line or (start + lines - 1 if lines else 0)
     store, name = layer_of(call.store, path)

@@ -189,7 +189,10 @@ def memory_save(
     about = dict(metadata)
     tags = _tags(about.pop("tags", ()))
     session = _name(about.pop("session", None) or call.session)
-    store = call.store.for_session(session, private=about.pop("private", False) is True)
+    private = about.pop("private", False)
+    if not isinstance(private, bool):  # "yes" is not to go into the memory that is shared
+        raise RefusedError("private is true or false.")
+    store = call.store.for_session(session, private=private)
     # Further metadata stands below the text.
     text = clean_text("\n".join([content, *(f"{_name(key)}: {_value(value)}" for key, value in about.items())]))
     if not clean_text(content):

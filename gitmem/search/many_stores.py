@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from gitmem.document.ids import FORMAT
-from gitmem.errors import GitmemError, UsageError
+from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.git import STORE_FOLDER
 from gitmem.platform.machine import Context
 from gitmem.search import Query, fold, parse_query
@@ -49,8 +49,15 @@ class StoresAnswer(Value):
 
 
 def find_stores(where: str, home: str) -> list[str]:
-    """Return the stores below a folder, or, for `all`, those that were made, cloned or accepted on this machine."""
+    """Return the stores below a folder, or, for `all`, those that were made, cloned or accepted on this machine.
+
+    Raises NotFoundError if there is no such folder.
+    """
     if where != ALL:
+        if not os.path.isdir(where):
+            raise NotFoundError(
+                f"There is no folder {where}.", "--stores takes a folder with stores below it, or 'all'."
+            )
         return sorted(_below(os.path.abspath(where), 0))[:_MOST_STORES]
     return list(filter(_is_memory, known_stores(home)))[:_MOST_STORES]
 

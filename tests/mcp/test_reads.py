@@ -45,6 +45,7 @@ def test_what_is_missing_is_said(memory):
     assert memory.text("memory_guide", task="Paint the fence") == "No memory clearly matches."
     assert "The query is empty." in memory.call("memory_search", query=" ").content[0].text
     assert "Did you mean type:decision?" in memory.call("memory_search", query="type:decison").content[0].text
+    assert "There is no folder" in memory.call("memory_search", query="x", stores="/no/such").content[0].text
     found = memory.call("memory_search", query="zebra").content
     assert (found[0].text, "deep=true" in found[1].text) == ('{"hits":[]}', True), "nothing found, and a way on"
     memory.put("memory.md", "")
@@ -170,6 +171,8 @@ def test_get_gives_lines_an_entry_or_the_whole(memory):
     assert section.startswith("[knowledge/a.md:5-")
     assert "# Two\n\nsecond\nthird" in section
     assert "first" not in section
+    assert memory.read("memory_get", path="knowledge/a.md:7") == section
+    assert memory.read("memory_get", path="knowledge/a.md:7-8").endswith("]\nsecond\nthird")
     whole = memory.read("memory_get", path="knowledge/a.md")
     assert whole.startswith("[knowledge/a.md:1-8, ")
     assert memory.read("memory_get", path="knowledge/a.md", end_line=1).endswith("]\n# One")

@@ -59,6 +59,13 @@ def test_a_saved_fact_cites_the_lines_of_the_files_that_it_names(memory, bare_gi
     assert "since changed: client.py" in memory.text("memory_search", query="begin first")
 
 
+def test_a_word_for_private_saves_nothing(memory):
+    refused = memory.call("memory_save", type="note", content="The zebra is mine.", metadata={"private": "yes"})
+    assert refused.is_error
+    assert "private is true or false" in refused.content[0].text
+    assert memory.call("memory_search", query="zebra").content[0].text == '{"hits":[]}'
+
+
 def test_secrets_are_redacted_and_private_text_left_out(memory, bare_git):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     said = {"content": f"use {token} <private>mine</private>", "metadata": {"header": f"Bearer {token}"}}

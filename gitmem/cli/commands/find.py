@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from gitmem.cli.app import OWN, App, Args
 from gitmem.document.ids import short_session
-from gitmem.errors import NotFoundError, UsageError
+from gitmem.errors import UsageError
 from gitmem.lessons.usage_log import GET, RECALL, SEARCH, GivenText, handles, note_asked
 from gitmem.platform.machine import datetime
 from gitmem.search import check_query, parse_query
@@ -159,8 +159,6 @@ def _search_stores(args: Args, app: App) -> None:
     if args.deep or args.history or args.at:
         raise UsageError("--stores searches the files as they are now.", "Leave out --deep, --history and --at.")
     where = args.stores if args.stores == ALL else app.path(args.stores)
-    if where != ALL and not os.path.isdir(where):
-        raise NotFoundError(f"There is no folder {where}.", "--stores takes a folder with stores below it, or 'all'.")
     roots = find_stores(where, app.home())
     answer = search_stores(roots, app.context(), " ".join(args.query), limit=args.limit, ended=args.all)
     value = [{"store": hit.store, **hit_value(hit.hit)} for hit in answer.hits]
