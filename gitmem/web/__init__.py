@@ -64,7 +64,7 @@ LENGTH = 50  # items of a list on one page
 _GROWN = 200  # commits to search for the newest known one
 
 
-class Kept(dict[str, tuple[object, Any]]):
+class PageCache(dict[str, tuple[object, Any]]):
     """A cache with one value for each name, derived from a commit."""
 
     def get_or_make(self, name: str, of: object, make: Callable[[], T]) -> T:
@@ -123,7 +123,7 @@ class View:
 
     store: Store
     asked: Mapping[str, str] = field(default_factory=dict)
-    kept: Kept = field(default_factory=Kept)
+    kept: PageCache = field(default_factory=PageCache)
     here: ShownProject = field(default_factory=lambda: ShownProject("", ""))
     projects: Sequence[ShownProject] = ()
     zone: str = ""

@@ -29,7 +29,7 @@ from gitmem.store.known_facts import place_marks
 from gitmem.store.locate import known_stores
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.web import Kept, ShownProject, View, commit_value
+from gitmem.web import PageCache, ShownProject, View, commit_value
 from gitmem.web.acts import MovedError, act
 from gitmem.web.overview import waiting
 from gitmem.web.render import FILES, FILTERED, TWIN, page_of, to_html, to_json
@@ -76,7 +76,7 @@ class Pages:
 
     def __init__(self, open_store: Callable[[], Store], *, forms: bool) -> None:
         self._open = open_store
-        self._kept: dict[str, Kept] = defaultdict(Kept)  # by the project's key, as below
+        self._kept: dict[str, PageCache] = defaultdict(PageCache)  # by the project's key, as below
         self._filters: dict[str, dict[str, str]] = defaultdict(dict)  # the query that each list was last asked for
         self._forms = forms
         self._reading = threading.Lock()  # while the facts are read for the first time

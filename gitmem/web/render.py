@@ -26,7 +26,7 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import json_text
 from gitmem.text.words import hangul_stem, literal_of, stem, stop_words
-from gitmem.web import Kept, View, in_zone
+from gitmem.web import PageCache, View, in_zone
 from gitmem.web.facts import KINDS, show_concept, show_concepts, show_fact, show_facts, show_knowledge, show_review
 from gitmem.web.history import WHOLE, show_commit, show_session, show_sessions, show_timeline, show_transcript
 from gitmem.web.overview import show_home, show_search, show_stats, show_sync
@@ -209,7 +209,7 @@ def export(store: Store, folder: str) -> int:
     """
     if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise RefusedError(f"{folder} is not an empty folder.", "Name a folder that does not exist yet.")
-    kept, written = Kept(), 0
+    kept, written = PageCache(), 0
     for name in FILES:
         _write(folder, name, read_resource("templates", "web", name))
     for path, asked in _addresses(store, kept):
@@ -225,7 +225,7 @@ def export(store: Store, folder: str) -> int:
     return written
 
 
-def _addresses(store: Store, kept: Kept) -> Iterator[tuple[str, dict[str, str]]]:
+def _addresses(store: Store, kept: PageCache) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the path and query of each page; a long list goes on in further pages."""
     yield "", {}
     for name in MENU:
