@@ -1,7 +1,7 @@
 """How a store grows: its size and the cost of keeping it small, against what git makes of the same history.
 
 Saves go the way of all saves, through the spool, a few to a drain so that it is quick; maintenance runs whenever
-`gitmem.store.findings.is_due` says so. The yardsticks: a bare clone that is packed afresh from nothing, as
+`gitmem.store.maintenance.is_due` says so. The yardsticks: a bare clone that is packed afresh from nothing, as
 git does it by itself and with a wide window (ten minutes of CPU at 10,000 commits); and `git log -- PATH` without the
 commit graph.
 
@@ -27,9 +27,8 @@ from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
 from gitmem.sessions.save import drain
-from gitmem.store.findings import is_due
 from gitmem.store.init import Place, init_store
-from gitmem.store.maintenance import maintain
+from gitmem.store.maintenance import is_due, maintain
 from gitmem.store.store import Store
 
 DRAIN = 5

@@ -188,10 +188,8 @@ def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[byte
     was, made, now = (parse_pattern(data) if data else None for data in (before, after, current))
     if made is None or now is None or (was and {*was.seen} - {*made.seen}):
         return None
-    seen, episodes = (
-        {*new} - {*old}
-        for new, old in ((made.seen, was.seen if was else ()), (made.episodes, was.episodes if was else ()))
-    )
+    seen = {*made.seen}.difference(was.seen if was else ())
+    episodes = {*made.episodes}.difference(was.episodes if was else ())
     left = unseen(now, seen, episodes)
     with contextlib.suppress(ValueError):  # a header that cannot be edited in place
         return (render_pattern(left) if left else None,)
@@ -206,7 +204,7 @@ def _is_fact_gone(change: FileChange, current: bytes | None) -> bool:
     if not is_fact_path(change.path) or change.after is None:
         return False
     if current is None or change.before is not None:
-        return current is None and change.before is not None
+        return current is None
     then, now = parse_fact(change.after, change.path), parse_fact(current, change.path)
     return then is not None and now is not None and (then.text, then.status) == (now.text, now.status)
 

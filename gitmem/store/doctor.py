@@ -31,7 +31,8 @@ from gitmem.store.document_checks import (
     check_secrets,
     look,
 )
-from gitmem.store.findings import MAKE_ROOM, FailureLog, Finding, Level, bytes_below, crowded, is_due, judged
+from gitmem.store.findings import FailureLog, Finding, Level, bytes_below, judged
+from gitmem.store.maintenance import MAKE_ROOM, crowded, is_due
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import FORMAT_VERSION, READ_ONLY, Store, format_version
 from gitmem.text.sentences import age, count

@@ -36,10 +36,10 @@ from gitmem.platform.machine import Context, is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES, drop_file
 from gitmem.purge.rewrite import check_history, clean_incoming, sweep
 from gitmem.search.files import list_files
-from gitmem.store.findings import MAX_FILES
 from gitmem.store.foreign_commits import fast_forward
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.known_facts import known_facts
+from gitmem.store.maintenance import MAX_FILES
 from gitmem.store.merge_commits import merge_bases
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

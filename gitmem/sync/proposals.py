@@ -32,7 +32,7 @@ from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
 from gitmem.store.document_checks import conflict_lines
-from gitmem.store.findings import MAX_FILES as MOST_FILES
+from gitmem.store.maintenance import MAX_FILES as MOST_FILES
 from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.store import FORMAT_VERSION, Store, format_version
 from gitmem.sync.guard import SIGNED, check_extent, check_incoming, check_project, check_signed

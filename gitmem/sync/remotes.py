@@ -21,8 +21,8 @@ from gitmem.git.objects import PathChange, most_files
 from gitmem.git.process import Git
 from gitmem.platform.machine import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES, read_text
-from gitmem.store.findings import MAX_FILES
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
+from gitmem.store.maintenance import MAX_FILES
 from gitmem.store.store import FORMAT_VERSION, REMOTES_FILE, Store, format_version
 from gitmem.sync import SyncRecord, left_file, read_records
 from gitmem.values import Value

@@ -23,9 +23,8 @@ from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.purge.records import news, read_state, record_path
 from gitmem.purge.rewrite import clean_incoming, follow, sweep
-from gitmem.store.findings import MAKE_ROOM, crowded
 from gitmem.store.foreign_commits import fast_forward, follow_arrived
-from gitmem.store.maintenance import new_pending_ref
+from gitmem.store.maintenance import MAKE_ROOM, crowded, new_pending_ref
 from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

@@ -12,9 +12,8 @@ from gitmem.document.ids import make_id
 from gitmem.errors import BusyError, GitmemError
 from gitmem.platform.machine import Context
 from gitmem.sessions.save import drain, save
-from gitmem.store.findings import is_due
 from gitmem.store.init import Place, init_store
-from gitmem.store.maintenance import ABANDONED_SECONDS, maintain
+from gitmem.store.maintenance import ABANDONED_SECONDS, is_due, maintain
 from gitmem.store.store import MAX_PACKS
 from gitmem.store.transact import transact
 from tests.boxes import Box

@@ -25,8 +25,8 @@ from gitmem.purge import MOST
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
 from gitmem.search.sources import renew_texts
 from gitmem.search.vectors import fill, is_news
-from gitmem.store.findings import FailureLog, LoggedFailure, is_due
-from gitmem.store.maintenance import Maintenance, join_listed, maintain
+from gitmem.store.findings import FailureLog, LoggedFailure
+from gitmem.store.maintenance import Maintenance, is_due, join_listed, maintain
 from gitmem.store.store import Store
 from gitmem.store.transcripts import Forgotten, forget_transcripts
 from gitmem.sync import proposals
