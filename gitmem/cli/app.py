@@ -68,7 +68,7 @@ class Args:
 
 
 OWN = ""  # the source of an answer that needs no fence
-_MAX_CHARACTERS = 400_000  # of an output that is read
+_MAX_CHARACTERS = 400_000  # of a command's output, at most
 _MAX_BYTES = 4 * _MAX_CHARACTERS + 1
 
 
@@ -153,7 +153,7 @@ class App(Value):
         reads no tree, which in a store that nobody accepted may be without end, passes `read=False`.
         """
         store = self.open()
-        if not store.may_write():  # it can be read
+        if not store.may_write():  # it can only be read
             from gitmem.sync.clone import check_opened
 
             check_opened(store, read=read)
@@ -253,7 +253,7 @@ class App(Value):
             return
         self.out.flush()
         options = "" if "LESS" in self.environ or os.name != "posix" else "LESS=FRX "
-        command = options + pager  # a shell's, as git has it
+        command = options + pager  # run by a shell, as git runs it
         with contextlib.suppress(BrokenPipeError), os.popen(command, "w") as pipe:  # noqa: S605  # quit before the end
             pipe.write(f"{text}\n")
 
@@ -382,4 +382,4 @@ def real_app() -> App:
         cwd = os.getcwd()
     except FileNotFoundError:  # the folder was removed under us
         cwd = os.sep
-    return App(dict(os.environ), cwd, sys.stdin, sys.stdout, sys.stderr)  # whose every look decodes
+    return App(dict(os.environ), cwd, sys.stdin, sys.stdout, sys.stderr)  # each access to it decodes

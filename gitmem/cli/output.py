@@ -142,7 +142,7 @@ def answer_bytes(app: App, value: object, data: bytes, command: str) -> None:
     shown = plain(text)
     if app.args.json:
         app.answer(value, "")
-    elif ":" in command or not app.colour():  # a file, or no colours
+    elif ":" in command or not app.colour():  # a file's content has no colours
         app.answer(value, shown.rstrip("\n"), command)
     else:
         lines = []

@@ -34,7 +34,7 @@ def follow_settings(store: Store, spool: HookSpool) -> None:
 
 def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
     """Return memories of the prompt of an event and what fixed its error before; `name` is gitmem's name of it."""
-    from gitmem.hosts import text_of  # which a status line does without
+    from gitmem.hosts import text_of  # late: a status line needs none
 
     session, prompt, error = (text_of(payload, key) for key in ("session_id", "prompt", "error"))
     if "session_id" not in payload or payload.get("is_interrupt") is True:
@@ -67,7 +67,7 @@ def tell(
     out: TextIO, answer: Callable[[str], dict[str, object]], text: str, more: Mapping[str, object] | None = None
 ) -> None:
     """Print a text in the host's form, which `answer` makes, and `more` of the answer, if there is any."""
-    import json  # a status line does without it
+    import json  # late: a status line needs none
 
     reply = {**(answer(text) if text else {}), **(more or {})}
     if reply:

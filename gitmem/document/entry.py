@@ -20,7 +20,7 @@ STATE = "State"  # the label of its entry
 RECENT_CONTEXT = "Recent Context"
 KNOWN_ISSUES = "Known Issues"
 TIMELINE = "Timeline"
-LINKS = "Links"  # of a session to what it taught, and of a fact to its session
+LINKS = "Links"  # the section with links of a session to what it taught, and of a fact to its session
 
 
 class MemoryType(StrEnum):

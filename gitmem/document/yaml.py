@@ -61,7 +61,7 @@ def _check(text: str) -> bool:
         if isinstance(event, yaml.NodeEvent):
             if depth >= MAX_DEPTH:
                 raise YamlTextError(f"it nests more than {MAX_DEPTH} levels deep")
-            is_empty = isinstance(event, yaml.ScalarEvent) and not (event.value or event.style)  # as after `---` alone
+            is_empty = isinstance(event, yaml.ScalarEvent) and not (event.value or event.style)  # after `---` alone
             has_value = has_value or not is_empty
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
     return has_value

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _KINDS = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)
-_MAX_COMMITS = 200  # of one fact since the last look
+_MAX_COMMITS = 200  # of a fact, since the last look, that are examined
 _MAX_SOURCES = 50  # commits among which one is looked for whose edit another commit followed
 _NAME = 80  # characters of an author's name
 REMOVED = "removed"
@@ -41,7 +41,7 @@ def others_changes(store: Store, *, look: bool = True) -> dict[str, OthersChange
         tip = store.repository.tip(store.repository.branch()) or ""
         if tip in {seen, ""} or not (look or tip != store.marked()):
             return waiting
-        if seen:  # else the store is looked at for the first time: what it holds is taken as it is
+        if seen:  # the first look takes the store as it is
             waiting = _looked(store, seen, tip, waiting)
     except GitmemError:  # as in the middle of a merge
         return waiting
@@ -64,7 +64,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         before, now = parse_fact(old, change.path), parse_fact(data, change.path) if data else None
         if before is None or (now is None and data is not None):
             raise NotFoundError(f"{change.path} cannot be read as a fact.", "Edit the file.")
-        if now is None:  # a file that stays away would be no commit, and the person's other machines would ask as well
+        if now is None:  # without a change there is no commit, and the person's other machines would ask, too
             content = render_fact(ended(before, transaction.now)) if accept else old
         elif accept:
             content = render_fact(now._replace(updated=transaction.now))
@@ -108,7 +108,7 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
         match = PATH.fullmatch(change.path)
         if match is None or match["kind"] not in _KINDS:
             continue
-        if change.old is None and match["id"] not in waiting:  # a second file with the id of a fact speaks in its place
+        if change.old is None and match["id"] not in waiting:  # a second file of a fact may replace the first
             twins = _files_by_id(store, seen) if twins is None else twins
             twin = next((entry for entry in twins.get(match["id"], ()) if entry.path not in gone), None)
             if twin is None:

@@ -27,7 +27,7 @@ Record = dict[str, object]
 # If a memory has views in several files, the first of these folders has the fullest one.
 _FOLDERS = ("facts", "daily", "episodes", "patterns", "concepts", "sessions", "knowledge", "summaries")
 _LATER = ("weekly", "monthly", "archive")
-_WHOLE = ("facts", "episodes", "patterns", "concepts", "knowledge", "summaries")  # a record a file
+_WHOLE = ("facts", "episodes", "patterns", "concepts", "knowledge", "summaries")  # each file is a record
 _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.md$")
 ALL = "*"  # the id of a tombstone for every record
 

@@ -230,7 +230,7 @@ def _merge_error(store: Store, tip: str, merge: CommitRecord) -> GitmemError:
     """Return the error that says how to get back from a merge, as of a wrong remote."""
     here = was_at(store.repository.git)
     ours, theirs = sorted(merge.parents[:2], key=lambda parent: parent not in here)
-    back = f"git rebase --onto {ours[:SHORT]} {merge.commit[:SHORT]}"  # with the commits since
+    back = f"git rebase --onto {ours[:SHORT]} {merge.commit[:SHORT]}"  # keeps later commits
     back = back if merge.commit != tip else f"git reset --hard {ours[:SHORT]}"
     return GitmemError(
         f"{merge.commit[:SHORT]} is a merge and cannot be undone by a commit.",
@@ -292,7 +292,7 @@ def undone_commits(git: Git, revision: str) -> dict[str, str]:
     for oid, op, undoes, body in zip(*(texts[start :: len(fields)] for start in range(len(fields))), strict=True):
         named[oid] = undoes.split() if op.strip() else _REVERTED.findall(body)
     short = sorted({name for names in named.values() for name in names if _SHORT.fullmatch(name)})
-    short = [name for name in short if not is_object_id(name)]  # as of `revert.reference`; asked for by one process
+    short = [name for name in short if not is_object_id(name)]  # of `revert.reference`; resolved by one process
     with Objects(git) if short else contextlib.nullcontext() as objects:
         infos = objects.infos([f"{name}^{{commit}}" for name in short]) if objects else []
     full = {name: info.oid for name, info in zip(short, infos, strict=True) if info is not None}

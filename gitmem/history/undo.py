@@ -122,7 +122,7 @@ def carry_over(path: str, base: bytes | None, changed: bytes | None, onto: bytes
     took_a_side = merged.status is MergeStatus.TAKEN or (base is None and _has_prose(changed) and _has_prose(onto))
     if derived or took_a_side or merged.status is MergeStatus.REVIEW:
         raise UndoConflictError(path)
-    if merged.data and onto and merged.data.split() == onto.split():  # of such an entry, only blank lines are left
+    if merged.data and onto and merged.data.split() == onto.split():  # only blank lines differ
         return onto
     return merged.data and merged.data.removesuffix(end)
 

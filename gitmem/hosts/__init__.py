@@ -286,7 +286,7 @@ def find_host(name: str) -> Host:
     """Return the host of a name. Raises KeyError if there is none."""
     module = f"gitmem.hosts.{_FILES[name][0]}"
     __import__(module)  # `importlib` takes half a millisecond
-    hosts = vars(sys.modules[module])  # a file with one host calls it so, others call each by its name
+    hosts = vars(sys.modules[module])  # `HOST` in a module with one host, else the host's name
     host: Host = hosts.get("HOST") or hosts[name.upper()]
     return host
 

@@ -45,7 +45,7 @@ _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompac
 
 _CODEX_INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
 _CODEX_FAILED = "Process exited with code "
-_CODEX_END_BYTES = 262_144  # of a rollout, in which the command that just ended stands
+_CODEX_END_BYTES = 262_144  # of a rollout's end, which has the last command
 _CODEX_EVENTS = (*_EVENTS, "SubagentStop", "PostCompact")
 
 

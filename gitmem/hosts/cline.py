@@ -35,7 +35,7 @@ def _data(environ: Mapping[str, str], home: str) -> str:
 
 
 def _transcript(environ: Mapping[str, str], home: str, session: str) -> str:
-    match = re.fullmatch(r"[A-Za-z0-9_-]+", session)  # else it is no name of a file
+    match = re.fullmatch(r"[A-Za-z0-9_-]+", session)  # otherwise it could not be the name of a file
     return os.path.join(_data(environ, home), "sessions", session, session + _MESSAGES) if match else ""
 
 

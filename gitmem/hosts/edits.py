@@ -30,7 +30,7 @@ _SUMMARY_FILES = (("skills", _SUMMARIES, "SKILL.md"), ("agents", "memory-summari
 _END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer one is warned of
 _CODEX_LINE = "gitmem hook codex {} 2>nul || exit /b 0"  # for `%COMSPEC% /C`, which reads no shell's line
 _GEMINI_TIMEOUT = 10_000  # milliseconds
-_CLINE_SECONDS = 30  # else Cline waits three seconds for the server's first answer, too few on a busy machine
+_CLINE_SECONDS = 30  # by default Cline waits three for the server's first answer, too few on a busy machine
 
 
 Items = Sequence[Edit]
@@ -152,7 +152,7 @@ def _copilot(host: Host, place: InstallPlace) -> Items:
 def _droid(host: Host, place: InstallPlace) -> Items:
     folder = place.folder(host.folder)
     hooks = HooksEdit(os.path.join(folder, "settings.json"), command_hooks(host))
-    named = _commands(folder, apart="-")  # it names a command after the file alone
+    named = _commands(folder, apart="-")  # droid names a command by its file alone
     return _usual(folder, hooks, os.path.join(folder, "mcp.json"), {"type": "stdio"} | place.server, *named)
 
 

@@ -30,7 +30,7 @@ from gitmem.values import Value
 
 HOOKS, MCP, SKILL, COMMANDS, SUMMARIES = "hooks", "mcp", "skill", "commands", "summaries"
 TRUST, ALLOW = "trust", "allow"
-PARTS = (HOOKS, MCP, SKILL, COMMANDS)  # that `gitmem install` brings unless it is told otherwise
+PARTS = (HOOKS, MCP, SKILL, COMMANDS)  # that `gitmem install` writes by default
 Place = tuple[str, ...]  # the keys that lead to a value in a file, its own name last
 
 

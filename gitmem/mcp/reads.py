@@ -173,7 +173,7 @@ def memory_get(
     max_tokens: Tokens = 4_000,
 ) -> str:
     """Read lines of one document of the memory: the lines around a hit of memory_search, or all."""
-    if (place := _PLACE.fullmatch(path)) and not start_line:  # as the views of a hit are given
+    if (place := _PLACE.fullmatch(path)) and not start_line:  # the form of a hit's views
         path, start_line, end_line = place[1], int(place[2]), end_line or int(place[3] or 0)
     start = start_line or (1 if lines else 0)
     end = end_line or (start + lines - 1 if lines else 0)

@@ -100,7 +100,7 @@ class Tool(Value):
         signature = inspect.signature(self.function, eval_str=True)
         first = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[None])
         every = [first, *list(signature.parameters.values())[1:]]
-        vars(tool).update(__signature__=signature.replace(parameters=every))  # which the SDK reads
+        vars(tool).update(__signature__=signature.replace(parameters=every))  # the SDK reads it
         name = tool.__name__ = self.function.__name__
         about, structured = inspect.cleandoc(self.function.__doc__ or ""), self.structured
         server.add_tool(tool, name, self.title, about, self.annotations, structured_output=structured)
@@ -110,7 +110,7 @@ async def _run(work: Callable[[], object], context: Context[None], memory: Serve
     """Return the result of `work`, run in a thread; report progress to the client every second."""
     over = anyio.Event()
     results: list[object] = []
-    failures: list[Exception] = []  # a task group would wrap them
+    failures: list[Exception] = []  # if raised, a task group would wrap them
     async with anyio.create_task_group() as group:
         group.start_soon(_beat, context, tool.doing, over)
         try:
@@ -297,7 +297,7 @@ def memory_task(
     try:
         own = own or find_working(store, "").session  # the one that was active last
     except NotFoundError:
-        if act != "start":  # which alone does without one
+        if act != "start":  # the only act that needs no task
             raise
         own = "mcp"
     if act == "show":

@@ -194,7 +194,7 @@ def merge_bodies(base: str, older: str, newer: str, *, with_facts: bool = True) 
         versions = [body.parts.get(key) for body in (before, *sides)]
         tokens = [_standing(body, key, settled, common=sides if body is before else ()) for body in (before, *sides)]
         blank = [token for token in tokens[0] if not token.key.strip(_BLANK)]
-        tokens = [side if part else blank for part, side in zip(versions, tokens, strict=True)]  # as below its heading
+        tokens = [side if part else blank for part, side in zip(versions, tokens, strict=True)]  # as below a heading
         joined = merge_tokens(*tokens)
         if not _stays(versions, joined.tokens):
             continue

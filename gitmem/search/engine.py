@@ -294,7 +294,7 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
         if any(found):
             break
     weights, average = _weigh(pool, found, query.terms)
-    most = (K1 + 1) * sum(weights) or 1.0  # that BM25 gives
+    most = (K1 + 1) * sum(weights) or 1.0  # the highest score by BM25
     ranked = []
     for units, of_file in zip(pool.read, found, strict=True):
         dropped = excluded(query, units)

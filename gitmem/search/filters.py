@@ -242,7 +242,7 @@ def _place(item: Ranked) -> tuple[int, bool]:
 MOST = 30  # hits that are compared
 _SHARED = 0.4, 0.15  # of the words of two hits, the shorter and the longer; words of the query do not count
 _LEAST_SHARED = 6  # words
-_ABOUT_AS_GOOD = 0.5  # of the score of an older hit, in the newer one that takes its place
+_ABOUT_AS_GOOD = 0.5  # of an older hit's score, which a newer one needs to take its place
 _WORD = re.compile(r"[^\W_](?:[\w.-]*\w)?")
 _LABELS = frozenset({"answer", "asked", "done", "error", "files", "keywords", "outcome", "success"})  # of an exchange
 _VIEWS = ("concepts/", "episodes/", "patterns/")  # of exchanges; these have a date of their own

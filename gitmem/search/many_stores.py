@@ -102,7 +102,7 @@ def search_stores(
             store = Store(root, context)
             store.acceptance.check()  # who asks may be an agent
             found = answer(store, text, limit=limit, ended=ended, vectors=False).hits
-        except GitmemError:  # of another format, another user's, or opened
+        except GitmemError:  # of another format, another user's, or not accepted
             unreadable.append(root)
             continue
         hits += [StoreHit(root, hit) for hit in found if ended or not (hit.marks and hit.marks.has_ended(hit.entry))]

@@ -83,7 +83,7 @@ def _nearness(near: Nearness, units: Units, index: int) -> float | None:
     return own
 
 
-SECONDS = 1.0  # for the provider to embed a query
+SECONDS = 1.0  # that the provider has to embed a query
 MISSING = "The vectors are being made in the background; 'gitmem reindex' shows how far it is."
 _LONGEST = 2_000  # characters of a query that are embedded
 _ENOUGH = 200  # vectors for the median cosine to be that of unrelated texts

@@ -27,7 +27,7 @@ from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.text.words import keywords as words_of
 from gitmem.values import Value
 
-OWN_FOLDER = "~/.gitmem/"  # before the paths of these hits
+OWN_FOLDER = "~/.gitmem/"  # before the paths of hits of the person's own store
 PRIVATE_FOLDER = "private:"  # before those of the private store: `gitmem --private get PATH` reads them
 _MOST = 3  # hits
 _LABELS = ("Rule", "Preference")
@@ -40,7 +40,7 @@ def with_own(store: Store, query: str, found: SearchAnswer) -> SearchAnswer:
     if own is None:
         return found
     known = {hit.entry for hit in found.hits if hit.entry}
-    hits = answer(own, query, vectors=not found.without_vectors).hits  # a late provider is waited for once
+    hits = answer(own, query, vectors=not found.without_vectors).hits  # do not wait for a slow provider twice
     hits = [hit for hit in hits if hit.label in _LABELS and hit.entry not in known and not hit.weak]
     mine = [hit._replace(path=f"{OWN_FOLDER}{hit.path}", own=True, others=()) for hit in hits[:_MOST]]
     mine = _yielding(store, own, mine) if mine else []

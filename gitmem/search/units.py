@@ -52,7 +52,7 @@ def cut(path: str, text: str) -> list[Span]:
         if start > previous:
             if text.startswith("## Links", previous) and path.startswith(("sessions/", "facts/")):
                 pass  # what they lead to is found itself
-            elif text[previous] == "#" and start - previous <= LONGEST_SECTION:  # as most sections
+            elif text[previous] == "#" and start - previous <= LONGEST_SECTION:  # most sections are short
                 spans.append((previous, start, SECTION))
             else:
                 _add(spans, text, previous, start)

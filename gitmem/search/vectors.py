@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KEY_BYTES = 16
 BYTES = 1_600  # 400 tokens (gitmem.text.words), which is less than the 512 most models read
-_LEAST = 0.5  # of a full chunk, before the first cut
+_LEAST = 0.5  # of a full chunk; it is not cut before that
 
 
 def chunks(units: Units) -> Iterator[tuple[int, str]]:
@@ -71,7 +71,7 @@ def key_of(text: str) -> bytes:
 FOLDER = "vectors"
 MOST_BYTES = 256_000_000  # of the vectors of a model: 550,000 of 384 dimensions, 145,000 of 1,536
 MOST_MODELS = 2  # the models used last keep their vectors
-_VERSION = 3  # of the tables and the cutting: a file of another one is none
+_VERSION = 3  # of the tables and the chunks; a file of another version is ignored
 _SUFFIX = ".sqlite"
 _TABLES = """
     CREATE TABLE IF NOT EXISTS blocks (dimensions INTEGER, keys BLOB, scales BLOB, components BLOB);
@@ -98,7 +98,7 @@ class Cache:
     def __init__(self, private: str, provider: str, model: str) -> None:
         self.folder = os.path.join(private, FOLDER)
         plain = re.sub(r"[^a-z0-9._-]", "-", model.lower())[:60]
-        if plain != model:  # a hash keeps changed names apart
+        if plain != model:  # a hash keeps apart models whose plain names are equal
             plain += f"-{hashlib.blake2b(model.encode(), digest_size=4).hexdigest()}"
         self.stem = f"{provider}-{plain}"
         self.path = os.path.join(self.folder, f"{self.stem}{_SUFFIX}")

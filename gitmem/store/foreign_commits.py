@@ -53,7 +53,7 @@ class _Span:
         self.lines = fact_entries(Document.parse(self.memory).body)
         made = {one: change.path.split("/")[1] for one, change in self._changed.items() if change.old is None}
         self._made = {one for one, kind in made.items() if kind in TOLD}
-        same = before == after and self._made <= self.lines.keys()  # else a line was added and taken again
+        same = before == after and self._made <= self.lines.keys()  # else the line of a new fact was removed again
         self._same = same or len(self.memory) > _MAX_MEMORY
         self._before = {} if self._same else fact_entries(Document.parse(before or b"").body)
 

@@ -152,7 +152,7 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
             try:
                 _make(target, project, context, Place.BRANCH if disconnected else place)
             except (OSError, GitmemError):
-                if is_disconnected(target) or not is_store(target):  # else another process has created it meanwhile
+                if is_disconnected(target) or not is_store(target):  # otherwise another process has just created it
                     raise
         if place is Place.HOME:
             _note_project(project, target)

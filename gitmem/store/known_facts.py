@@ -84,7 +84,7 @@ def read_headers(store: Store, folder: str, parse: Parse, most: int = _ALL, late
     new = 0
     for path, entry in _documents(store.root, folder, known):
         line = known.get(path, "")
-        if not line and new >= most:  # a first look at 10,000 need not ask for the times of all
+        if not line and new >= most:  # among 10,000 new files, do not ask for the times of all
             continue
         if not line or not late():
             try:
@@ -100,7 +100,7 @@ def read_headers(store: Store, folder: str, parse: Parse, most: int = _ALL, late
                 continue
         kept[path] = line
     if new or len(known) != len(kept):
-        with contextlib.suppress(OSError, ValueError):  # it only costs time
+        with contextlib.suppress(OSError, ValueError):  # a missing cache only costs time
             lines = (f"{path}\t{line}" for path, line in kept.items())
             replace_file(cache, "\n".join([_VERSION, *lines, ""]).encode())
     return _headers(kept)

@@ -36,7 +36,7 @@ def private_store(store: Store, *, make: bool = False) -> Store | None:
     if not is_store(root):
         if not make:
             return None
-        from gitmem.store.init import Place, init_store  # a drained turn needs none
+        from gitmem.store.init import Place, init_store  # late: a drained turn needs none
 
         init_store(root, store.context, Place.PRIVATE)
     private = Store(root, store.context)

@@ -172,7 +172,7 @@ def _listed(folder: str) -> list[str]:
 
 
 ANSWERED = "answered"
-_SECONDS = 10.0  # a host calls its hooks at once, and ends them after as long
+_SECONDS = 10.0  # a host starts all hooks of an event at once, and ends them after this time
 
 
 def may_answer(private: str, owner: int, data: bytes) -> bool:

@@ -75,7 +75,7 @@ def attempt(
     branch = store.repository.branch()
     tip = store.repository.tip(branch) or _create_branch(store, branch)
     with Writer(store.repository.git, branch, tip, listed_in=store.packs_file) as writer, store.files.look(tip) as look:
-        if scan and store.marked() == tip:  # else a repair may add files to look for
+        if scan and store.marked() == tip:  # otherwise a repair may add files
             look.start()
         remove_litter(store, branch)  # while git starts
         import gitmem.store.transaction  # noqa: F401  # and what it imports, while git starts
@@ -87,7 +87,7 @@ def attempt(
             look.start()
         value = plan(transaction)  # while git looks
         edited = look.edited() if scan else []
-        writer.know(look.at_tip)  # to ask git for each takes it a walk through a folder
+        writer.know(look.at_tip)  # git would walk through a folder for each
         # The entries of unchanged files are renewed in the index, so that they are not read again each time.
         scanned = [*_read_edited(transaction, edited), *look.unchanged] if scan else []
         _follow_edited_facts(transaction, store.private)

@@ -95,7 +95,7 @@ def put(
                 clear_left_behind(error.lock)
                 obstacle = f"another git command holds {error.lock}; if none is running, remove that file"
             except TipMovedError:
-                remove_litter(store, ref)  # a killed process may have written the same pack, and left its mark
+                remove_litter(store, ref)  # a killed process may have left the `.keep` of the same pack
     raise BusyError(f"{_FAILED}: {obstacle}.", "Try again.")
 
 

@@ -39,11 +39,11 @@ from gitmem.sync.remotes import FETCHED, REFS, check_arrivals, reserved_folders
 
 _SHARE, _SHARE_OF_FOLDER = 1 / 3, 1 / 2  # of the text; a greater loss is much
 _FEW_LINES = 2  # lines that may always go
-_FEW_FILES = 4  # in a top folder whose text is looked at by itself
-_LITTLE, _LITTLE_SHARE = 512, 1 / 30  # bytes, or of all; every sync replaces the state of the work
+_FEW_FILES = 4  # in a top folder; the losses of one with more are also judged alone
+_LITTLE, _LITTLE_SHARE = 512, 1 / 30  # bytes, or share of all text; every sync replaces the state of the work
 _FILE = "losses.json"  # in the private folder
 _DAYS, _MOST_NOTED = 30, 1_000
-_COUNTS = "counts"  # of how often memories were told: numbers
+_COUNTS = "counts"  # folder with numbers: how often memories were told
 _TIERS = ("daily/", "weekly/", "monthly/")
 # Compare entries without time and id, which differ between logs, memory.md and archives.
 _ENTRY = re.compile(r"^- \[[0-9: -]{8,19}\] (.*?)(?: \^[0-9a-z]{11,20})?$")

@@ -351,7 +351,7 @@ def _added(git: Git, span: Sequence[str]) -> Iterator[tuple[str, str, str]]:
                 oid, mark = line[1:].decode().strip(), b""
             elif line.startswith(b"diff "):
                 mark = b""
-            elif line.startswith(b"@@"):  # of a merge with a sign for each parent
+            elif line.startswith(b"@@"):  # a hunk; of a merge its lines have a sign for each parent
                 mark = b"+" * (line.index(b" ") - 1)
             elif line.startswith(b"+++ ") and not mark:
                 path = line[4:].strip().decode("utf-8", "surrogateescape")

@@ -227,7 +227,7 @@ class _Sync:
                 if not taken:
                     raise
                 self._notices.append(f"The inbox of {self._remote.called} was left alone: {error.message}")
-                self._inbox = None  # else one commit in it would stop the syncs of all
+                self._inbox = None  # otherwise one commit in it would stop all syncs
                 return None
         try:
             target = self._signed(target)
@@ -340,7 +340,7 @@ class _Sync:
         """
         if refused is None:
             note_synced(self._store, self._remote, target)
-            with contextlib.suppress(FileNotFoundError):  # what this machine left is there no more
+            with contextlib.suppress(FileNotFoundError):  # the inbox has no commits of this machine any more
                 os.unlink(self._left)
             if taken:
                 self._connection.empty(self._remote, {ref: self._inbox[ref] for ref in taken if self._inbox})

@@ -91,7 +91,7 @@ def clean_transcripts(store: Store, remote: Remote, connection: Connection) -> N
     fetched = connection.fetch_all(remote, REMOTE_REF, _ENDS, f"{FETCHED}/{remote.name}/l1", known.values())
     for end, oid in fetched.items():
         clean = _checked(store, remote, oid, known)
-        with contextlib.suppress(PushRacedError):  # its owner was there first, who has the record, too
+        with contextlib.suppress(PushRacedError):  # its owner, who follows the purge as well, was faster
             if clean is None:
                 connection.empty(remote, {f"{REMOTE_REF}{end}": oid})
             elif clean != oid:

@@ -180,7 +180,7 @@ def _value(view: View, session: SessionSummary) -> dict[str, Any]:
     }
 
 
-DAYS = 91  # of the strip
+DAYS = 91  # in the strip of days
 _MOST_NAMES = 30
 _MAX_DIFF = 24_000  # characters
 

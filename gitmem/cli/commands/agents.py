@@ -112,7 +112,7 @@ def plan_excluded(place: InstallPlace, edits: Iterable[Edit], *, installs: bool)
     text = change.before or b""
     top = os.path.join(place.project, "")
     for edit in (edit for edit in edits if edit.path.startswith(top)):
-        whole = edit.part in {SKILL, COMMANDS} and isinstance(edit, FileEdit)  # a folder of gitmem's
+        whole = edit.part in {SKILL, COMMANDS} and isinstance(edit, FileEdit)  # their folders are gitmem's
         name = (os.path.join(os.path.dirname(edit.path), "") if whole else edit.path).removeprefix(top)
         is_mine = installs and (place.scope is Scope.LOCAL or edit.part == ALLOW)
         text = (excluded if is_mine else unexcluded)(text, f"/{name.replace(os.sep, '/')}")

@@ -78,7 +78,7 @@ def named_commit(args: Args, store: Store) -> str | None:
     """Return the commit that `--at` names, None without it."""
     if args.at is None:
         return None
-    from gitmem.history.records import resolve  # it takes a search 7 ms
+    from gitmem.history.records import resolve  # late: it costs a search 7 ms
 
     return resolve(store, args.at)
 

@@ -33,7 +33,7 @@ SECONDS = 0.6  # after which a session's start leaves unread facts out
 LONGEST_SECONDS = 5.0  # after which it ends without an answer: the disk or the machine hangs
 TOLD_SECONDS = 2.0  # after which a prompt or an error gets no answer
 BACKGROUND_SECONDS = 300.0  # after which the work behind a hook is left to the next one
-JOIN_SECONDS = 3.0  # that a session's start waits for the clone of a memory; it goes on behind it
+JOIN_SECONDS = 3.0  # that a session's start waits for the clone of a memory, which then goes on
 REMOTE = "GITMEM_REMOTE"  # where the memory is of a project without a store, as in CI and containers
 OFF = "GITMEM_HOOKS"  # "off" disables hooks: gitmem asks models in sessions that are not to be remembered
 TENDING_SECONDS = 60.0  # after which no further step of the daily work begins
@@ -101,7 +101,7 @@ def parse_call(argv: Sequence[str]) -> Call:
         elif not word.startswith("-") and word != "hook":
             named.append(word)
     host, event, *_ = (*named, "claude", "") if len(named) != 1 else (*named, "")
-    event = event.rstrip(";")  # of a line that cmd reads
+    event = event.rstrip(";")  # which cmd passes on
     return Call(host, event, "--drain" in argv, *given.values())
 
 
@@ -246,14 +246,14 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
             stands = brief_session(store, session, found.events if found else ())
         goes_on = (session_goes_on(stands), ()) if known else None
         text, ids = goes_on or _start_text(app, store, questions, found, stands, event=event)
-        if text:  # for `gitmem stats`, and so that no prompt is told it again
+        if text:  # for `gitmem stats`, and lest a prompt be told it again
             from gitmem.lessons.usage_log import START, GivenText, note_asked
 
             note_asked(store, GivenText(store.context.clock(), session, START, ids), text)
         line = "" if known else sign_of_use(store, ids, text, recorded=event.recorded)
         _tell_with_help(store, partial(say, more={sign: line} if sign and line else {}), text, payload)
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
-        _settle_later(store)  # which mirrors the agent's own memory, too
+        _settle_later(store)  # this also mirrors the agent's own memory
     app.sync_later(store, session=True)
 
 
@@ -294,7 +294,7 @@ def _drain(app: App) -> None:
     A drain may be killed at any instruction: the next one does the rest.
     """
     if hasattr(os, "setsid"):
-        with contextlib.suppress(OSError):  # it leads a session already
+        with contextlib.suppress(OSError):  # it is a session leader already
             os.setsid()
     root = _find(app, (app.cwd,))
     if root is not None:

@@ -229,7 +229,7 @@ def _undo(*commits: str | None) -> str:
 
 def _purge_words(preview: Preview) -> str:
     more = [f"  … and {preview.more_files} more"] if preview.more_files else []
-    named = f"It names {count(preview.texts, 'text')}; f" if preview.texts else "F"  # of an author's it names none
+    named = f"It names {count(preview.texts, 'text')}; f" if preview.texts else "F"  # that of an author names none
     return "\n".join([
         f"{preview.path} is not followed here, since {preview.why}.",
         f"{named}ound here: {preview.found}{', such as:' if preview.shown else '.'}",

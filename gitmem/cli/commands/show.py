@@ -302,7 +302,7 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
     """
     wanted = prefix.strip().removeprefix("^").casefold()
     paths = [path for path in episode_paths(store) if id_in(path).startswith(wanted)]
-    ids = {*map(id_in, paths)}  # a plain git merge may have left two files of one
+    ids = {*map(id_in, paths)}  # a plain git merge may leave two files of one episode
     episode = read_episode(store, paths[0]) if len(ids) == 1 and len(wanted) >= _SHORTEST else None
     if episode is None:
         reason = "More than one episode begins" if len(ids) > 1 else "There is no episode that begins"

@@ -64,7 +64,7 @@ def run_init(args: Args, app: App) -> None:
 
 
 def run_clone(args: Args, app: App) -> None:
-    app = app._replace(environ={**app.environ, READ_ONLY: "0"})  # a copy to be told from is what a container needs
+    app = app._replace(environ={**app.environ, READ_ONLY: "0"})  # a container may need a copy that it only reads
     start = app.path(args.project or "")
     url = absolute_address(args.url, app.folder())
     os.makedirs(start, exist_ok=True)

@@ -137,7 +137,7 @@ def run_summarize(args: Args, app: App) -> int:
     return ExitCode.FAILURE if any(one.why for one in done) else ExitCode.OK
 
 
-_TOKENS = 1_900  # of the instructions and the schema in a question about a session
+_TOKENS = 1_900  # of a question about a session: its instructions and schema
 
 
 def run_judge(args: Args, app: App) -> int:

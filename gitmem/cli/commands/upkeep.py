@@ -141,7 +141,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
     """Look up authors, write the texts of a large store, and make all missing vectors; log a failure once."""
     lower_priority()
     look_up_all(store)
-    with contextlib.suppress(OSError, BusyError):  # it only saves prompts time
+    with contextlib.suppress(OSError, BusyError):  # prompts are only slower without
         renew_texts(store)
     if embedder is None:
         return ExitCode.OK
@@ -181,7 +181,7 @@ def run_maintain(args: Args, app: App) -> None:
         with Progress(app.err) as progress:
             done = maintain(store, progress.step)
     except BusyError as error:
-        if not args.if_needed:  # else it started by itself, beside another
+        if not args.if_needed:  # with it, gitmem started this itself, perhaps twice
             raise
         reason = f"Nothing was done: {error.message}"
         app.answer({"done": False, "reason": reason}, reason, OWN)
