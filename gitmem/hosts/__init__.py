@@ -260,7 +260,7 @@ def is_below(path: str, folder: str) -> bool:
 
 
 # By the name on the command line: the module, a part of the paths of its transcripts, a mark of their first line.
-_FILES = {
+_HOSTS = {
     "claude": ("claude_code", "/.claude/projects/", ""),
     "codex": ("claude_events", "/rollout-", '"payload":{'),
     "gemini": ("gemini", "/.gemini/tmp/", '"projectHash":'),
@@ -277,14 +277,14 @@ _FILES = {
     "roo": ("edits", "", ""),
     "vscode": ("edits", "", ""),
 }
-NAMES = tuple(_FILES)
+NAMES = tuple(_HOSTS)
 CLAUDE = "claude"
 _DATABASE = ".db#"  # between the path of a database and the id of a session in it
 
 
 def find_host(name: str) -> Host:
     """Return the host of a name. Raises KeyError if there is none."""
-    module = f"gitmem.hosts.{_FILES[name][0]}"
+    module = f"gitmem.hosts.{_HOSTS[name][0]}"
     __import__(module)  # `importlib` takes half a millisecond
     hosts = vars(sys.modules[module])  # `HOST` in a module with one host, else the host's name
     host: Host = hosts.get("HOST") or hosts[name.upper()]
@@ -298,14 +298,14 @@ def caller(payload: Mapping[str, object], named: str) -> str:
     Copilot names no transcript, or its own, and gives each event a time, which Claude Code does not.
     """
     if named != CLAUDE:
-        return named if named in _FILES else CLAUDE
+        return named if named in _HOSTS else CLAUDE
     if "turn_id" in payload:
         return "codex"
     if "generation_id" in payload:
         return "cursor"
     if "timestamp" in payload and "transcript_path" not in payload:
         return "copilot"
-    return _writer(text_of(payload, "transcript_path"))
+    return _writer_by_path(text_of(payload, "transcript_path"))
 
 
 def read_payload(payload: Payload, named: str, event: str, home: Home) -> tuple[str, Payload | None]:
@@ -327,7 +327,7 @@ def read_payload(payload: Payload, named: str, event: str, home: Home) -> tuple[
 
 def name_of(label: str) -> str:
     """Return the name of the host that entries call so."""
-    return label if label in _FILES else CLAUDE
+    return label if label in _HOSTS else CLAUDE
 
 
 def file_of(transcript: str) -> str:
@@ -349,15 +349,15 @@ def read_transcript(
 
 def writer(path: str, lines: Callable[[str], Iterable[str]]) -> str:
     """Return the name of the host that wrote a transcript, by its path or its first line."""
-    named = _writer(path)
-    return _writer_of(next(iter(lines(path)), "")) if named == CLAUDE else named
+    named = _writer_by_path(path)
+    return _writer_by_first_line(next(iter(lines(path)), "")) if named == CLAUDE else named
 
 
 def read_records(lines: Iterable[str], unread: Unread | None = None, name: str = "") -> Iterator[Record]:
     """Yield the records in the lines of a transcript; without the `name` of a host, the first line says whose it is."""
     lines = iter(lines)
     first = next(lines, "")
-    return _reader(find_host(name or _writer_of(first)))(chain([first], lines), unread)
+    return _reader(find_host(name or _writer_by_first_line(first)))(chain([first], lines), unread)
 
 
 def _reader(host: Host) -> Callable[[Iterable[str], Unread | None], Iterator[Record]]:
@@ -367,13 +367,13 @@ def _reader(host: Host) -> Callable[[Iterable[str], Unread | None], Iterator[Rec
     return host.records or records
 
 
-def _writer_of(first: str) -> str:
-    marks = ((known, mark) for known, (_, _, mark) in _FILES.items() if mark)
+def _writer_by_first_line(first: str) -> str:
+    marks = ((known, mark) for known, (_, _, mark) in _HOSTS.items() if mark)
     return next((known for known, mark in marks if mark in first or mark.replace(":", ": ") in first), CLAUDE)
 
 
-def _writer(path: str) -> str:
+def _writer_by_path(path: str) -> str:
     path = path.replace("\\", "/")
     if _DATABASE in path:
         return "kilo" if "/kilo/" in path else "opencode"
-    return next((name for name, (_, part, _) in _FILES.items() if part and part in path), CLAUDE)
+    return next((name for name, (_, part, _) in _HOSTS.items() if part and part in path), CLAUDE)

@@ -186,16 +186,10 @@ def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[st
         return body
     from gitmem.archives.plans import counted_down
 
+    held = (old for old in before.values() if old and old.binds and not old.adopted and f"^{old.id}" not in body)
+    ended = [old for old in held if not ((new := after.get(old.id)) and new.binds)]
     for section in (CORE_DECISIONS, KNOWN_ISSUES):
-        fewer = sum(
-            old is not None
-            and old.binds
-            and not old.adopted
-            and SECTIONS.get(old.kind) == section
-            and f"^{one}" not in body
-            and ((new := after.get(one)) is None or not new.binds)
-            for one, old in before.items()
-        )
+        fewer = sum(SECTIONS.get(old.kind) == section for old in ended)
         place = find_section(body, section) if fewer else None
         body = counted_down(body, place.start, place.end, fewer) if place else body
     return body
@@ -225,6 +219,6 @@ def _has_line(transaction: Transaction, path: str, changes: Mapping[str, bytes |
 
 
 def _facts(files: Mapping[str, bytes | None]) -> dict[str, Fact | None]:
-    """Return the facts in files, by id; the type says what `Shelf.facts` may hold."""
+    """Return the facts in files, by id, in the type of `Shelf.facts`."""
     facts = (parse_fact(data, path) for path, data in files.items() if data is not None)
     return {fact.id: fact for fact in facts if fact is not None}

@@ -169,9 +169,8 @@ def run_review(args: Args, app: App) -> None:
         if items:
             app.notices(("'gitmem review NUMBER' shows one of these, and how to decide it.",))
         return
-    items += [
-        _purge(store, one, app.notices) for one in waiting_purges(store, refused=True)
-    ]  # by name alone: nothing waits
+    refused = waiting_purges(store, refused=True)  # these can be named, but wait no longer
+    items += [_purge(store, one, app.notices) for one in refused]
     number = _find(items, args.what.replace(os.sep, "/").removeprefix("./"))
     item = items[number - 1]
     if args.take and args.take not in item.takes:
@@ -229,10 +228,11 @@ def _undo(*commits: str | None) -> str:
 
 def _purge_words(preview: Preview) -> str:
     more = [f"  … and {preview.more_files} more"] if preview.more_files else []
-    named = f"It names {count(preview.texts, 'text')}; f" if preview.texts else "F"  # that of an author names none
+    here = f"here: {preview.found}{', such as:' if preview.shown else '.'}"
+    found = f"It names {count(preview.texts, 'text')}; found {here}" if preview.texts else f"Found {here}"
     return "\n".join([
         f"{preview.path} is not followed here, since {preview.why}.",
-        f"{named}ound here: {preview.found}{', such as:' if preview.shown else '.'}",
+        found,
         *(f"  {text!r}" for text in preview.shown),
         *(["They are, or were, in:"] if preview.files else []),
         *(f"  {name}" for name in preview.files),
