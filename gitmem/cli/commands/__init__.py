@@ -16,7 +16,7 @@ from gitmem.errors import UsageError
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
 
@@ -164,32 +164,44 @@ def arguments_of(text: str) -> Iterator[tuple[str, list[str], dict[str, Any], st
 
 
 def _argument(usage: str) -> tuple[list[str], dict[str, Any]]:
+    """Return the names of an argument, and options for `add_argument`."""
     dest, _, usage = usage.rpartition(": ")
     usage, has_default, default = usage.partition("=")
     names = [word.rstrip(",") for word in usage.split() if word.startswith("-")]
-    value = usage.rpartition(names[-1])[2].strip() if names else usage
+    usage = usage.rpartition(names[-1])[2].strip() if names else usage
     long = next((name for name in names if name.startswith("--")), names[0] if names else "")
     options: dict[str, Any] = {"dest": dest or long.lstrip("-").replace("-", "_")} if names else {}
-    if names and not value:
+    if names and not usage:
         return names, {**options, "action": "store_true", "default": False}
-    optional = value.startswith("[") and value.endswith("]")
-    value = value[1:-1] if optional else value
-    options |= {"required": True} if value.endswith("!") else {}
-    value, repeats = value.removesuffix(" ...").removesuffix("!"), value.endswith(" ...")
-    value, _, choices = value.partition("{")
-    value = value.strip()
-    listed = choices.rstrip("}").split(", ") if choices else []
-    value = value or "|".join(listed) * (not names)
-    options |= {"metavar": value} if value else {}
-    options |= {"choices": listed} if choices else {}
-    options |= {"type": whole_number} if value == "N" else {"type": share} if value == "0-1" else {}
+    optional = usage.startswith("[") and usage.endswith("]")
+    usage = usage[1:-1] if optional else usage
+    value = _value(usage, options, is_named=bool(names))
     if has_default:
         options["default"] = whole_number(default) if value == "N" else default
+    repeats = usage.endswith(" ...")
     if names and repeats:
         options |= {"action": "append", "default": []}
-    elif not names and (optional or repeats):
-        options["nargs"] = ("*" if optional else "+") if repeats else "?"
+    elif repeats:
+        options["nargs"] = "*" if optional else "+"
+    elif optional and not names:
+        options["nargs"] = "?"
     return names or [dest or value.lower()], options
+
+
+def _value(usage: str, options: dict[str, Any], *, is_named: bool) -> str:
+    """Put what a usage says of the value into `options`, and return the value's name."""
+    if usage.endswith("!"):
+        options["required"] = True
+    value, _, choices = usage.removesuffix(" ...").removesuffix("!").partition("{")
+    value = value.strip()
+    if choices:
+        options["choices"] = choices.rstrip("}").split(", ")
+        value = value or "|".join(options["choices"]) * (not is_named)
+    if value:
+        options["metavar"] = value
+    if value in _TYPES:
+        options["type"] = _TYPES[value]
+    return value
 
 
 def _listed_in(text: str) -> str:
@@ -218,6 +230,9 @@ def share(text: str) -> float:
     from argparse import ArgumentTypeError
 
     raise ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+
+
+_TYPES: Mapping[str, Callable[[str], float]] = {"N": whole_number, "0-1": share}
 
 
 def parse(argv: Sequence[str]) -> Args:
