@@ -140,14 +140,18 @@ def left_of(folders: Iterable[str]) -> set[str]:
     return set(filter(os.path.isdir, folders))
 
 
-def plan_edits(path: str, edits: Sequence[Edit], known: InstallRecord | None) -> SettingsChange:
-    """Plan to put edits into a file, `known` being the record of an earlier installation there."""
+def plan_edits(
+    path: str, edits: Sequence[Edit], known: InstallRecord | None, made: Collection[str] = ()
+) -> SettingsChange:
+    """Plan to put edits into a file, `known` being the record of an earlier installation, `made` gitmem's settings."""
     before = _read(path)
     text = _decoded(before or b"")
     with _named(path):
         if before is None or (known and not (WHOLE in known.noted or any(edit.present(text) for edit in edits))):
             known = None  # the record is of a file that is gone
-        old = known or InstallRecord(before is None or any(edit.is_all(text) for edit in edits))
+        if known is None and path in made and "gitmem" in text:  # by another host, or its record went with the memory
+            known = record_of(edits[0], made) or InstallRecord(created=True)
+        old = known or InstallRecord(before is None)
         noted = dict(old.noted)
         for edit in edits:
             text = edit.put(text, noted)

@@ -95,11 +95,13 @@ def put_script(change: SettingsChange, home: str, settings: str, folders: set[st
     carry_out(change)
 
 
-def note_made(home: str, made: Collection[str], folders: set[str]) -> None:
-    """Note which settings are about to be made, for when the record of it goes with the memory."""
+def note_made(home: str, changes: Collection[SettingsChange], folders: set[str]) -> None:
+    """Note which settings are gitmem's own, for when the record of it goes with the memory, and for another host."""
     known = made_settings(home)
-    if not known.issuperset(made):
-        _write_users(home, _listed(home, "files"), folders, known.union(made))
+    made = known.difference(change.path for change in changes)
+    made.update(change.path for change in changes if change.record and change.record.created)
+    if made != known:
+        _write_users(home, _listed(home, "files"), folders, made)
 
 
 def made_settings(home: str) -> set[str]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gitmem.hosts import is_ours
 from gitmem.hosts.json_settings import (
-    FILE,
     JsonItem,
     JsonNode,
     Noted,
@@ -52,10 +51,6 @@ class Edit(Value):
     def present(self, text: str) -> bool:
         """Return whether the text has the edit."""
         raise NotImplementedError
-
-    def is_all(self, text: str) -> bool:  # noqa: ARG002  # for those that two hosts share
-        """Return whether a text is gitmem's from end to end: two hosts may share a file that the first one made."""
-        return False
 
 
 _COMMANDS = ("command", "bash")  # keys of a hook's command line
@@ -192,9 +187,6 @@ class ServerEdit(Edit):
             return False
         node, depth = deepest(text, self.place)
         return depth == len(self.place) and starts_gitmem(node.plain())
-
-    def is_all(self, text: str) -> bool:
-        return self.present(text) and not self.take(text, {FILE: ""})
 
 
 def starts_gitmem(server: object) -> bool:

@@ -173,9 +173,6 @@ class BlockEdit(Edit):
         match = _BLOCK.search(text)
         return match is not None and self.name in match["names"].split(", ")
 
-    def is_all(self, text: str) -> bool:
-        return _BLOCK.fullmatch(text.strip()) is not None
-
 
 def _rendered(words: str, names: list[str], digest: str, newline: str) -> str:
     lines = [_BEGIN.format(digest, ", ".join(names)), *words.splitlines(), _BLOCK_END]

@@ -364,7 +364,6 @@ def test_the_text_is_as_it_was_after_the_last_one_went(text, order):
         new = with_block(new, WORDS, name)
     assert new.count("Save what was decided.") == 1
     assert new.startswith(text)
-    assert BlockEdit("", "roo").is_all(new) is (not text.strip("\n"))
     assert ("\r\n" in new) is ("\r\n" in text)
     one = without_block(new, order[0])
     assert [BlockEdit("", name).present(one) for name in order] == [False, True]

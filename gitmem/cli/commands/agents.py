@@ -198,15 +198,16 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     records = manifest.records() if manifest else {}
     place = place_of(app, scope)
     edits = edits_of(host, place)
-    lost = not any(edit.path in records for edit in edits) and (hooked_file(host, place) or not host.events)
+    made, paths = made_settings(app.home()), {edit.path for edit in edits}
+    is_here = hooked_file(host, place) or not host.events or not made.isdisjoint(paths)
+    lost = is_here and paths.isdisjoint(records)
     if lost:  # the store is gone, and the record with it: go by what this version writes
-        made = made_settings(app.home())
         records = {edit.path: record for edit in edits if (record := record_of(edit, made)) is not None}
     shared = _still_needed(args, app, host, scope)
     own = [edit for edit in edits if edit.part == HOOKS or edit.path not in shared]
     # A file that only an earlier version wrote is in the record alone.
-    brought, named = [path for path, record in records.items() if WHOLE in record.noted], {edit.path for edit in edits}
-    own += [FileEdit(path, "", b"") for path in brought if path not in named]
+    brought = [path for path, record in records.items() if WHOLE in record.noted]
+    own += [FileEdit(path, "", b"") for path in brought if path not in paths]
     planned = []  # all, before the first is carried out: settings that cannot be read stop it
     for path, there in by_path(own).items():
         whole = isinstance(there[0], FileEdit)

@@ -28,6 +28,7 @@ from gitmem.hosts.script import (
     comes_back,
     hooked_file,
     lock_settings,
+    made_settings,
     note_made,
     plan_script,
     project_top,
@@ -170,10 +171,10 @@ def _planned(args: Args, app: App, host: Host, scope: Scope, parts: tuple[str, .
     place = place_of(app, scope)
     manifest = find_manifest(app, scope, host)
     records = manifest.records() if manifest else {}
-    items = _items(host, place, parts, records, trust=args.trust)
+    items, made = _items(host, place, parts, records, trust=args.trust), made_settings(app.home())
     changes, others = [], []
     for path, edits in by_path(items).items():
-        change = plan_edits(path, edits, records.get(path))
+        change = plan_edits(path, edits, records.get(path), made)
         changes.append((edits[0].part, change))
         others += [path] * (isinstance(edits[0], FileEdit) and change.after != edits[0].data)
     top = project_top(app.folder())
@@ -265,8 +266,7 @@ def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:
 def _carry_out(plan: _Plan, app: App, folders: set[str]) -> _Plan:
     if plan.hooks:
         put_script(plan_script(app.home(), own_program(app)), app.home(), plan.hooks, folders)
-    made = {change.path for _, change in plan.changes if change.record and change.record.created}
-    note_made(app.home(), made, folders)
+    note_made(app.home(), [change for _, change in plan.changes], folders)
     for _, change in plan.changes:
         carry_out(change, plan.manifest)
     return plan

@@ -76,9 +76,11 @@ def test_settings_that_were_there_stay_where_the_record_went(bare_project, text)
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert run("init")[0] == 0
-    for agent in ("claude", "gemini", "vscode"):
-        assert run("install", agent, "--yes")[0] == 0
-    shutil.rmtree(run.root)
+    for _ in range(2):  # the second install has no record of the first one
+        assert run("init")[0] == 0
+        for agent in ("claude", "gemini", "vscode"):
+            assert run("install", agent, "--yes")[0] == 0
+        shutil.rmtree(run.root)
     for agent in ("claude", "gemini", "vscode"):
         assert run("uninstall", agent)[0] == 0
     assert all(path.is_file() for path in settings)
@@ -90,8 +92,10 @@ def test_nothing_stays_of_what_it_wrote_where_the_record_went(bare_project, home
     run = bare_project
     assert run("init")[0] == 0
     before = {*run.cwd.rglob("*"), *home.rglob("*")}
-    assert run("install", *agent, "--yes")[0] == 0
-    shutil.rmtree(run.root)
-    shutil.rmtree(home / ".gitmem", ignore_errors=True)
+    for _ in range(2):
+        assert run("init")[0] == 0
+        assert run("install", *agent, "--yes")[0] == 0
+        shutil.rmtree(run.root)
+        shutil.rmtree(home / ".gitmem", ignore_errors=True)
     assert run("uninstall", *agent)[0] == 0
     assert {path.name for path in {*run.cwd.rglob("*"), *home.rglob("*")} - before} <= {"machine"}
