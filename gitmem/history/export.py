@@ -49,12 +49,12 @@ def export(store: Store, since: str = "") -> Iterator[str]:
         yield _line({"id": ALL, "deleted": True})
     with Objects(git) as objects:
         people = People(store)
-        before = read_tree(git, since) if known else {}
-        old = _records(objects, {path: one for path, one in before.items() if after.get(path) != one})
-        touched = dict.fromkeys(str(record["id"]) for record in old) if known else {}
+        touched: dict[str, None] = {}
         if known:
-            new = _records(objects, {path: one for path, one in after.items() if before.get(path) != one})
-            touched |= dict.fromkeys(str(record["id"]) for record in new)
+            before = read_tree(git, since)
+            for tree, other in ((before, after), (after, before)):
+                differing = {path: one for path, one in tree.items() if other.get(path) != one}
+                touched |= dict.fromkeys(str(record["id"]) for record in _records(objects, differing))
         own = os.path.realpath(store.root) == os.path.realpath(user_store(store.context.home))
         layer = "private" if store.is_private else "own" if own else "team"
         seen = set()
