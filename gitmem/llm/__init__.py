@@ -120,8 +120,8 @@ OFFLINE, HOST, AGENT, ANTHROPIC, OPENAI = "offline", "host", "agent", "anthropic
 AGENTS = (AGENT, "codex", "gemini", "qwen", "opencode", "copilot", "droid")  # programs; AGENT is Claude Code
 PROVIDER_OF = {"claude": AGENT, **{name: name for name in AGENTS[1:]}}  # by the name of the host
 TURN_ON = (
-    "'gitmem config --user summary.provider agent' (or codex, gemini, …) has each session judged: decisions that no "
-    "word marks, mends, what is open"
+    "'gitmem config --user summary.provider agent' (or codex, gemini, …) has each session judged, for decisions that "
+    "no rule finds, fixes and open issues"
 )
 JUDGED_TOKENS = 5_500  # the mean of the questions about 11 recordings, 4,400, and of the answers of bench/judgement.py
 PROVIDERS = (OFFLINE, HOST, *AGENTS, ANTHROPIC, OPENAI)

@@ -249,7 +249,7 @@ def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
     if not provider or is_set or not _asks(args, app):
         return
     agreed = app.ask(
-        "May the agent's own model judge each finished session once? It finds decisions and mends that no rule finds, "
+        "May the agent's own model judge each finished session once? It finds decisions and fixes that no rule finds, "
         f"for about {JUDGED_TOKENS:,} tokens a session of your plan, redacted before.",
         usual=True,
     )

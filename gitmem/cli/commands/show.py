@@ -311,7 +311,7 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
 
 
 def show_pattern(store: Store, prefix: str, app: App) -> None:
-    """Print the bug pattern whose id begins with a text, with the time until it was mended."""
+    """Print the bug pattern whose id begins with a text, with the time until it was fixed."""
     from statistics import mean  # takes every other command 10 ms
 
     patterns = known_patterns(store)
@@ -362,7 +362,7 @@ def _took(episode: Episode) -> str:
     """Return the time and tokens of a task in words, "" if neither is known."""
     took = [age(episode.seconds)] if episode.seconds else []
     took += [count(episode.tokens, "token")] if episode.tokens else []
-    mended = f"; its errors were mended within {age(episode.mended_in)}" if episode.mended_in else ""
+    mended = f"; its errors were fixed within {age(episode.mended_in)}" if episode.mended_in else ""
     return f"Took {' and '.join(took)}{mended}." if took else ""
 
 
@@ -373,7 +373,7 @@ def _pattern_lines(pattern: BugPattern, seconds: float | None) -> list[str]:
     lines += [f"Files: {', '.join(pattern.files)}"] if pattern.files else []
     lines += [f"Cause: {cause.text} ({' '.join(cause.said)})" for cause in pattern.causes]
     lines += ["The files have changed a lot since."] if pattern.stale else []
-    lines += [f"Mended within {age(seconds)} on average."] if seconds else []
+    lines += [f"Fixed within {age(seconds)} on average."] if seconds else []
     for solution in sorted(pattern.solutions, key=lambda one: -one.confidence):
         tried = len(solution.worked) + len(solution.failed)
         after = f" when {', '.join(solution.commands)} failed" if solution.commands else ""

@@ -262,7 +262,7 @@ def _tasks(tasks: Mapping[str, Any]) -> Iterator[str]:
     if tasks["types"]:
         yield _row("type", ", ".join(f"{kind.replace('_', ' ')} {number:,}" for kind, number in tasks["types"].items()))
     took = {"time": tasks["seconds"] and age(tasks["seconds"]), "tokens": tasks["tokens"] and f"{tasks['tokens']:,}"}
-    took["an error mended"] = tasks["mended_in"] and f"within {age(tasks['mended_in'])}"
+    took["an error fixed"] = tasks["mended_in"] and f"within {age(tasks['mended_in'])}"
     yield from (_row(name, f"half of them {text} or less") for name, text in took.items() if text)
     for name, title in {"told": "told, succeeded", "alone": "untold, succeeded"}.items():
         if number := tasks[name]["number"]:
@@ -280,7 +280,7 @@ def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
     if helped["good"] or helped["bad"]:
         yield _row("you said", f"{helped['good']:>10,} helped, {helped['bad']:,} did not")
     if mends["told"]:
-        yield _row("mends", f"{mends['mended']:>10,} of {mends['told']:,} told ones: the error was gone afterwards")
+        yield _row("fixes", f"{mends['mended']:>10,} of {mends['told']:,} told ones: the error was gone afterwards")
     if not (mends["told"] or helped["judged"]):
         yield "  nothing yet: this is counted when a session is over"
     if helped["by"]:

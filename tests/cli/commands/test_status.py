@@ -110,7 +110,7 @@ def test_it_says_how_told_turns_ended_and_what_was_told_most(desk):
     record_mends(store.private, ToldMends(at, "s-1", 4, 3))
     shown = desk.run("stats").out
     assert "Success of turns that were told something\n  guidance                 50% in 1 turn\n" in shown
-    assert "  mends                      3 of 4 told ones: the error was gone afterwards\n" in shown
+    assert "  fixes                      3 of 4 told ones: the error was gone afterwards\n" in shown
     assert f"Tasks told most\n  {ids[0]:<18}    1 time  Mend {ids[0]}\n" in shown
 
 
