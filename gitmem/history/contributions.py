@@ -1,0 +1,249 @@
+"""Which memories each commit brought, and whose it is, for the index of `gitmem.history.authors`.
+
+The trailers of gitmem's own commits name their memories. Of other authors' commits, and of those made with git, the
+files are read. Tested through `tests/history/test_authors.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import BUGS, ID_FORM, MEMORY
+from gitmem.document.message import Op, Trailer, one_line
+from gitmem.errors import GitmemError
+from gitmem.history.authors import AGAIN, CHANGED, LENGTH, MADE, How, Origin, claim_id, counts_id, identifier_of
+from gitmem.platform.safe_open import read_text
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from gitmem.git.objects import Objects
+    from gitmem.store.store import Store
+
+
+_COMPOSES = (Op.CONSOLIDATE, Op.ROTATE, Op.SUMMARIZE)
+# Operations of gitmem that change neither bug patterns nor counts.
+_TEACHES_NOTHING = {
+    *(Op.SAVE, Op.TURN, Op.EXTRACT, Op.EXCHANGES, Op.FACT, Op.CONCEPT, Op.ROTATE, Op.SUMMARIZE, Op.CONSOLIDATE)
+}
+_ARE_MADE = ("weekly/", "monthly/", "archive/", "summaries/")
+_HEAD = "\n- ["  # begins an entry, and stands in none
+_OF_ENTRIES = ("memory.md", "daily/", "weekly/", "monthly/", "archive/", "sessions/")
+_BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
+_FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
+_ID = re.compile(ID_FORM)
+_A_SECOND = 10_000_000  # bytes of entries that are surely read in one
+_LATE = "The authors of entries in others' commits could not be looked up in time."
+BEFORE = "an earlier author"  # in a shallow clone, which does not know them
+
+
+class _Commit(Value):
+    """A commit: the ids that its trailers name, its origin, its operation, and the archive that it is about.
+
+    `is_by_git` if gitmem wrote no operation into it; `is_persons` without gitmem's own commits, which are not foreign.
+    """
+
+    oid: str
+    ids: Sequence[str]
+    origin: Origin
+    op: str
+    archive: str
+    is_by_git: bool
+    is_foreign: bool
+    is_persons: bool
+
+
+def _commits(store: Store, revisions: str, seconds: float) -> list[_Commit]:
+    """Return commits, the oldest first."""
+    options = ("-z", "--reverse", "--topo-order", "--format=" + "%x00".join(_FIELDS))
+    output = store.repository.git.run("log", *options, "--end-of-options", revisions, "--", timeout=seconds)
+    fields = output.decode("utf-8", "replace").split("\0")
+    cut = read_text(os.path.join(store.repository.layout.common_dir, "shallow")).split()
+    found = []
+    for place in range(0, len(fields) - 1, len(_FIELDS)):
+        oid, name, email, text = fields[place : place + len(_FIELDS)]
+        trailers = [line.partition(": ")[::2] for line in text.split("\n") if ": " in line]
+        ids = [value for key, value in trailers if key in _BRINGS and _ID.fullmatch(value)]
+        if oid in cut:  # the cut of a shallow clone: it has all files, but did not bring them
+            name, email, trailers = BEFORE, "", []
+        last = dict(trailers)
+        commit = _Commit(
+            oid=oid,
+            ids=ids,
+            origin=_origin(name, email, dict(reversed(trailers))),
+            op=last.get(Trailer.OP, ""),
+            archive=last.get(Trailer.ARCHIVE, ""),
+            is_by_git=not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers),
+            is_foreign=not store.is_person(name, email),
+            is_persons=store.is_person(name, email, gitmem=False),
+        )
+        found.append(commit)
+    return found
+
+
+def brought(
+    store: Store, revisions: str, seconds: float, *, has_others: bool
+) -> Iterator[tuple[str, Origin, Sequence[str]]]:
+    """Yield the ids of memories that commits brought, oldest commit first, each with its origin.
+
+    Also yield the files that the person's own commits composed, each with the ids and paths it was made of, if there
+    are commits of others: `has_others` says whether earlier ones are.
+    """
+    end = time.monotonic() + seconds
+    commits = _commits(store, revisions, seconds)
+    foreign = {one.oid for one in commits if one.is_foreign}
+    # Trailers do not tell what a commit of git adds, and those of another author may conceal it.
+    read = foreign | {one.oid for one in commits if one.is_by_git and not one.ids}
+    teaching = {one.oid for one in commits if one.op not in _TEACHES_NOTHING or not one.is_persons}
+    composing = {one.oid: one.archive for one in commits if one.op in _COMPOSES and not one.is_foreign}
+    changed = _changed(store, read, foreign, end) if read else {}
+    claimed = _claimed(store, teaching, end) if teaching else {}
+    composed = _composed(store, composing, end) if composing and (has_others or foreign) else {}
+    for commit in commits:
+        files = changed.get(commit.oid, ())
+        named = [one for one in commit.ids if CHANGED + one not in files]  # a commit did not bring what it changed
+        for identifier in dict.fromkeys((*files, *named, *claimed.get(commit.oid, ()))):
+            yield identifier, commit.origin, ()
+        made, sources = composed.get(commit.oid, ((), ()))
+        for path in made:
+            yield MADE + path, commit.origin, sources
+
+
+def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
+    op = trailers.get(Trailer.OP, "")
+    if trailers.get(Trailer.MODEL):
+        how = How.MODEL
+    elif trailers.get(Trailer.MIGRATED) or op in {Op.MIGRATE, Op.ADOPT}:
+        how = How.IMPORT
+    elif op in {"", Op.EDIT}:
+        how = How.EDIT
+    elif op == Op.SAVE:
+        how = How.AGENT if trailers.get(Trailer.SESSION) else How.COMMAND
+    else:
+        how = How.SESSION
+    values = (name, email, trailers.get(Trailer.MACHINE, ""), trailers.get(Trailer.HOST, ""))
+    author, address, machine, host = (one_line(value, LENGTH) for value in values)
+    return Origin(author, address, machine, host, how)
+
+
+def _changed(store: Store, commits: Collection[str], foreign: Collection[str], end: float) -> dict[str, list[str]]:
+    """Return by commit the files it added, and for commits of others also the files and entries they changed.
+
+    An entry that only moved to another file is not changed. A merge changes what differs from all its parents.
+    """
+    found: dict[str, list[str]] = {}
+    with store.repository.reading() as objects:
+
+        def parts(oids: Iterable[str]) -> set[str]:
+            texts = (data.decode("utf-8", "replace") for data in _read(objects, oids, end))
+            return {part for text in texts for part in f"\n{text}".split(_HEAD)}
+
+        def entries(of: Iterable[str]) -> set[tuple[str, str, str]]:
+            found = (entry.entry for part in of for entry in find_entries(_HEAD + part))
+            return {(entry.id, entry.label, entry.text) for entry in found}
+
+        for oid, files in _files(store, commits, "combined", end).items():
+            found[oid] = [named for one in files if one.letter == "A" and (named := identifier_of(one.path))]
+            if oid not in foreign:
+                continue
+            logs = [file for file in files if file.is_file and file.path.startswith(_OF_ENTRIES)]
+            was, is_now = parts(blob for one in logs for blob in one.before), parts(one.after for one in logs)
+            old = entries(was - is_now)
+            known = {one[0] for one in old}
+            new = {one[0]: one[0] in known for one in entries(is_now - was) - old}
+            changed = [CHANGED + named for one in files if one.letter == "M" and (named := identifier_of(one.path))]
+            changed += [(CHANGED if is_known else AGAIN) + one for one, is_known in new.items()]
+            found[oid] = changed + [one for one, is_known in new.items() if not is_known] + found[oid]
+            gone = _other_lines(was - is_now)
+            for file in logs:
+                path, is_new = file.path, file.letter == "A" and file.path != MEMORY
+                if path.isprintable() and not identifier_of(path) and _other_lines(parts([file.after]) - was) - gone:
+                    found[oid].append(path if is_new else CHANGED + path)
+    return found
+
+
+def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+    """Return by commit the files it composed, and the ids and paths of their sources."""
+    found: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
+    with store.repository.reading() as objects:
+        for oid, files in _files(store, commits, "first-parent", end).items():
+            archive = commits[oid]
+            gone = {file.path: file.before[0] for file in files if file.letter == "D"}
+            left = (file.path for file in files if file.letter != "D")
+            made = [path for path in left if path.startswith(_ARE_MADE) and path.isprintable()]
+            read = [f"{oid}:{archive}"] if any(path != archive for path in made) and archive else [*gone.values()]
+            texts = [data.decode("utf-8", "replace") for data in _read(objects, read, end)]
+            ids = [entry.entry.id for text in texts for entry in find_entries(text)]
+            paths = [MEMORY] if archive in made else [archive] if archive else [*gone]
+            found[oid] = made, [*ids, *(mark + path for path in paths for mark in ("", CHANGED, MADE))]
+    return found
+
+
+def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, list[str]]:
+    """Return by commit the claims that it brought into bug patterns, and the files of counts that it changed."""
+    from gitmem.lessons.pattern import claims, parse_pattern
+
+    found: dict[str, list[str]] = {}
+    with store.repository.reading() as objects:
+
+        def claims_in(oids: Iterable[str]) -> set[str]:
+            patterns = filter(None, map(parse_pattern, _read(objects, oids, end)))
+            return {claim_id(pattern.id, *claim) for pattern in patterns for claim in claims(pattern)}
+
+        for oid, files in _files(store, commits, "combined", end, BUGS, "counts").items():
+            bugs = [file for file in files if file.path.startswith(BUGS)]
+            new = claims_in(one.after for one in bugs) - claims_in(blob for one in bugs for blob in one.before)
+            counts = (file.path for file in files if file not in bugs and file.path.isprintable())
+            found[oid] = [*sorted(new), *map(counts_id, counts)]
+    return found
+
+
+def _read(objects: Objects, oids: Iterable[str], end: float) -> Iterator[bytes]:
+    """Yield the objects that exist. Raises GitmemError if reading them would take too long."""
+    named = [oid for oid in oids if oid.strip("0")]
+    if sum(objects.sizes(named)) > (end - time.monotonic()) * _A_SECOND:
+        raise GitmemError(_LATE)
+    yield from objects.existing(named)
+
+
+def _other_lines(parts: Iterable[str]) -> set[str]:
+    """Return the lines of parts of a log, without entries that have an id, headings and the file's header."""
+    texts = (_HEAD + part if part[:1] != "\n" else part for part in parts)
+    texts = (text.split("\n---\n", 2)[-1] if text.startswith("\n---\n") else text for text in texts)
+    rests = (text[entries[-1].end :] if (entries := find_entries(text)) else text for text in texts)
+    return {line for rest in rests for line in rest.split("\n") if line.strip() and not line.startswith("#")}
+
+
+class _File(Value):
+    """A path that a commit changed: its blobs in the parents and the commit, and the change's letter if all agree."""
+
+    path: str
+    before: Sequence[str]
+    after: str
+    letter: str
+    is_file: bool
+
+
+def _files(store: Store, commits: Collection[str], merges: str, end: float, *paths: str) -> dict[str, list[_File]]:
+    """Return the files that commits changed."""
+    output = store.repository.git.run(
+        *("log", "-z", f"--diff-merges={merges}", "--no-walk=unsorted", "--stdin", "--format=%x00%H", "--raw"),
+        *("--no-abbrev", "--no-renames", "--diff-filter=ADM", "--", *paths),
+        stdin="".join(f"{oid}\n" for oid in commits).encode(),
+        timeout=max(end - time.monotonic(), 0),
+    )
+    found: dict[str, list[_File]] = {}
+    fields = (field.strip("\n") for field in output.decode("utf-8", "replace").split("\0"))
+    files: list[_File] = []
+    for field in fields:
+        if field.startswith(":"):
+            *objects, letters = field.lstrip(":").split()  # the modes of parents and commit, their blobs
+            letter, is_file = letters[: len({*letters}) == 1], not {"120000", "160000"}.intersection(objects)
+            files.append(_File(next(fields), objects[len(objects) // 2 : -1], objects[-1], letter, is_file))
+        elif field:
+            files = found[field] = []
+    return found
