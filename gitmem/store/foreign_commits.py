@@ -261,10 +261,7 @@ def fast_forward(
     `notes` are other refs to move in the same update: old and new commit, None for a ref that does not exist.
 
     Return notices for the user. Return None, with nothing changed, if the branch has moved, or a person has edited one
-    of the files, which a transaction has to commit first.
-
-    Raises:
-        the errors of `gitmem.store.transact.transact`.
+    of the files, which a transaction has to commit first. Raises as `gitmem.store.transact.transact`.
     """
     with store.saving():
         branch = store.repository.branch()

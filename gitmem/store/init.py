@@ -217,8 +217,7 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
 def _checked_remote_memory(common_dir: str, context: Context) -> str | None:
     """Return the commit of `origin/gitmem` from which a new memory branch starts, None if there is none.
 
-    Raises:
-        RefusedError, StoreFormatError: a sync would refuse it.
+    Raises RefusedError or StoreFormatError if a sync would refuse it.
     """
     repository = Repository(Layout(common_dir, common_dir, common_dir), context.environ)  # only its objects are read
     commit = remote_memory(repository.git)

@@ -64,9 +64,7 @@ def find_store(start: str, home: str) -> str | None:
     """Return the work tree of the store for the folder `start`, None if there is none.
 
     It may be cut off from its repository, after its project was moved or copied; `gitmem.store.store` looks at that.
-
-    Raises:
-        RefusedError: as `find_project`.
+    Raises as `find_project`.
     """
     around = _store_around(os.path.realpath(start), os.path.realpath(home))
     if around is not None:

@@ -66,10 +66,8 @@ def attempt(
 ) -> TransactResult[T]:
     """Run a plan on the present tip and make its commits; see `transact`.
 
-    Notices of repairs are added to `repaired`: they hold even if the attempt fails.
-
-    Raises:
-        TipMovedError, TipLockedError: another git command moved or locked the branch; nothing was committed.
+    Notices of repairs are added to `repaired`: they hold even if the attempt fails. Raises TipMovedError or
+    TipLockedError if another git command moved or locked the branch; nothing was committed.
     """
     repaired += _finish_purge(store, lock)
     branch = store.repository.branch()

@@ -179,11 +179,7 @@ FILES = "'gitmem at HEAD --list' lists the files."
 
 
 def refuse_folder(store: Store, path: str) -> None:
-    """Refuse a path that is a folder.
-
-    Raises:
-        NotFoundError: it is.
-    """
+    """Raise NotFoundError if a path is a folder."""
     if os.path.isdir(os.path.join(store.root, path)):
         raise NotFoundError(f"{path} is a folder.", f"'gitmem at HEAD {path} --list' lists its files.")
 
