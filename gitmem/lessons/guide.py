@@ -279,9 +279,9 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
 
 
 def _of_person(store: Store, task: str) -> Iterator[Advice]:
-    """Yield the person's own preferences and rules that a task speaks of."""
+    """Yield the person's own preferences and rules, and the private facts, that a task speaks of."""
     hits = with_own(store, plain_query(task), SearchAnswer([], "")).hits
-    for hit in (one for one in hits if one.worth.share >= _SHARE_OF_RULE):
+    for hit in (one for one in hits if one.entry and (one.own or one.fact) and one.worth.share >= _SHARE_OF_RULE):
         text = _plain(hit)
         part = AdviceKind.AVOID if is_negated(text) else AdviceKind.APPROACH
         yield Advice(part, text, (hit.entry,), hit.worth.share)

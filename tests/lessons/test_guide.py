@@ -246,6 +246,15 @@ def test_the_persons_own_preferences_are_told_where_they_fit(desk):
     assert guide(desk.store, "Paint the garden fence").lines == ()
 
 
+def test_of_the_private_store_only_facts_are_told(desk):
+    private = desk.store.for_session("", private=True)
+    save(private, desk.save("The export of the fence as csv was asked for by the neighbour", MemoryType.NOTE))
+    save(private, desk.save("Never paint the garden fence green", MemoryType.RULE))
+    (line,) = guide(desk.store, "Paint the garden fence green, and its export as csv of the neighbour").lines
+    assert line.text == "Rule: Never paint the garden fence green"
+    assert guide(desk.store, "Write the csv export of the fence").lines == ()
+
+
 def test_one_common_word_is_no_match(desk):
     exchanges(desk)
     remember(desk, episode(2, Outcome.SUCCESS, solution="It retries."))
