@@ -3,12 +3,12 @@
 import json
 
 from gitmem.errors import ExitCode
-from gitmem.store import findings as due
+from gitmem.store import maintenance
 
 
 def test_a_memory_that_others_will_refuse_is_told_before(first, second, run_in, monkeypatch):
     assert run_in(first, "sync").err == ""
-    monkeypatch.setattr(due, "MANY_FILES", 4)
+    monkeypatch.setattr(maintenance, "MANY_FILES", 4)
     for command in ("sync", "status", "doctor"):
         ran = run_in(second, command)
         said = " ".join((ran.out + ran.err).split())
