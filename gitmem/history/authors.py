@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
-from enum import StrEnum
 from functools import cached_property
 
-from gitmem.document.ids import ID_FORM, digest
 from gitmem.document.message import one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
+from gitmem.history.authorship import AGAIN, CHANGED, COUNTS, LENGTH, MADE, How, Origin, identifier_of
 from gitmem.platform.safe_open import read_regular, replace_file
 from gitmem.text.terminal import plain
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,46 +29,10 @@ _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
 _VERSION = "origins 11"
 _EMPTY = f"{_VERSION}\n\n\n@\n".encode()
-CHANGED = "\x02"  # before an id: who else changed its file or entry; no listed path begins so
-AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
-MADE = "\x04"  # before a path: the authors of the words it was composed of, each a line
-_CLAIM = "\x05"  # before the digest of a claim: a statement of a bug pattern about an exchange
-COUNTS = "\x06"  # before the path of a file of counts: each author a line
-_DIGITS = 20  # of the digest of a claim
-_OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
-_NAMED = re.compile(rf"(?:^|/)({ID_FORM})[-.]")
-LENGTH = 80  # characters of a name
 _MANY = 50  # ids that are looked for one by one
 _SECONDS = 300.0  # for all of history, in the background
 _PATIENCE = 0.8  # seconds, twice at most, that a hook or a command waits for the files of all commits by others
 UNKNOWN = "an author not looked up yet"
-
-
-class How(StrEnum):
-    """How a memory came."""
-
-    SESSION = "from a session"
-    AGENT = "saved by the agent"
-    COMMAND = "saved by hand"
-    MODEL = "by a model"
-    IMPORT = "imported"
-    EDIT = "edited by hand"
-
-
-class Origin(Value):
-    """The first commit with a memory: its author, and as its trailers say machine and agent ("": unknown)."""
-
-    author: str
-    email: str
-    machine: str
-    host: str
-    how: How
-
-    def __str__(self) -> str:
-        """Return whose it is, for a line of text."""
-        where = f"on {self.machine}" if self.machine else ""
-        agent = f"with {self.host}" if self.host not in {"", "cli"} else ""
-        return ", ".join(filter(None, (f"by {self.author}", where, agent, self.how)))
 
 
 class People:
@@ -129,16 +91,6 @@ class People:
     def is_own(self, origin: Origin, *, gitmem: bool = True) -> bool:
         """Return whether an author is the person, as git named it when the index was written, or gitmem itself."""
         return self._store.is_person(origin.author, origin.email, gitmem=gitmem, address=self._index.person[0])
-
-
-def claim_id(pattern: str, *claim: str) -> str:
-    """Return the key of the index for a claim (`gitmem.lessons.pattern.claims`) of the bug pattern with this id."""
-    return _CLAIM + digest(pattern, *claim).hex()[:_DIGITS]
-
-
-def counts_id(path: str) -> str:
-    """Return the key of the index for a file of counts."""
-    return COUNTS + path
 
 
 def _index(store: Store, seconds: float) -> _Index:
@@ -265,11 +217,3 @@ def _extended(store: Store, old: _Index, revisions: str, tip: str, seconds: floa
     name = one_line(identity.name, LENGTH).casefold()
     person = f"{one_line(identity.email, LENGTH)}\t{store.context.home}\t{name}"
     return "\n".join([_VERSION, tip, person, *origins, "@\n"]).encode() + old.ids + lines.encode()
-
-
-def identifier_of(path: str) -> str:
-    """Return the id in a file's name, else the path of a document, "" for a file that has many authors."""
-    if match := _NAMED.search(path):
-        return match[1]
-    folder = path.partition("/")[0]
-    return path if folder != path and folder not in _OTHER_FOLDERS and path.isprintable() else ""

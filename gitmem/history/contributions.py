@@ -14,7 +14,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import BUGS, ID_FORM, MEMORY
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import GitmemError
-from gitmem.history.authors import AGAIN, CHANGED, LENGTH, MADE, How, Origin, claim_id, counts_id, identifier_of
+from gitmem.history.authorship import AGAIN, CHANGED, LENGTH, MADE, How, Origin, claim_id, counts_id, identifier_of
 from gitmem.platform.safe_open import read_text
 from gitmem.values import TYPE_CHECKING, Value
 

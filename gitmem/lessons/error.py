@@ -175,9 +175,11 @@ def names_step(error: ErrorSignature) -> bool:
 
 def port_in(output: str, error: ErrorSignature) -> str:
     """Return the port that an error's lines of an output name first, "" for none."""
-    ports = ((_PORT.search(line), mask(line)) for line in _lines(output))
-    named = (port[1] for port, said in ports if port and (error.message in said or said in error.message))
-    return next(named, "") if error.message else ""
+    for line in _lines(output) if error.message else ():
+        port = _PORT.search(line)
+        if port and (error.message in (said := mask(line)) or said in error.message):
+            return port[1]
+    return ""
 
 
 def is_placed(output: str, error: ErrorSignature) -> bool:

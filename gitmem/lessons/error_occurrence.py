@@ -117,15 +117,15 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         last = last._replace(meanwhile=_without_taken_back(last.meanwhile, listed))
         place = _diagnosed(last, error)
         mend = mend_of(last, turn.files, roots, place, error.names)
-        is_check = _is_check(error) or names_step(error)
-        is_own = bool(place or error.frames) and _edited_before(turn, failures[0]) and not _answers(mend, error)
-        is_own = is_own or (_is_edit(mend) and (_is_missing(_file(mend), error) or _respells(mend, error)))
-        if mend.startswith(PLACE) and (is_check or is_own or not _is_of(mend, error, last) or rejects(turn, after)):
+        is_own = _is_own(mend, error, turn, failures[0] if place or error.frames else None)
+        if is_own or _is_unsure(mend, error, last) or (_is_edit(mend) and rejects(turn, after)):
             mend = ""
-        if is_check and mend == f"`{one_line(repeated_elsewhere(last.command, last.fixed_by), _LONGEST)}`":
-            mend = ""  # a test that was run elsewhere to see whether its value differs there
         if last.fixed_by and (not mend or is_place(mend)):
-            mend = "" if is_check else in_words(told_sentences(later) if later else said, error, failures[0], "mend")
+            mend = (
+                ""
+                if _tells_no_cause(error)
+                else in_words(told_sentences(later) if later else said, error, failures[0], "mend")
+            )
         tried = dict.fromkeys(
             f"`{one_line(failure.meanwhile, _LONGEST)}`" for failure in failures[:-1] if _was_tried(failure)
         )
@@ -203,6 +203,25 @@ def is_bug(failure: Failure) -> bool:
     return bool(failure.command) and not only_reads(failure.command) and bool(told_error(failure.error))
 
 
+def _is_unsure(mend: str, error: ErrorSignature, failure: Failure) -> bool:
+    """Return whether an edit may be of another error, or an environment only shows whether a value differs there."""
+    if not _tells_no_cause(error):
+        return _is_edit(mend) and not _is_of(mend, error, failure)
+    elsewhere = repeated_elsewhere(failure.command, failure.fixed_by)
+    return _is_edit(mend) or mend == f"`{one_line(elsewhere, _LONGEST)}`"
+
+
+def _is_own(mend: str, error: ErrorSignature, turn: Turn, in_code: Failure | None) -> bool:
+    """Return whether an edit ended unfinished work or a slip: it mends no error but this one.
+
+    `in_code` is the first failure with an error in code, None for an error elsewhere.
+    """
+    if not _is_edit(mend):
+        return False
+    unfinished = in_code is not None and _edited_before(turn, in_code) and not _answers(mend, error)
+    return unfinished or _is_missing(_file(mend), error) or _respells(mend, error)
+
+
 def _diagnosed(failure: Failure, error: ErrorSignature) -> str:
     """Return the file that a compiler or linter names, with line and column, before this error; "" for none."""
     lines = (line.strip() for line in failure.error.split("\n"))
@@ -210,9 +229,10 @@ def _diagnosed(failure: Failure, error: ErrorSignature) -> str:
     return next((_base(match[1]) for match in places), "")
 
 
-def _is_check(error: ErrorSignature) -> bool:
-    """Return whether an error says that a value was not the one expected: it is wrong nowhere else."""
-    return only_compares(error) or error.type in GENERIC or "assertion" in f"{error.type} {error.message}".casefold()
+def _tells_no_cause(error: ErrorSignature) -> bool:
+    """Return whether an error says only which step failed, or that a value was not the one expected."""
+    is_check = error.type in GENERIC or "assertion" in f"{error.type} {error.message}".casefold()
+    return is_check or only_compares(error) or names_step(error)
 
 
 def _answers(edit: str, error: ErrorSignature) -> bool:

@@ -11,19 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.document.ids import BUGS, do_meet
 from gitmem.errors import GitmemError
-from gitmem.history.authors import Origin, People, claim_id, counts_id
+from gitmem.history.authors import People
+from gitmem.history.authorship import Origin, claim_id, counts_id
 from gitmem.lessons.error import (
     MATCH,
     ErrorSignature,
     is_placed,
     likeness,
-    long_numbers,
     port_in,
     read_errors,
     says_of_another,
     signature,
 )
-from gitmem.lessons.pattern import FOLDER, BugPattern, Cause, Solution, claims, only, parse_pattern
+from gitmem.lessons.pattern import FOLDER, BugPattern, Cause, Solution, claims, is_of_port, only, parse_pattern
 from gitmem.lessons.usage_log import (
     COUNTS,
     ERROR,
@@ -132,16 +132,15 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
     headers = pattern_headers(store) if errors else []
     found: dict[tuple[str, str], Matched] = {}
     for error in errors:
-        port = port_in(output, error)
-        matched = match_error(store, error, headers, command, port, is_wide=True)
-        for one in matched:
-            solution = one.solution if one.solution and _fits(one.solution, port) else None
+        port = port_in(output, error) if headers else ""
+        for one in match_error(store, error, headers, command, port, is_wide=True):
+            solution = one.solution
             if solution and solution.text.startswith(PLACE) and not error.type:
                 solution = None
             if solution and (not _is_of_place(solution, command) or says_all(output, solution.text.strip("`"))):
                 solution = None
-            fits = (each for each in one.pattern.causes if _fits(each, port))
-            cause = next((each for each in fits if not _names_another(each.text, one)), None)
+            causes = (each for each in one.pattern.causes if is_of_port(each, port))
+            cause = next((each for each in causes if not _names_another(each.text, one)), None)
             if one.score <= MATCH:
                 is_of_any = solution is not None and _is_of_any(solution, one, command)
                 is_any_name = len(error.names) == 1 and is_placed(output, error)  # it may be missing for any reason
@@ -150,13 +149,6 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
                 fitting = one._replace(solution=solution, cause=cause)
                 found.setdefault((one.pattern.id, one.author), fitting)
     return list(found.values())
-
-
-def _fits(told: Solution | Cause, port: str) -> bool:
-    """Return whether what is told of an error is of no other port than the one that came."""
-    is_act = told.text.startswith(PLACE) or (told.text.startswith("`") and told.text.endswith("`"))
-    ports = told.ports or (() if is_act else long_numbers(told.text))
-    return not (port and ports) or port in ports or port in told.text
 
 
 def _names_another(text: str, matched: Matched) -> bool:
@@ -269,7 +261,9 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     """
     now = store.context.clock()
     matched = match(store, output, command)
-    mends = list(mends_of(store, untried(matched, _ran_lately(store, session)) if matched else ()))
+    if any(one.solution for one in matched):
+        matched = [*untried(matched, _ran_lately(store, session))]
+    mends = list(mends_of(store, matched))
     known = known_to(store.private, session, now)
     new = [(text, ids) for text, ids in mends if ids[0] not in known]
     if not new and (mends or not read_errors(output)):

@@ -10,9 +10,9 @@ from itertools import chain
 
 from gitmem.document.document import Document, as_line, as_moment, as_texts, flow, plain_value
 from gitmem.document.ids import BUGS, file_name_of, kind_id
-from gitmem.lessons.error import ErrorSignature, fields_of, signature
+from gitmem.lessons.error import ErrorSignature, fields_of, long_numbers, signature
 from gitmem.platform.machine import UTC, datetime
-from gitmem.sessions.events import is_place
+from gitmem.sessions.events import PLACE, is_place
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -66,6 +66,16 @@ class Cause(Value):
     ports: tuple[str, ...] = ()
 
 
+def is_of_port(told: Solution | Cause, port: str) -> bool:
+    """Return whether what is told of an error is of no other port than this one; "" is any.
+
+    A sentence from before ports were kept names its own.
+    """
+    is_act = told.text.startswith(PLACE) or (told.text.startswith("`") and told.text.endswith("`"))
+    ports = told.ports or (() if is_act else long_numbers(told.text))
+    return not (port and ports) or port in ports or port in told.text
+
+
 class BugPattern(Value):
     """A known error, with the ids of the exchanges in which it came; `updated` is the last time.
 
@@ -104,8 +114,8 @@ class BugPattern(Value):
         def rank(one: Solution) -> tuple[bool, float, int, str]:
             return any(name in command for name in one.commands), one.confidence, len(one.worked), one.text
 
-        fits = (one for one in self.solutions if not (port and one.ports) or port in one.ports or port in one.text)
-        return max((one for one in fits if one.worked and not is_place(one.text)), key=rank, default=None)
+        fits = (one for one in self.solutions if one.worked and not is_place(one.text) and is_of_port(one, port))
+        return max(fits, key=rank, default=None)
 
     @property
     def title(self) -> str:

@@ -7,7 +7,8 @@ import pytest
 from gitmem.archives.rotate import consolidate_due
 from gitmem.document.entry import MemoryType, Save, find_entries
 from gitmem.document.ids import make_id
-from gitmem.history.authors import UNKNOWN, How, Origin, People, look_up_all
+from gitmem.history.authors import UNKNOWN, People, look_up_all
+from gitmem.history.authorship import How, Origin
 from gitmem.platform.machine import Context
 from gitmem.search.engine import answer
 from gitmem.search.hits import named

@@ -13,7 +13,8 @@ from gitmem.archives.summarize import read_summary
 from gitmem.archives.summary import pending_archives
 from gitmem.document.entry import MemoryType
 from gitmem.facts.fact import parse_fact
-from gitmem.history.authors import How, People
+from gitmem.history.authors import People
+from gitmem.history.authorship import How
 from gitmem.importers import SourceKind
 from gitmem.importers.migrate import migrate
 from gitmem.importers.read import Source

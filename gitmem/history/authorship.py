@@ -1,0 +1,64 @@
+"""What the index of authors (`gitmem.history.authors`) says of a memory: its keys, and the origin each leads to."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from gitmem.document.ids import ID_FORM, digest
+from gitmem.values import Value
+
+CHANGED = "\x02"  # before an id: who else changed its file or entry; no listed path begins so
+AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it if an earlier commit brought it
+MADE = "\x04"  # before a path: the authors of the words it was composed of, each a line
+_CLAIM = "\x05"  # before the digest of a claim: a statement of a bug pattern about an exchange
+COUNTS = "\x06"  # before the path of a file of counts: each author a line
+_DIGITS = 20  # of the digest of a claim
+_OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
+_NAMED = re.compile(rf"(?:^|/)({ID_FORM})[-.]")
+LENGTH = 80  # characters of a name
+
+
+class How(StrEnum):
+    """How a memory came."""
+
+    SESSION = "from a session"
+    AGENT = "saved by the agent"
+    COMMAND = "saved by hand"
+    MODEL = "by a model"
+    IMPORT = "imported"
+    EDIT = "edited by hand"
+
+
+class Origin(Value):
+    """The first commit with a memory: its author, and as its trailers say machine and agent ("": unknown)."""
+
+    author: str
+    email: str
+    machine: str
+    host: str
+    how: How
+
+    def __str__(self) -> str:
+        """Return whose it is, for a line of text."""
+        where = f"on {self.machine}" if self.machine else ""
+        agent = f"with {self.host}" if self.host not in {"", "cli"} else ""
+        return ", ".join(filter(None, (f"by {self.author}", where, agent, self.how)))
+
+
+def identifier_of(path: str) -> str:
+    """Return the id in a file's name, else the path of a document, "" for a file that has many authors."""
+    if match := _NAMED.search(path):
+        return match[1]
+    folder = path.partition("/")[0]
+    return path if folder != path and folder not in _OTHER_FOLDERS and path.isprintable() else ""
+
+
+def claim_id(pattern: str, *claim: str) -> str:
+    """Return the key of the index for a claim (`gitmem.lessons.pattern.claims`) of the bug pattern with this id."""
+    return _CLAIM + digest(pattern, *claim).hex()[:_DIGITS]
+
+
+def counts_id(path: str) -> str:
+    """Return the key of the index for a file of counts."""
+    return COUNTS + path
