@@ -35,7 +35,7 @@ from gitmem.llm import (
     make_model,
     parse_reply,
 )
-from gitmem.platform.machine import read_resource
+from gitmem.platform.machine import is_running, namespace, read_resource, start_time
 from gitmem.redact.redact import redact
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.text.words import estimate_tokens
@@ -70,7 +70,10 @@ class Spent(Value):
 
 
 class Asking(Value):
-    """A question in the ledger: purpose, subject, provider and model. `ended` is None until it is answered."""
+    """A question in the ledger: purpose, subject, provider and model. `ended` is None until it is answered.
+
+    `killed` is whether the process that asked it is gone without an answer.
+    """
 
     number: str
     at: datetime
@@ -81,6 +84,7 @@ class Asking(Value):
     spent: Spent
     ended: datetime | None = None
     failure: str = ""
+    killed: bool = False
 
 
 class Day(Value):
@@ -109,7 +113,8 @@ class Ledger:
         asking = asking._replace(number=os.urandom(8).hex(), at=self._clock())
         about = {name: getattr(asking, name) for name in _ABOUT}
         at = asking.at.isoformat(timespec="seconds")
-        self.log.add(asking.at, {"n": asking.number, "at": at, **about, **asking.spent._asdict()})
+        line = {"n": asking.number, "at": at, **about, **asking.spent._asdict(), "process": _process()}
+        self.log.add(asking.at, line)
         before = takewhile(lambda other: other.number != asking.number, self._read([self.log.name_of(asking.at)]))
         spent = day_of([*before, asking]).spent
         for used, most, act in (
@@ -141,6 +146,7 @@ class Ledger:
 
     def _read(self, names: Iterable[str]) -> list[Asking]:
         askings: dict[str, Asking] = {}
+        processes: dict[str, object] = {}
         for values in self.log.read(names):
             with contextlib.suppress(ValueError, TypeError, KeyError):
                 number = str(values["n"])
@@ -150,6 +156,7 @@ class Ledger:
                     at = datetime.fromisoformat(str(values["at"]))
                     purpose, subject, provider, model = (str(values.get(name, "")) for name in _ABOUT)
                     askings[number] = Asking(number, at, purpose, subject, provider, model, _spent(values))
+                    processes[number] = values.get("process")
                 elif number in askings:
                     asking = askings[number]
                     askings[number] = asking._replace(
@@ -158,7 +165,22 @@ class Ledger:
                         model=str(values.get("model") or asking.model),
                         failure=str(values.get("failure", "")),
                     )
+        for number, asking in askings.items():
+            if asking.ended is None and _is_gone(processes[number]):
+                askings[number] = asking._replace(spent=asking.spent._replace(seconds=0.0), killed=True)
         return list(askings.values())
+
+
+def _process() -> list[object]:
+    return [os.getpid(), start_time(os.getpid()), namespace()]
+
+
+def _is_gone(process: object) -> bool:
+    """Return whether the process of a line has ended; False where that cannot be told from here."""
+    match process:
+        case [int(pid), str(started), str(place)] if place == namespace():
+            return not is_running(pid) or start_time(pid) not in {"", started}
+    return False
 
 
 def day_of(askings: Iterable[Asking]) -> Day:
@@ -219,7 +241,7 @@ def is_worth_asking(store: Store, subject: str) -> bool:
     if last is None:
         return True
     if last.ended is None:
-        return now - last.at > timedelta(seconds=config.timeout_seconds)
+        return last.killed or now - last.at > timedelta(seconds=config.timeout_seconds)
     return not last.failure or now - last.ended > _COOL_DOWN
 
 

@@ -1,8 +1,9 @@
 """Have a model judge finished sessions, each once, and keep what passes in one commit (spec U7).
 
 The end of a session writes a request into the private folder, a file each; the background work asks, and so does
-`gitmem judge`. An answer is kept beside the requests, so that a session of several windows that was stopped goes on,
-and a person can see what was asked. A request is tried three times; then, and until then, the offline result stays.
+`gitmem judge`. An answer is kept beside the requests, before its commit and after it: what was stopped goes on without
+a second question, and a user can see what was asked. A request is tried three times; then, and until then, the offline
+result stays.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gitmem.errors import BusyError
 from gitmem.history.authors import People
 from gitmem.judgement.ask import ask, instructions_for, is_worth_asking, without_secrets
 from gitmem.judgement.keep import JudgedSession, keep
-from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
+from gitmem.judgement.question import SCHEMA, KnownMemory, choose_known, digest_of, question_of, windows_of
 from gitmem.judgement.reply import Judged, Reader
 from gitmem.lessons.concepts import known_concepts
 from gitmem.llm import Question, ReplyError, parse_reply
@@ -112,8 +113,10 @@ def judge_session(store: Store, session: str, host: str, read: tuple[list[Turn],
     windows, allow = windows_of(turns), store.config.redaction.allow
     if not windows:
         return JudgementResult(Judged())
-    known = choose_known(chain.from_iterable(windows), known_facts(store), known_concepts(store))
-    judged, before, asked = Judged(), answers_of(store, session), []
+    before = answers_of(store, session)
+    known = _known_before(store, session) if before else None
+    known = known or choose_known(chain.from_iterable(windows), known_facts(store), known_concepts(store))
+    judged, asked = Judged(), []
     for window in windows:
         found = {f"S{number}": claim.statement for number, claim in enumerate(judged.facts, 1)}
         question = question_of(instructions_for(store, "session"), window, known, found)
@@ -121,12 +124,12 @@ def judge_session(store: Store, session: str, host: str, read: tuple[list[Turn],
         if one is None:
             return JudgementResult(judged, why=why)
         asked.append(one)
-        _keep_answers(store, session, asked)
+        _keep_answers(store, session, asked, known)
         reader = Reader(window, known, found, outputs, allow)
         judged = judged.joined(reader.read(parse_reply(one.answer, SCHEMA)))
-    _keep_answers(store, session, asked, judged)
-    about = JudgedSession(session, host, tuple(turns), asked[-1].model)
-    return JudgementResult(judged, keep(store, about, judged, known))
+    commit = keep(store, JudgedSession(session, host, tuple(turns), asked[-1].model), judged, known)
+    _keep_answers(store, session, asked, known, judged)  # only now: until the commit the answers are all there is
+    return JudgementResult(judged, commit)
 
 
 def read_session(
@@ -185,12 +188,28 @@ def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
     return found
 
 
-def _keep_answers(store: Store, session: str, asked: list[AnsweredWindow], judged: Judged | None = None) -> None:
+def _known_before(store: Store, session: str) -> KnownMemory | None:
+    """Return the memory that was shown with answers whose commit was cut off, so that the questions are the same."""
+    value = _read(_path(store, _ANSWERS, session))
+    if "kept" in value or not isinstance(value.get("known"), list):
+        return None
+    facts = {fact.id: fact for fact in known_facts(store)}
+    concepts = {concept.id: concept for concept in known_concepts(store)}
+    return KnownMemory(
+        tuple(facts[name] for name in value["known"] if name in facts),
+        tuple(concepts[name] for name in value["known"] if name in concepts),
+    )
+
+
+def _keep_answers(
+    store: Store, session: str, asked: list[AnsweredWindow], known: KnownMemory, judged: Judged | None = None
+) -> None:
     folder = os.path.join(store.private, _ANSWERS)
     value: dict[str, object] = {"asked": [one._asdict() for one in asked], "at": store.context.clock().isoformat()}
+    value["known"] = [*(fact.id for fact in known.facts), *(concept.id for concept in known.concepts)]
     if judged is not None:
         value |= {"kept": judged.kept, "refused": dict(judged.refused)}
-    _write(store, _ANSWERS, session, value)
+    _write(store, _ANSWERS, session, value, sync=True)
     paths = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getmtime)
     for path in paths[:-_KEPT_ANSWERS]:
         drop_file(path)
@@ -232,5 +251,5 @@ def _read(path: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _write(store: Store, folder: str, session: str, value: Mapping[str, object]) -> None:
-    write_json(_path(store, folder, session), value)
+def _write(store: Store, folder: str, session: str, value: Mapping[str, object], *, sync: bool = False) -> None:
+    write_json(_path(store, folder, session), value, sync=sync)

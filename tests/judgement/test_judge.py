@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import MemoryType
+from gitmem.errors import BusyError
 from gitmem.facts.edit import find_fact, retire
 from gitmem.facts.fact import FactKind
 from gitmem.judgement.ask import patience
-from gitmem.judgement.judge import answers_of, counted, judge_requested, request_judgement
+from gitmem.judgement.judge import answers_of, counted, is_judged, judge_requested, request_judgement
 from gitmem.lessons.concepts import known_concepts
 from gitmem.sessions.background import do_upkeep, process_spool
 from gitmem.sessions.save import save
@@ -139,6 +140,25 @@ def test_a_session_is_asked_about_by_one_process_at_a_time(asking, recorder, mod
     assert model_server.asked == []
     do_upkeep(again(asking), lambda: False)
     assert len(model_server.asked) == 1
+
+
+def test_an_answer_waits_for_its_commit_and_is_not_paid_for_twice(asking, recorder, model_server, monkeypatch):
+    closed(asking, recorder)
+    with monkeypatch.context() as patch:
+        patch.setattr("gitmem.judgement.judge.keep", busy)
+        do_upkeep(again(asking), lambda: False)
+    assert not is_judged(again(asking), "s-rec", PATH)
+    save(
+        asking.store, asking.save("CRLF 파서는 f1.py에 둔다", MemoryType.DECISION)
+    )  # of which the question did not know
+    judge_requested(again(asking), lambda: False)
+    assert len(model_server.asked) == 1
+    assert judged(asking)
+    assert is_judged(asking.store, "s-rec", PATH)
+
+
+def busy(*_: object) -> None:
+    raise BusyError("The store is held by another process.", "Try again.")
 
 
 def test_judged_again_the_same_statement_is_the_same_fact(asking, recorder, model_server):
