@@ -20,9 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-import outcomes
-import precision
-
 from gitmem.platform.machine import Context
 from gitmem.sessions import entries
 from gitmem.sessions.end import replay
@@ -32,6 +29,7 @@ from gitmem.store.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"
 KEPT, GROWTH = 0.98, 0.10
 WORD = re.compile(r"\w+")
 
@@ -63,14 +61,14 @@ def remembered(path: Path) -> tuple[str, int]:
 
 
 def main() -> int:
-    sessions = precision.transcripts() if outcomes.DATA.exists() else []
+    paths = [path for path in sorted(DATA.rglob("*.jsonl")) if "subagents" not in path.parts]
     kept = total = size = before = 0
-    for session in sessions:
-        words, more = remembered(session.path)
+    for path in paths:
+        words, more = remembered(path)
         with mock.patch.object(entries, "texts_between", return_value=()):
-            before += remembered(session.path)[1]
+            before += remembered(path)[1]
         size += more
-        for line in said(session.path) if session.path.suffix == ".jsonl" else ():
+        for line in said(path):
             found = WORD.findall(line)
             total += len(found)
             kept += len(found) * (" ".join(found) in words)
