@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from gitmem.errors import BusyError, GitFailedError, GitmemError, NotFoundError, UnfinishedError
+from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
 from gitmem.platform.safe_open import read_text
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -77,6 +77,9 @@ _LARGE = 1 << 19  # bytes from which OpenSSL's SHA-1, eight times as fast, is wo
 _HEX = frozenset("0123456789abcdef")
 _MOST_REVISION = 1_000  # characters; git's stack ends at some 20,000 `^`
 LEFT_BEHIND_SECONDS = 10.0
+_SHORT_SECONDS = 2.0
+# Git holds these for long where it has much to write: thousands of refs, files of a work tree, objects.
+_LONG_LOCKS = ("packed-refs.lock", "index.lock", "shallow.lock", "commit-graph-chain.lock")
 # What git says of an existing lock: it names that of a ref, and not that of its settings.
 _LOCKED = (("Unable to create '", "': File exists", ""), ("could not lock config file ", ": File exists", ".lock"))
 _MOMENT = 0.1
@@ -140,25 +143,31 @@ def raw_changes(raw: bytes) -> Iterator[tuple[list[str], str]]:
 
 
 def lock_in_the_way(stderr: str) -> str:
-    """Return the lock file that git found in its way, "" for another error."""
+    """Return the lock file of this machine's repository that git found in its way, "" for another error."""
+    said = "\n".join(line for line in stderr.splitlines() if not line.startswith("remote:"))
     for before, after, suffix in _LOCKED:
-        lock, found, _ = stderr.partition(before)[2].partition(after)
+        lock, found, _ = said.partition(before)[2].partition(after)
         if found:
             return lock + suffix
     return ""
 
 
-def clear_left_behind(lock: str) -> None:
-    """Wait a moment, then remove a lock file that is stale.
+def left_behind_after(lock: str) -> float:
+    """Return the age in seconds from which a lock file of git counts as left behind by a killed git.
 
-    Git holds such a lock for milliseconds; one that is old and does not change was left by a killed git.
+    Git holds the lock of a ref, of `HEAD` and of the settings for milliseconds.
     """
+    return LEFT_BEHIND_SECONDS if os.path.basename(lock) in _LONG_LOCKS else _SHORT_SECONDS
+
+
+def clear_left_behind(lock: str) -> None:
+    """Wait a moment, then remove a lock file that a killed git left: it is old, and does not change."""
     with contextlib.suppress(OSError):
         seen = os.lstat(lock)
         time.sleep(_MOMENT)
         now = os.lstat(lock)
         same = (seen.st_ino, seen.st_mtime_ns) == (now.st_ino, now.st_mtime_ns)
-        if same and time.time() - seen.st_mtime >= LEFT_BEHIND_SECONDS:
+        if same and time.time() - seen.st_mtime >= left_behind_after(lock):
             os.unlink(lock)
 
 
@@ -336,7 +345,6 @@ class Repository:
 
 
 SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
-_ATTEMPTS = 20  # of a tenth of a second, while another git holds the ref's lock
 MOVED = ("but expected", "already exists", "unable to resolve reference")  # what update-ref says of a ref that moved
 
 
@@ -351,7 +359,7 @@ RefMoves = dict[str, tuple[str | None, str | None]]  # of each ref: from which c
 
 
 def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "gitmem") -> bool:
-    """Move a ref from `old` to `new` (None: missing); return False if it is not at `old`. Raises as `run_past_lock`."""
+    """Move a ref from `old` to `new` (None: missing); return False if it is not at `old`. Raises as `Git.run`."""
     return move_refs(git, {ref: (old, new)}, why)
 
 
@@ -364,30 +372,9 @@ def move_refs(git: Git, moves: RefMoves, why: str = "gitmem") -> bool:
     ]
     try:
         if lines:
-            run_past_lock(git, *SYNC, "update-ref", "-m", why, "--stdin", stdin="".join(lines).encode())
+            git.run(*SYNC, "update-ref", "-m", why, "--stdin", stdin="".join(lines).encode())
     except GitFailedError as error:
         if any(words in error.stderr for words in MOVED):
             return False
         raise
     return True
-
-
-def run_past_lock(git: Git, *args: str, stdin: bytes | None = None) -> None:
-    """Run a git command that changes a ref or a setting, removing a stale lock if one is in the way.
-
-    Raises:
-        BusyError: another git command holds the lock, or was killed a moment ago.
-        GitFailedError: git failed in another way.
-    """
-    lock = ""
-    for _ in range(_ATTEMPTS):
-        try:
-            git.run(*args, stdin=stdin)
-        except GitFailedError as error:
-            lock = lock_in_the_way(error.stderr)
-            if not lock:
-                raise
-            clear_left_behind(lock)
-        else:
-            return
-    raise BusyError(f"Another git command holds {lock}.", "If none is running, remove that file.")

@@ -147,7 +147,7 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
 def _write(git: Git, command: tuple[str, ...], stdin: bytes, env: Mapping[str, str] | None = None) -> bool:
     """Let git update an index; return False if the lock is held, or the index was damaged and is made anew."""
     try:
-        git.unfiltered.run(*command, stdin=stdin, env=env)
+        git.unfiltered.run(*command, stdin=stdin, env=env, past_locks=False)
     except GitFailedError as error:
         if is_damage(error.stderr):
             rebuild_index(git)

@@ -266,7 +266,7 @@ class RefLock(Lock):
             self._free = old if text.startswith(b"free") else ""
         left = os.path.join(self._common, LOCK_REF + ".lock")  # perhaps of a killed git
         if not self._holding and os.path.exists(left) and self._age(LOCK_REF + ".lock") >= LEFT_BEHIND_SECONDS:
-            clear_left_behind(left)
+            clear_left_behind(left)  # so late, since a shared file system shows changes late
         return self._holding
 
     def release(self) -> None:
@@ -313,7 +313,7 @@ class RefLock(Lock):
 
     def _move(self, new: str, old: str) -> bool:
         try:
-            self._git.run("update-ref", LOCK_REF, new, old or "0" * len(new))
+            self._git.run("update-ref", LOCK_REF, new, old or "0" * len(new), past_locks=False)
         except GitFailedError as error:
             if any(reason in error.stderr for reason in ("Permission denied", "Read-only file system", "No space")):
                 raise

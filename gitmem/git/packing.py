@@ -156,9 +156,6 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-_LOCKED = ("HEAD", "config", "packed-refs", "shallow", "objects/info/commit-graphs/commit-graph-chain")
-
-
 def damages(git: Git, *, deep: bool) -> list[str]:
     """Return the complaints of `git fsck`; `deep` reads every object, else only connectivity is checked."""
     options = ("--no-progress", "--no-dangling", "--full" if deep else "--connectivity-only")
@@ -184,10 +181,12 @@ def missing_of(git: Git, tip: str, newest: int | None = None) -> list[str]:
     return []
 
 
-def lock_files(layout: Layout, branch: str) -> Iterator[tuple[str, float]]:
-    """Yield the lock files that would make a git command fail, and their times (seconds since 1970)."""
-    paths = [os.path.join(layout.common_dir, f"{name}.lock") for name in (*_LOCKED, branch)]
-    paths += [os.path.join(layout.git_dir, name) for name in ("index.lock", "HEAD.lock")]
+def lock_files(layout: Layout) -> Iterator[tuple[str, float]]:
+    """Yield the lock files of git, any of which can make a command fail, and their times (seconds since 1970)."""
+    folders = [layout.git_dir, layout.common_dir]
+    for top in ("refs", os.path.join("objects", "info")):
+        folders += [folder for folder, _, _ in os.walk(os.path.join(layout.common_dir, top))]
+    paths = (os.path.join(folder, name) for folder in folders for name in _names(folder) if name.endswith(".lock"))
     for path in dict.fromkeys(paths):
         with contextlib.suppress(OSError):
             yield path, os.lstat(path).st_mtime

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Container, Iterator, Mapping
 from functools import cache
 
-from gitmem.errors import GitFailedError, GitmemError
-from gitmem.git import common_dir_of
+from gitmem.errors import BusyError, GitFailedError, GitmemError
+from gitmem.git import clear_left_behind, common_dir_of, left_behind_after, lock_in_the_way
 from gitmem.platform.machine import find_program, resource, table, with_absolute
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.platform.spawn import Child, ExpiredError, FloodedError
@@ -145,14 +146,39 @@ class Git:
         timeout: float = 60.0,
         ok: Container[int] = (0,),
         env: Mapping[str, str] | None = None,
+        past_locks: bool = True,
     ) -> bytes:
-        """Run `git ARGS` and return its stdout.
+        """Run `git ARGS` and return its stdout, `past_locks` of other gits: wait for them, remove those of killed ones.
 
         `stdin` is git's input (empty by default, never a terminal), `timeout` is in seconds, `ok` are the exit statuses
         that are no failure, `env` is added to the cleaned environment (an identity, an index file).
-        Raises GitFailedError on any other status, on a timeout, after which git is ended and reaped, and if git says
-        more than `MOST_OUTPUT`.
+
+        Raises:
+            BusyError: another git command holds a lock.
+            GitFailedError: any other status, a timeout, after which git is ended and reaped, or more output than
+                `MOST_OUTPUT`.
         """
+        end = None
+        while True:
+            try:
+                return self._run_once(args, stdin, timeout, ok, env)
+            except GitFailedError as error:
+                lock = lock_in_the_way(error.stderr) if past_locks else ""
+                if not lock:
+                    raise
+                end = end or time.monotonic() + left_behind_after(lock) + _GRACE
+                if time.monotonic() >= end:
+                    raise BusyError(f"Another git command holds {lock}.", "Try again when it is done.") from None
+                clear_left_behind(lock)
+
+    def _run_once(
+        self,
+        args: tuple[str, ...],
+        stdin: bytes | None,
+        timeout: float,
+        ok: Container[int],
+        env: Mapping[str, str] | None,
+    ) -> bytes:
         process = self._start(args, env, stdin=stdin is not None)
         try:
             stdout, stderr = process.communicate(stdin, timeout, MOST_OUTPUT)

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.git import MEMORY_BRANCH, being_added, find_layout, linked_git_dir, run_past_lock
+from gitmem.git import MEMORY_BRANCH, being_added, find_layout, linked_git_dir
 from gitmem.git.process import Git, git_version, git_without_repository
 from gitmem.git.trust import check_owner, is_at_its_place, is_copy, is_linked, recorded_link
 from gitmem.platform.safe_open import drop_file, read_text
@@ -59,7 +59,7 @@ def clear_building(path: str) -> None:
 def seed_branch(git: Git, ref: str = f"refs/heads/{MEMORY_BRANCH}") -> None:
     """Point a branch, by default the memory branch, to the root commit, unless it exists."""
     if not git.run("for-each-ref", "--format=%(objectname)", ref).strip():
-        run_past_lock(git, "update-ref", "-m", "gitmem init", ref, make_root(git), "")
+        git.run("update-ref", "-m", "gitmem init", ref, make_root(git), "")
 
 
 def make_root(git: Git) -> str:
@@ -86,7 +86,7 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
         return
     root = make_root(git)
     if _MEMORY not in _memory_refs(git, root):
-        run_past_lock(git, "update-ref", "-m", "gitmem init", _MEMORY, start or root, "")
+        git.run("update-ref", "-m", "gitmem init", _MEMORY, start or root, "")
     files = os.listdir(path) if os.path.isdir(path) else []
     link = os.path.join(path, ".git")  # a power cut leaves an empty file that git wrote a moment before
     lost = os.path.isfile(link) and not os.path.islink(link) and not os.path.getsize(link)

@@ -15,7 +15,6 @@ from functools import partial
 from gitmem.config import shown, value_of
 from gitmem.document.ids import FORMAT
 from gitmem.errors import BusyError, RefusedError
-from gitmem.git import MEMORY_BRANCH
 from gitmem.git.lock import file_locks_serve
 from gitmem.git.packing import damages, known_files, lock_files, loose_estimate, missing_of, pack_names, staged_paths
 from gitmem.git.process import OLDEST_GIT, git_version
@@ -209,7 +208,6 @@ def check_attributes(store: Store, names: Sequence[str] = ()) -> Iterator[Findin
 _OLD_LOCK = 60.0  # seconds; git holds a lock for milliseconds, or while an editor is open
 _LARGE = 32 << 20  # bytes of packs; of more, git takes over two seconds to check all objects
 _NEWEST = 100  # commits whose objects are checked then; they hold all of the present memory
-_BRANCH = f"refs/heads/{MEMORY_BRANCH}"
 
 
 def check_tools(store: Store) -> Iterator[Finding]:
@@ -272,7 +270,7 @@ def _is_large(store: Store) -> bool:
 def check_locks(store: Store) -> Iterator[Finding]:
     """Report stale lock files of git, and the holder of the store's lock."""
     now = store.context.clock().timestamp()
-    old = [(path, now - made) for path, made in lock_files(store.repository.layout, _BRANCH) if now - made > _OLD_LOCK]
+    old = [(path, now - made) for path, made in lock_files(store.repository.layout) if now - made > _OLD_LOCK]
     if old:
         details = tuple(f"{path}, for {age(seconds)}" for path, seconds in old)
         remedy = "If no git command is running in the store, remove them."

@@ -15,7 +15,7 @@ from gitmem.document.document import Document, as_texts
 from gitmem.document.ids import CONFIG, FORMAT, LONGEST_SCOPE, MEMORY, README
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, UsageError, disk_errors
-from gitmem.git import STORE_FOLDER, Layout, Repository, find_layout, run_past_lock
+from gitmem.git import STORE_FOLDER, Layout, Repository, find_layout
 from gitmem.git.lock import open_lock
 from gitmem.git.process import Git
 from gitmem.git.setup import (
@@ -66,8 +66,8 @@ def install_driver(store: Store) -> None:
         git = store.repository.git
         installed = git.run("config", "--get", f"{_SECTION}.driver", ok=(0, 1)).decode("utf-8", "replace").strip()
         if installed != _COMMAND:
-            run_past_lock(git, "config", f"{_SECTION}.name", _NAME)
-            run_past_lock(git, "config", f"{_SECTION}.driver", _COMMAND)
+            git.run("config", f"{_SECTION}.name", _NAME)
+            git.run("config", f"{_SECTION}.driver", _COMMAND)
 
 
 def uninstall_driver(store: Store) -> bool:
@@ -76,7 +76,7 @@ def uninstall_driver(store: Store) -> bool:
         return False
     values = store.repository.git.run("config", "--get-regexp", r"^merge\.gitmem\.", ok=(0, 1))
     if values:
-        run_past_lock(store.repository.git, "config", "--remove-section", _SECTION)
+        store.repository.git.run("config", "--remove-section", _SECTION)
     return bool(values)
 
 

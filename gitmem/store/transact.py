@@ -285,7 +285,7 @@ def transact(store: Store, plan: Callable[[Transaction], T], *, purpose: str, sc
                 outcome = attempt(store, plan, lock, repaired, scan=scan)
             except TipLockedError as error:
                 clear_left_behind(error.lock)
-                busy = BusyError(f"Another git command holds {error.lock}.", "If none is running, remove that file.")
+                busy = BusyError(f"Another git command holds {error.lock}.", "Try again when it is done.")
             except TipMovedError:
                 time.sleep(min(0.001 * 2.0**number, _LONGEST_PAUSE) * (0.5 + os.urandom(1)[0] / 255))  # with jitter
             else:

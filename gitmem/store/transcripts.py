@@ -93,7 +93,7 @@ def put(
                     return writer.finish()[-1]
             except TipLockedError as error:
                 clear_left_behind(error.lock)
-                obstacle = f"another git command holds {error.lock}; if none is running, remove that file"
+                obstacle = f"another git command holds {error.lock}"
             except TipMovedError:
                 remove_litter(store, ref)  # a killed process may have left the `.keep` of the same pack
     raise BusyError(f"{_FAILED}: {obstacle}.", "Try again.")

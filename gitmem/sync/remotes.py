@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from gitmem.config import MAX_BYTES
 from gitmem.document.ids import CONFIG, FORMAT, MEMORY, TEMPORARY, fold, is_git_folder
 from gitmem.errors import NotFoundError, RefusedError, StoreFormatError, UsageError
-from gitmem.git import MEMORY_BRANCH, RefMoves, Repository, find_layout, move_ref, move_refs, read_refs, run_past_lock
+from gitmem.git import MEMORY_BRANCH, RefMoves, Repository, find_layout, move_ref, move_refs, read_refs
 from gitmem.git.address import Remote, check_url, is_ssh
 from gitmem.git.log import count_commits
 from gitmem.git.objects import PathChange, most_files
@@ -243,10 +243,10 @@ def remove_remote(store: Store, name: str) -> None:
         find_remote(store, name)
     file = _file(store)
     git = store.repository.git
-    run_past_lock(git, "config", *(("--file", file) if file else ()), "--remove-section", f"remote.{name}")
+    git.run("config", *(("--file", file) if file else ()), "--remove-section", f"remote.{name}")
     branch = _branch(store)
     if file is None and _config(store, f"branch.{branch}.remote") == [name]:
-        run_past_lock(git, "config", "--remove-section", f"branch.{branch}")
+        git.run("config", "--remove-section", f"branch.{branch}")
     forget(store, name)
 
 
@@ -309,7 +309,7 @@ def _config(store: Store, key: str) -> list[str]:
 
 
 def _set_config(store: Store, file: str | None, key: str, value: str) -> None:
-    run_past_lock(store.repository.git, "config", *(("--file", file) if file else ()), key, value)
+    store.repository.git.run("config", *(("--file", file) if file else ()), key, value)
 
 
 def _file(store: Store) -> str | None:

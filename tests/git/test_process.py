@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import GitFailedError, GitmemError
+from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git import process
 from gitmem.git.process import Git, clean_environment, find_git, git_version, git_without_repository
 from tests.conftest import RunsGit
@@ -401,3 +401,38 @@ def test_what_the_repository_says_of_its_file_system_counts(tmp_path: Path, bare
     git = Git(str(tmp_path / ".git"), str(tmp_path), environ).unfiltered
     assert git.run("config", "core.fileMode").strip() == b"false"
     assert git.run("config", "core.fsmonitor").strip() == b"false"
+
+
+# Locks of other gits
+
+
+@pytest.mark.parametrize(
+    "locked, args",
+    [
+        ("config", ("config", "merge.gitmem.name", "a b")),
+        ("refs/heads/other", ("update-ref", "refs/heads/other", "HEAD")),
+        ("packed-refs", ("update-ref", "-d", "refs/heads/other")),
+    ],
+)
+def test_the_lock_of_a_git_that_was_killed_is_passed_and_a_fresh_one_is_named(git, project, locked, args, monkeypatch):
+    monkeypatch.setattr(process, "left_behind_after", lambda _: 0.0)
+    monkeypatch.setattr(process, "_GRACE", 0.2)
+    lock = project / ".git" / f"{locked}.lock"
+    lock.touch()
+    with pytest.raises(BusyError, match=rf"{locked}\.lock"):
+        git.run(*args)
+    os.utime(lock, (1, 1))
+    git.run(*args)
+    assert not lock.exists()
+    with pytest.raises(GitFailedError):
+        git.run(args[0], "--no-such-option")
+
+
+def test_a_lock_at_the_other_end_is_left_to_the_other_end(git, project, bare_git, tmp_path):
+    bare_git(tmp_path, "init", "--quiet", "--bare", "remote.git")
+    lock = tmp_path / "remote.git" / "refs" / "heads" / "main.lock"
+    lock.touch()
+    os.utime(lock, (1, 1))
+    with pytest.raises(GitFailedError):
+        git.run("push", str(tmp_path / "remote.git"), "HEAD:refs/heads/main")
+    assert lock.exists()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
-from gitmem.git import find_layout, run_past_lock
+from gitmem.errors import GitFailedError, GitmemError, RefusedError
+from gitmem.git import find_layout
 from gitmem.git.process import Git
 from gitmem.git.setup import (
     add_linked_work_tree,
@@ -60,29 +60,6 @@ def test_every_store_begins_with_the_same_commit(tmp_path, environ, home, bare_g
 
 
 # Branches
-
-
-@pytest.mark.parametrize(
-    "locked, args",
-    [
-        ("config", ("config", "merge.gitmem.name", "a b")),
-        ("refs/heads/other", ("update-ref", "refs/heads/other", "HEAD")),
-    ],
-)
-def test_the_lock_of_a_git_that_was_killed_is_passed_and_a_fresh_one_is_named(
-    project, environ, locked, args, monkeypatch
-):
-    monkeypatch.setattr("gitmem.git._ATTEMPTS", 3)
-    lock = project / ".git" / f"{locked}.lock"
-    lock.touch()
-    git = Git(str(project / ".git"), str(project), environ)
-    with pytest.raises(BusyError, match=rf"{locked}\.lock"):
-        run_past_lock(git, *args)
-    os.utime(lock, (1, 1))
-    run_past_lock(git, *args)
-    assert not lock.exists()
-    with pytest.raises(GitFailedError):
-        run_past_lock(git, args[0], "--no-such-option")
 
 
 def test_seeding_a_branch_that_is_there_changes_nothing(project, environ, bare_git):

@@ -1,0 +1,41 @@
+"""Locks that killed gits left, wherever they lie: `doctor` names each, and every command that meets one goes on."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gitmem.store.doctor import check_locks
+from gitmem.store.init import complete_store
+from gitmem.store.maintenance import maintain
+from tests.store.machines import converge
+
+PLACES = (
+    "HEAD",
+    "config",
+    "index",
+    "packed-refs",
+    "shallow",
+    "refs/heads/gitmem",
+    "refs/gitmem/fetched/origin/gitmem",
+    "refs/gitmem/remotes/origin/gitmem",
+    "objects/info/commit-graphs/commit-graph-chain",
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_lock_that_a_killed_git_left_is_named_and_stops_no_command(pair, place):
+    first, second = pair
+    first.save("of the laptop")
+    second.save("of the desktop")
+    lock = Path(second.root, ".git", f"{place}.lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.touch()
+    os.utime(lock, (1, 1))
+    assert any(str(lock) in detail for finding in check_locks(second.store) for detail in finding.details)
+    complete_store(second.store)
+    second.save("more of the desktop")
+    converge(first, second)
+    maintain(second.store)
+    assert place in {"config", "shallow"} or not lock.exists()  # these two nothing here writes
+    second.git("fsck")
