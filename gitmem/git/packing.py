@@ -187,7 +187,7 @@ def lock_files(layout: Layout) -> Iterator[tuple[str, float]]:
     for top in ("refs", os.path.join("objects", "info")):
         folders += [folder for folder, _, _ in os.walk(os.path.join(layout.common_dir, top))]
     paths = (os.path.join(folder, name) for folder in folders for name in _names(folder) if name.endswith(".lock"))
-    for path in dict.fromkeys(paths):
+    for path in sorted({*paths}):
         with contextlib.suppress(OSError):
             yield path, os.lstat(path).st_mtime
 
