@@ -145,12 +145,12 @@ class Host(Value):
     for; `SessionStart` is answered at once, and `SessionStart` with `LATE` with the next prompt, or with the next event
     that has `DUE`. `folder`, below the home, shows that the host is there. `read` turns a payload into Claude Code's
     keys, or into None if memory does not need it; `recorded` adds to a payload that is to be answered what only the
-    session's record says. `records` reads the lines of a transcript; `lines` reads these from a path if it is no text
-    file. `sessions` are the paths of a project's transcripts; `transcript` makes the path of one from the environment,
-    the home and the session's id, for hosts whose payloads name none. `sign` is the key of a line in an answer that the
-    host shows to the person, "" if it shows none. `trust` makes the tables by which the host trusts the hooks in a file
-    with this path and text, if it asks for that; `note` says what a person has to do once after installing. `slash` is
-    what the host has people type before a command's name.
+    session's record says. `records` reads the lines of a transcript; `lines` reads these from a path, or returns None
+    if it is a text file. `sessions` are the paths of a project's transcripts; `transcript` makes the path of one from
+    the environment, the home and the session's id, for hosts whose payloads name none. `sign` is the key of a line in
+    an answer that the host shows to the person, "" if it shows none. `trust` makes the tables by which the host trusts
+    the hooks in a file with this path and text, if it asks for that; `note` says what a person has to do once after
+    installing. `slash` is what the host has people type before a command's name.
     """
 
     name: str
@@ -162,7 +162,7 @@ class Host(Value):
     recorded: Callable[[Payload], Payload] = dict
     answer: Callable[[str, str], Payload] = nested_answer
     records: Callable[[Iterable[str], Unread | None], Iterator[Record]] | None = None
-    lines: Callable[[str], Iterator[str]] | None = None
+    lines: Callable[[str], Iterator[str] | None] | None = None
     sessions: Callable[[InstallPlace], list[str]] | None = None
     transcript: Callable[[Mapping[str, str], str, str], str] | None = None
     sign: str = "systemMessage"
@@ -271,7 +271,7 @@ _HOSTS = {
     "cline": ("cline", ".messages.json", ""),
     "cursor": ("claude_events", "/.cursor/projects/", ""),
     "amp": ("plugins", "", ""),
-    "opencode": ("plugins", "", ""),
+    "opencode": ("plugins", "", '"id":"ses_'),
     "kilo": ("plugins", "", ""),
     "crush": ("edits", "", ""),
     "roo": ("edits", "", ""),
@@ -344,13 +344,14 @@ def read_transcript(
     Without the `name` of a host, the path or the first line says whose it is.
     """
     host = find_host(name or writer(path, lines))
-    return _reader(host)((host.lines or lines)(path), unread)
+    own = host.lines(path) if host.lines else None
+    return _reader(host)(_as_lines(lines(path)) if own is None else own, unread)
 
 
 def writer(path: str, lines: Callable[[str], Iterable[str]]) -> str:
     """Return the name of the host that wrote a transcript, by its path or its first line."""
     named = _writer_by_path(path)
-    return _writer_by_first_line(next(iter(lines(path)), "")) if named == CLAUDE else named
+    return _writer_by_first_line(_first_line(lines(path))) if named == CLAUDE else named
 
 
 def read_records(lines: Iterable[str], unread: Unread | None = None, name: str = "") -> Iterator[Record]:
@@ -358,6 +359,19 @@ def read_records(lines: Iterable[str], unread: Unread | None = None, name: str =
     lines = iter(lines)
     first = next(lines, "")
     return _reader(find_host(name or _writer_by_first_line(first)))(chain([first], lines), unread)
+
+
+def _as_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Return the lines of a transcript, also of one that is a JSON document; hooks need none."""
+    from gitmem.hosts.sessions_in_json import as_lines
+
+    return as_lines(lines)
+
+
+def _first_line(lines: Iterable[str]) -> str:
+    from gitmem.hosts.sessions_in_json import first_line
+
+    return first_line(lines)
 
 
 def _reader(host: Host) -> Callable[[Iterable[str], Unread | None], Iterator[Record]]:

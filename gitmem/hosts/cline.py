@@ -13,8 +13,10 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import islice
 
 from gitmem.hosts import DUE, LATE, Host, InstallPlace, Payload, is_below, text_of
+from gitmem.hosts.sessions_in_json import document_lines
 from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import read_json, read_regular
 from gitmem.sessions.transcript import Record, Role, content_text, objects, records
@@ -25,8 +27,6 @@ _EXIT = re.compile(r"^\[Command exited with code [0-9]+\]\n+(\[stderr\]\n)?")
 _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
 _MESSAGES = ".messages.json"
 _MOST = 64 * 1024 * 1024  # bytes of a session; what is behind them is not read
-_BEGINS = re.compile(r'"messages"\s*:\s*\[')
-_NEXT = re.compile(r"[\s,]*(?=[^\s,])")
 
 
 def _data(environ: Mapping[str, str], home: str) -> str:
@@ -85,18 +85,12 @@ def _outcome(output: object) -> tuple[str, bool]:
 
 
 def _lines(path: str) -> Iterator[str]:
-    """Yield a line of JSON with the session's id and folder, then its messages, up to where the file is no JSON."""
+    """Yield a line of JSON with the session's id and folder, then its messages, up to where the file is damaged."""
     known = _about(path)
     yield json.dumps({"sessionId": known.get("session_id"), "cwd": known.get("cwd")}) + "\n"
-    decode = json.JSONDecoder(strict=False).raw_decode
-    with contextlib.suppress(OSError, ValueError, RecursionError):  # the list's end is no JSON, either
+    with contextlib.suppress(OSError):
         text = (read_regular(path, _MOST) or b"").decode("utf-8", "replace")
-        match = _BEGINS.search(text)
-        at = match.end() if match else len(text)
-        while match := _NEXT.match(text, at):
-            item, at = decode(text, match.end())
-            if isinstance(item, dict):
-                yield json.dumps(item) + "\n"
+        yield from islice(document_lines(text), 1, None)
 
 
 def _about(path: str) -> dict[str, object]:

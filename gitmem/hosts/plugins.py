@@ -21,6 +21,7 @@ from gitmem.hosts import (
     Payload,
     Scope,
     begun_below,
+    file_of,
     is_below,
     named_as_claude,
     text_of,
@@ -31,6 +32,7 @@ from gitmem.sessions.transcript import Record, Role, content_text, records
 
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "apply_patch"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
+_LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
 _QUESTION = """
     SELECT part.data, message.id, message.data, part.time_created, session.directory
     FROM part JOIN message ON message.id = part.message_id JOIN session ON session.id = part.session_id
@@ -55,8 +57,12 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1] else text
 
 
-def _lines(path: str) -> Iterator[str]:
-    """Yield the parts of a session's messages as lines of JSON, in order."""
+def _lines(path: str) -> Iterator[str] | None:
+    """Return the parts of a session's messages as lines of JSON, in order; None for an exported session, a text."""
+    return None if file_of(path) == path else _database_lines(path)
+
+
+def _database_lines(path: str) -> Iterator[str]:
     file, _, session = path.rpartition("#")
     for part, message, told, at, folder in _rows(file, _QUESTION, session):
         stamp = datetime.fromtimestamp(at / 1000, UTC).isoformat() if isinstance(at, int) else ""
@@ -78,6 +84,27 @@ def _rows(path: str, question: str, *values: str) -> Iterator[tuple[object, ...]
 
 
 def _read_item(item: Payload, base: Record) -> Iterator[Record]:
+    """Yield the records of a part of a message, or of an exported session's head or message."""
+    told, parts = item.get("info"), item.get("parts")
+    if not isinstance(told, dict):
+        yield from _read_part(item, base)
+    elif not isinstance(parts, list):
+        yield base._replace(session=text_of(told, "id"), cwd=text_of(told, "directory"))
+    else:
+        for part in parts:
+            at = _created(part) or _created(told) or base.at
+            one: Payload = {"id": told.get("id"), "cwd": base.cwd, "message": told, "part": part}
+            yield from _read_part(one, base._replace(at=at))
+
+
+def _created(item: object) -> datetime | None:
+    """Return when a message or a part was made, None if it does not say."""
+    times = item.get("time") if isinstance(item, dict) else None
+    at = (times.get("created") or times.get("start")) if isinstance(times, dict) else None
+    return datetime.fromtimestamp(at / 1000, UTC) if isinstance(at, int) and 0 < at < _LAST else None
+
+
+def _read_part(item: Payload, base: Record) -> Iterator[Record]:
     """Yield the records of a part of a message; a plugin's text is marked as synthetic."""
     part = item.get("part")
     if not isinstance(part, dict) or text_of(item, "message", "mode") == "compaction":

@@ -12,7 +12,7 @@ from gitmem.document.ids import daily_path, scopes_in, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import UnreadableError
 from gitmem.facts.learn import learn
-from gitmem.hosts import file_of, find_host, read_transcript, writer
+from gitmem.hosts import CLAUDE, file_of, find_host, read_transcript, writer
 from gitmem.platform.machine import local
 from gitmem.platform.safe_open import open_regular
 from gitmem.sessions.capture import BATCH_BYTES, capture_turn, log_changes
@@ -232,8 +232,13 @@ def find_transcripts(path: str) -> list[str]:
     paths = []
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if name not in _NOT_SESSIONS]
-        paths += [os.path.join(folder, name) for name in names if name.endswith(_ENDINGS) and name[:6] != "agent-"]
+        paths += [path for name in names if name[:6] != "agent-" and _is_transcript(path := os.path.join(folder, name))]
     return sorted(paths, key=lambda path: (os.path.getmtime(path), path))
+
+
+def _is_transcript(path: str) -> bool:
+    """Return whether a file's name, or of other JSON the content, says that it is a transcript."""
+    return path.endswith(_ENDINGS) or (path.endswith(".json") and writer(path, read_lines) != CLAUDE)
 
 
 def replay(store: Store, path: str, name: str = "", since: datetime | None = None) -> Replayed:

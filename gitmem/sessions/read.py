@@ -13,7 +13,7 @@ from gitmem.store.spool import HookSpool
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from typing import TypeVar
 
@@ -212,9 +212,10 @@ def recorded_turn(path: str, turn: Turn) -> Turn | None:
     from gitmem.sessions.transcript import hook_events
 
     name = name_of(turn.host)
-    own = find_host(name).lines  # of a host whose transcript is no file of lines, all are read
-    data = b"" if own else read_end(path, _USAGE_BYTES)[0]
-    lines = own(path) if own else data.decode("utf-8", "replace").splitlines(keepends=True)
+    host = find_host(name)
+    lines: Iterable[str] | None = host.lines(path) if host.lines else None  # of a transcript that is no file of lines
+    if lines is None:
+        lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").splitlines(keepends=True)
     turns = fold(hook_events(read_records(lines, name=name), None, turn.host))
     begun = (one for one in reversed(turns) if one.prompt and (not turn.prompt or one.key == turn.key))
     # Of a long turn, the end of the transcript does not have the prompt.

@@ -15,7 +15,7 @@ from gitmem.hosts.edits import edits_of
 from gitmem.hosts.settings import HOOKS
 from gitmem.sessions.end import find_transcripts, read_lines
 from gitmem.sessions.read import recorded_turn
-from gitmem.sessions.transcript import hook_events
+from gitmem.sessions.transcript import hook_events, objects
 from gitmem.sessions.turns import Turn, fold
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
@@ -54,7 +54,7 @@ def test_messages_are_read_one_by_one_up_to_where_the_file_ends(tmp_path, cut):
     text = json.dumps({"version": 1, "sessionId": "s", "messages": messages, "more": [{}]}, indent=2)
     path = tmp_path / "s.messages.json"
     path.write_text(text[:cut], encoding="utf-8")
-    found = [json.loads(line) for line in HOST.lines(str(path))][1:]
+    found = [item for line in HOST.lines(str(path)) for item in objects(line)][1:]
     assert found == messages[: len(found)]
     whole = text[:cut].count('"role"')
     assert len(found) in {whole, whole - 1}

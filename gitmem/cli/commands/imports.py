@@ -109,6 +109,10 @@ def _transcripts(args: Args, app: App) -> list[str]:
     missing = [path for path in paths if not os.path.exists(path) and not os.path.exists(file_of(path))]
     if missing:
         raise NotFoundError(f"{missing[0]} does not exist.", "Give the transcript of a session, or a folder of them.")
+    databases = [path for path in paths if path.endswith(".db")]
+    if databases:
+        remedy = "'gitmem import --from opencode' (or kilo) imports its sessions of this project."
+        raise UsageError(f"{databases[0]} is a database with the sessions of many projects.", remedy)
     return paths
 
 
