@@ -33,14 +33,13 @@ from gitmem.sync.guard import (
     Accept,
     check_extent,
     check_incoming,
-    check_losses,
     check_project,
     check_pulled,
     check_rewritten,
     check_signed,
-    note_losses,
     signed,
 )
+from gitmem.sync.losses import check_losses, note_losses
 from gitmem.sync.remotes import FETCHED, REFS, no_memory, note_synced, notes_of
 from gitmem.values import Value
 

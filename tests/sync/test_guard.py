@@ -94,10 +94,13 @@ def write_day(each: Machine, day: int) -> str:
     return path
 
 
+EVE = ("-c", "user.name=Eve", "-c", "user.email=eve@example.org")
+
+
 def commit(each: Machine, op: str = "", *, push: bool = True) -> None:
-    """Commit all as a person with git, or an attacker, would, and say that it is something else."""
+    """Commit all as somebody else with git, perhaps an attacker, and say that it is something else."""
     each.git("add", "-A")
-    each.git("commit", "-q", "-m", f"Tidy\n\nGitmem-Op: {op}\n" if op else "Tidy")
+    each.git(*EVE, "commit", "-q", "-m", f"Tidy\n\nGitmem-Op: {op}\n" if op else "Tidy")
     if push:
         each.git("push", "-q", "origin", "HEAD:gitmem")
 
@@ -283,13 +286,27 @@ def test_archives_go_as_the_settings_here_have_it_too(pair):
     assert len(list((second.root / "archive").iterdir())) == 1
 
 
-def test_what_is_cleared_elsewhere_is_asked_about_above_a_share(days):
+@pytest.mark.parametrize("is_user", [True, False])
+def test_what_is_cleared_elsewhere_is_asked_about_unless_the_user_cleared_it(days, is_user):
     first, second = days
+    if not is_user:
+        first.git("config", "user.email", "eve@example.org")
+        first.reopen()
     assert clear(first.store, days=12).files
     first.sync()
-    refused(second)
-    second.sync(Accept.DELETIONS)
+    if not is_user:
+        refused(second)
+        second.sync(Accept.DELETIONS)
     sync_all(first, second, first, second)
+    assert not (second.root / "daily/2026/11/2026-11-01.md").exists()
+
+
+def test_what_a_program_emptied_is_asked_about_though_the_user_committed_it(days):
+    first, second = days
+    for path in (first.root / "daily").rglob("*.md"):
+        path.write_text("", encoding="utf-8")
+    first.sync()  # commits it as an edit by hand
+    refused(second)
 
 
 def test_an_undone_save_passes(pair):
@@ -352,7 +369,7 @@ def test_small_losses_of_several_syncs_add_up(machine):
     for path in files[24:41]:
         path.unlink()
     commit(second)
-    refused(first, "with what 1 syncs of the last 30 days removed")
+    refused(first, "with what 1 sync of the last 30 days removed: together")
     assert len(list((first.root / "knowledge").iterdir())) == 56
     first.sync(Accept.DELETIONS)
     assert len(list((first.root / "knowledge").iterdir())) == 39
@@ -415,7 +432,7 @@ def test_small_trims_of_many_documents_add_up(machine):
     trim(5)
     first.sync()
     trim(4)
-    refused(first, "with what 1 syncs of the last 30 days removed")
+    refused(first, "with what 1 sync of the last 30 days removed: together")
     first.sync(Accept.DELETIONS)
     for word in "ab":
         trim(3, instead=f"holds another line for this {word}.\n")
