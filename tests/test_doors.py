@@ -152,7 +152,7 @@ TRIED = """
     path|private|resume|init --user|keywords|keywords redis|search Redis|search author:Mallory Redis
     recall Redis|guide Redis|get {path}|show|show HEAD|show {path}|show HEAD:{path}|show {fact}|at HEAD --list
     at HEAD {path}|start|facts list
-    facts list --all|facts show {fact}|log|diff|diff HEAD~2|sessions|sessions s-one|blame memory.md|index
+    facts list --all|facts show {fact}|log|diff|diff HEAD~2|sessions|sessions s-one|blame memory.md|why -S badger|index
     review|status|stats|remote list|remote add origin {remote}|sync|propose|trust|backup {bundle}
     restore {bundle}|export --jsonl|doctor|doctor -v|config|config trust|check|check --ci|consolidate --dry-run|reindex
     maintain|upkeep|learned|episodes|episodes show {episode}|patterns|patterns show {pattern}|concepts

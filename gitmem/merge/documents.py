@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
+from gitmem.document.code_lines import day_of_lines, merge_written
 from gitmem.document.document import Document
 from gitmem.document.entry import FoundEntry, entry_ids, fences, find_entries, remove_entries, sections
 from gitmem.document.ids import ARCHIVE, SUMMARIES, fold, id_in, is_id
@@ -65,6 +66,9 @@ def merge(
     if base in (ours, theirs):
         data = theirs if ours == base else ours
         return Merged(data, MergeStatus.REMOVED if data is None else MergeStatus.TAKEN)
+    if day_of_lines(path):
+        rows = merge_written(base or b"", ours or b"", theirs or b"")
+        return Merged(rows, MergeStatus.MERGED) if rows else Merged(None, MergeStatus.REMOVED)
     if ours is None or theirs is None:
         return _changed_and_removed(path, base or b"", ours if theirs is None else theirs)
     if not path.endswith(".md") or b"\0" in ours + theirs:

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 
+from gitmem.document.code_lines import Written, add_written, digests_of, is_below_project, lines_path
 from gitmem.document.document import Document
 from gitmem.document.entry import (
     CURRENT_STATE,
@@ -33,9 +34,11 @@ from gitmem.facts.book import FactBook
 from gitmem.facts.fact import PATH
 from gitmem.facts.learn import keep_turn
 from gitmem.git.trust import GITMEM
-from gitmem.sessions.entries import Placed, Remembered, joined_exchange, remember
+from gitmem.platform.machine import UTC
+from gitmem.project import work_tree_of
+from gitmem.sessions.entries import Placed, Remembered, joined_exchange, relative_files, remember
 from gitmem.sessions.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
-from gitmem.sessions.read import Pending, boot_lines, redacted
+from gitmem.sessions.read import Pending, boot_lines, cleaner, redacted
 from gitmem.sessions.save import day_log, day_of, memory_of, memory_text, new_daily, rotate_if_full
 from gitmem.sessions.turns import Turn
 from gitmem.store.spool import HookSpool
@@ -179,6 +182,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
         return []
     book = FactBook(store, transaction)
     changes, ids = log_changes(transaction, store, (remembered.logged,), turn.session, goes_on=not turn.prompt)
+    changes |= written_lines(transaction, store, turn)
     if turn.closed and not changes:
         return []  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
@@ -193,6 +197,25 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     named = [(Trailer.FACT.value, match["id"]) for match in map(PATH.fullmatch, facts) if match]
     transaction.commit(message._replace(trailers=(*message.trailers, *named)), changes, when=turn.ended)
     return [archive] if archive else []
+
+
+def written_lines(transaction: Transaction, store: Store, turn: Turn) -> dict[str, bytes | None]:
+    """Return the record of code lines with those that a turn wrote, {} if it has them all or nothing was written.
+
+    Lines with a secret are left out: a digest of few unknown characters can be guessed.
+    """
+    clean, began = cleaner(store), turn.started.astimezone(UTC)
+    roots = (os.path.dirname(store.root), work_tree_of(turn.cwd)[0] if turn.cwd else "", turn.cwd)
+    rows = []
+    for path, text in turn.added:
+        names = [name for name in relative_files((path,), roots) if is_below_project(name)]
+        kept = set(clean(text).split("\n"))
+        digests = digests_of(line for line in text.split("\n") if line in kept)
+        rows += [Written(f"{began:%H:%M:%S}", turn.exchange_id, name, digests) for name in names]
+    path = lines_path(f"{began:%Y-%m-%d}")
+    before = transaction.read(path) or b""
+    after = add_written(before, rows) if rows else before
+    return {} if after == before else {path: after}
 
 
 def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> Remembered | None:

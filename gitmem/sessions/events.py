@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from gitmem.sessions.added_lines import added_lines
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
     from typing import Any
+
+    from gitmem.sessions.added_lines import Added
 
 
 PLACE = "change `"  # begins an edit; one that changes more than a few lines names its file alone
@@ -121,7 +124,7 @@ class HookEvent(Value):
     source of a start or the reason of an end; `command` is the command that a tool ran, `target` another argument (a
     file it read, an address), and `files` are the files it changed; `agent` is the subagent ("" for the main one);
     `source` is the name of the event in the spool; `steps` are those that a tool wrote down (`plan_steps`), `changes`
-    the lines that it changed, by file (`changes_of`).
+    the lines that it changed, by file (`changes_of`), `added` all lines that it added (`added_lines`).
     """
 
     kind: HookKind
@@ -141,6 +144,7 @@ class HookEvent(Value):
     source: str = ""
     steps: tuple[tuple[str, str, str], ...] = ()
     changes: tuple[str, ...] = ()
+    added: Added = ()
 
 
 _TEXT_OF = {
@@ -194,6 +198,7 @@ def call_fields(tool: str, given: object, result: object = None) -> dict[str, An
         "files": changed_files(tool, tool_input),
         "steps": plan_steps(tool, tool_input, result),
         "changes": changes_of(tool, tool_input),
+        "added": added_lines(tool, tool_input, result),
     }
 
 

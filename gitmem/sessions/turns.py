@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import datetime
 
+    from gitmem.sessions.added_lines import Added
+
 
 BOOT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")
 
@@ -144,7 +146,8 @@ class Turn(Value):
     `closed` says that it was answered, or that the next prompt came; `interrupted` that the person broke it off. `said`
     is what the agent said between its tool calls, where a transcript tells; `used` are the tools of its
     calls, in order. `sources` are the names of its events, `logged` is the id of the entry that it was read back from,
-    `edits` are those after its last command, `scope` is the part of the project it is of, "" for all of it.
+    `edits` are those after its last command, `scope` is the part of the project it is of, "" for all of it,
+    `added` are the lines of code that its edits added, by file.
     """
 
     session: str
@@ -167,6 +170,7 @@ class Turn(Value):
     logged: str = ""
     edits: tuple[str, ...] = ()
     scope: str = ""
+    added: Added = ()
 
     @property
     def exchange_id(self) -> str:
@@ -266,7 +270,10 @@ def _changed(turn: Turn, event: HookEvent) -> Turn:
     else:
         files = tuple(dict.fromkeys((*turn.files, *event.files)))
         failures = tuple(_after(failure, event) for failure in turn.failures)
-    called = turn._replace(files=files, failures=failures, tools=turn.tools + 1, used=(*turn.used, event.tool))
+    added = turn.added if failed else (*turn.added, *event.added)
+    called = turn._replace(
+        files=files, failures=failures, tools=turn.tools + 1, used=(*turn.used, event.tool), added=added
+    )
     if not event.command:
         return called._replace(edits=(*turn.edits, *event.changes)[-_MAX_RUNS:])
     run = Run(event.command, event.text, failed, turn.edits)

@@ -1,0 +1,133 @@
+"""The record of which exchange wrote which lines of code (docs/format.md, "Lines of code"). Pure.
+
+A row of a day's record says when an exchange began, names it and a file of the project, and has digests of the lines
+that the exchange added to that file:
+
+    14:03:22 x4f7k2m9q0x Zm9vYmFyYmF0aGVsbG8 src/loader.py
+
+Digests, and not the lines themselves, keep the project's code out of the memory. They are made of a normalised line, so
+that indentation, quotes and trailing commas of a formatter do not matter.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FOLDER = "lines"
+FEWEST_LETTERS = 8  # of a line that is recorded: shorter ones ("else:", "return x") stand everywhere
+MOST_LINES = 4_000  # of one exchange in one file; the rest of a generated file says nothing about a request
+_MAX_PATH = 400  # characters
+_DIGEST = 11  # characters of base64 for 8 bytes
+_ROW = re.compile(
+    r"([0-2]\d:[0-5]\d:[0-5]\d) "
+    rf"(x[0-9a-hjkmnp-tv-z]{{10}}) ((?:[A-Za-z0-9_-]{{{_DIGEST}}})+) ([^\x00-\x1f\x7f]{{1,{_MAX_PATH}}})"
+)
+_QUOTES = str.maketrans({"'": '"', "`": '"'})
+_TRAILING = ",;\\"
+
+
+class Written(Value):
+    """The digests of the lines that an exchange added to a file of the project.
+
+    `at` is the time of day, HH:MM:SS in UTC, at which the exchange began.
+    """
+
+    at: str
+    exchange: str
+    path: str
+    digests: tuple[str, ...]
+
+
+def lines_path(date: str) -> str:
+    """Return the path of a day's record; `date` is YYYY-MM-DD in UTC."""
+    return f"{FOLDER}/{date[:4]}/{date[5:7]}/{date}.txt"
+
+
+def day_of_lines(path: str) -> str:
+    """Return the day of a record's path, "" for any other path."""
+    found = re.fullmatch(rf"{FOLDER}/\d{{4}}/\d\d/(\d{{4}}-\d\d-\d\d)\.txt", path)
+    return found[1] if found else ""
+
+
+def normalized(line: str) -> str:
+    """Return a line of code without white space and trailing commas, with one kind of quotes."""
+    return "".join(line.split()).translate(_QUOTES).rstrip(_TRAILING)
+
+
+def digest_of(line: str) -> str:
+    """Return the digest of a line of code, "" if it has too few letters to be recognized."""
+    from base64 import urlsafe_b64encode  # late: a start and a prompt read no record
+    from hashlib import blake2b
+
+    text = normalized(line)
+    if sum(map(str.isalpha, text)) < FEWEST_LETTERS:
+        return ""
+    return urlsafe_b64encode(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()).decode()[:_DIGEST]
+
+
+def digests_of(lines: Iterable[str]) -> tuple[str, ...]:
+    """Return the digests of lines, each once, in order, of at most `MOST_LINES`."""
+    digests = dict.fromkeys(filter(None, map(digest_of, lines)))
+    return tuple(digests)[:MOST_LINES]
+
+
+def is_below_project(path: str) -> bool:
+    """Return whether a relative path names a file of the project, and none outside of it."""
+    return not (path.startswith(("/", "~", "../")) or path[1:3] in {":/", ":\\"} or "/../" in path)
+
+
+def parse_written(data: bytes) -> list[Written]:
+    """Return the rows of a record; lines of another form are passed over."""
+    rows = map(_ROW.fullmatch, data.decode("utf-8", "replace").split("\n"))
+    return [Written(row[1], row[2], row[4], _parts(row[3])) for row in rows if row]
+
+
+def add_written(data: bytes, new: Iterable[Written]) -> bytes:
+    """Return a record with more rows; those of the same exchange and file are joined under the earlier time."""
+    return _rendered([*parse_written(data), *new])
+
+
+def merge_written(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """Return three versions merged: rows and digests as sets, from which one side can remove what the other left.
+
+    The result does not depend on which side is ours.
+    """
+    before, *sides = (
+        {_key(row): frozenset(row.digests) for row in parse_written(data)} for data in (base, ours, theirs)
+    )
+    rows = []
+    for row in _joined([*parse_written(ours), *parse_written(theirs)]):
+        old, mine, other = (side.get(_key(row), frozenset()) for side in (before, *sides))
+        rows.append(row._replace(digests=tuple((old & mine & other) | (mine - old) | (other - old))))
+    return _rendered(rows)
+
+
+def _key(row: Written) -> tuple[str, str]:
+    return row.exchange, row.path
+
+
+def _joined(rows: Iterable[Written]) -> list[Written]:
+    joined: dict[tuple[str, str], Written] = {}
+    for row in rows:
+        same = joined.get(_key(row), row)
+        joined[_key(row)] = row._replace(at=min(same.at, row.at), digests=tuple({*same.digests, *row.digests}))
+    return list(joined.values())
+
+
+def _rendered(rows: Iterable[Written]) -> bytes:
+    """Return rows sorted by exchange and path, each with sorted digests, so that two machines write the same bytes."""
+    lines = (
+        f"{row.at} {row.exchange} {''.join(sorted(row.digests))} {row.path}"
+        for row in sorted(_joined(rows), key=_key)
+        if row.digests
+    )
+    return "".join(f"{line}\n" for line in lines if _ROW.fullmatch(line)).encode("utf-8", "replace")
+
+
+def _parts(joined: str) -> tuple[str, ...]:
+    return tuple(joined[start : start + _DIGEST] for start in range(0, len(joined), _DIGEST))

@@ -1,0 +1,227 @@
+"""Which commit of the user's project wrote a line of code, and what the line was before that commit.
+
+The project is not trusted: nothing that its configuration or attributes name is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from difflib import SequenceMatcher
+
+from gitmem.document.code_lines import normalized
+from gitmem.errors import GitFailedError, GitmemError
+from gitmem.git import empty_tree
+from gitmem.git.process import filters_off
+from gitmem.platform.machine import UTC
+from gitmem.project import COMMIT, ProjectCode, read_project_file
+from gitmem.values import Value
+
+_IGNORED = ".git-blame-ignore-revs"  # the name that forges read, too
+_SECONDS = 30.0
+_HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
+_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_CLEAR_LETTERS = 20  # of a line that is recognized without its surroundings
+_CONTEXT = 8  # characters of surroundings that a shorter line needs
+_MAX_HUNK = 20_000  # characters that are compared
+_PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv")
+_UNCOMMITTED = "0"
+
+
+class BlamedCode(Value):
+    """A line of the project and the commit that wrote it; `commit` is "" for an uncommitted line.
+
+    `path` and `number` say where the line was in that commit, `previous` and `previous_path` name the version before.
+    """
+
+    text: str
+    now: int
+    commit: str = ""
+    path: str = ""
+    number: int = 0
+    at: datetime | None = None
+    author: str = ""
+    subject: str = ""
+    previous: str = ""
+    previous_path: str = ""
+
+
+def blame_code(code: ProjectCode, path: str, first: int, last: int, revision: str = "") -> list[BlamedCode]:
+    """Return the lines of a file of the work tree, or of a revision, with the commits that wrote them.
+
+    Moved and copied lines are followed, white space and the commits of the project's ignore file are not counted.
+    Raises GitFailedError if there is no such file or line.
+    """
+    lines = ("blame", "--porcelain", "-w", "-C", f"-L{first},{last}")
+    named = (revision,) if revision else ()
+    ignored = _ignored_commits(code) if not revision else ()
+    output = b""
+    for options in ((*lines, *ignored), lines) if ignored else (lines,):  # an id of another repository is fatal to git
+        try:
+            output = code.git.run(
+                *options, *named, "--", path, timeout=_SECONDS, env=filters_off(code.git, code.common_dir)
+            )
+            break
+        except GitFailedError:
+            if options == lines:
+                raise
+    return _parsed(output)
+
+
+def _ignored_commits(code: ProjectCode) -> tuple[str, ...]:
+    names = [_IGNORED]
+    try:
+        configured = code.git.run("config", "--local", "--get-all", "blame.ignoreRevsFile", ok=(0, 1))
+        names += configured.decode("utf-8", "replace").split("\n")
+    except GitmemError:
+        pass
+    texts = (read_project_file(code.root, name) for name in dict.fromkeys(filter(None, names)))
+    ids = (line.partition("#")[0].strip() for text in texts for line in text.split("\n"))
+    return tuple(f"--ignore-rev={oid}" for oid in dict.fromkeys(ids) if COMMIT.fullmatch(oid))[:200]
+
+
+def _parsed(output: bytes) -> list[BlamedCode]:
+    """Return the lines of `git blame --porcelain`, which tells about a commit once."""
+    known: dict[str, BlamedCode] = {}
+    lines: list[BlamedCode] = []
+    current = BlamedCode("", 0)
+    for raw in output.split(b"\n"):
+        if raw.startswith(b"\t"):
+            text = raw[1:].decode("utf-8", "replace")
+            known[current.commit] = current
+            committed = bool(current.commit.strip(_UNCOMMITTED))
+            lines.append(current._replace(text=text, commit=current.commit if committed else ""))
+        elif head := _HEAD.fullmatch(raw):
+            oid = head[1].decode()
+            current = known.get(oid, BlamedCode("", 0, oid))._replace(number=int(head[2]), now=int(head[3]))
+        else:
+            current = _with_field(current, *raw.decode("utf-8", "replace").partition(" ")[::2])
+    return lines
+
+
+def _with_field(line: BlamedCode, name: str, value: str) -> BlamedCode:
+    if name == "committer-time" and value.isdecimal():
+        return line._replace(at=datetime.fromtimestamp(min(int(value), 1 << 40), UTC))
+    if name == "author":
+        return line._replace(author=value)
+    if name == "summary":
+        return line._replace(subject=value)
+    if name == "filename":
+        return line._replace(path=value)
+    if name == "previous":
+        oid, _, path = value.partition(" ")
+        return line._replace(previous=oid, previous_path=path)
+    return line
+
+
+def commit_named(code: ProjectCode, text: str) -> str:
+    """Return the id of the project's commit that a text names, "" if it names none."""
+    try:
+        oid = code.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{text}^{{commit}}", ok=(0, 1))
+    except GitmemError:
+        return ""
+    return oid.decode().strip()
+
+
+def lines_added_by(code: ProjectCode, commit: str) -> list[BlamedCode]:
+    """Return the lines that a commit added, as `blame_code` would say them; of a merge those of its first parent."""
+    header = code.git.run("show", "-s", "--format=%P%n%ct%n%an%n%s", commit).decode("utf-8", "replace").split("\n")
+    parents, seconds, author, subject = header[:4]
+    parent = parents.partition(" ")[0] or empty_tree(code.git)
+    patch = code.git.run("diff", "-U0", "-M", *_PLAIN, "--no-prefix", parent, commit, "--", timeout=_SECONDS)
+    base = BlamedCode("", 0, commit, at=datetime.fromtimestamp(int(seconds), UTC), author=author, subject=subject)
+    base = base._replace(previous=parent if parents else "")
+    lines: list[BlamedCode] = []
+    number = 0
+    for text in patch.decode("utf-8", "replace").split("\n"):
+        if text.startswith("diff --git "):
+            number = 0
+        elif not number and text.startswith("--- "):
+            base = base._replace(previous_path=text[4:].rstrip("\t"))
+        elif not number and text.startswith("+++ "):
+            base = base._replace(path=text[4:].rstrip("\t"))
+        elif head := _HUNK.match(text):
+            number = int(head[3])
+        elif number and text[:1] == "+":
+            lines.append(base._replace(text=text[1:], now=number, number=number))
+            number += 1
+    return lines
+
+
+def lines_with(code: ProjectCode, text: str, most: int) -> list[tuple[str, int]]:
+    """Return path and number of the first lines of the project's tracked files that hold a text."""
+    output = code.git.run(
+        "grep", "-n", "-z", "-I", "--full-name", "--fixed-strings", "-e", text, "--", ":/", ok=(0, 1), timeout=_SECONDS
+    )
+    rows = (row.split("\0", 2) for row in output.decode("utf-8", "surrogateescape").split("\n"))
+    return [(row[0], int(row[1])) for row in rows if len(row) > 2 and row[1].isdecimal()][:most]  # noqa: PLR2004
+
+
+def line_before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:
+    """Return path and number, in `line.previous`, of the line that the commit of a line only reformatted.
+
+    None if the commit added the line, or changed more than its form.
+    """
+    if not line.previous:
+        return None
+    names = (f"{line.previous}:{line.previous_path}", f"{line.commit}:{line.path}")
+    try:
+        output = code.git.run("diff", "-U0", *_PLAIN, *names, timeout=_SECONDS)
+    except GitmemError:
+        return None
+    number = _number_before(output.decode("utf-8", "replace").split("\n"), line)
+    return (line.previous_path, number) if number else None
+
+
+def _number_before(patch: Sequence[str], line: BlamedCode) -> int:
+    """Return the number of the old line that holds the text of a line of a patch, 0 if none does."""
+    removed: list[str] = []
+    added: list[str] = []
+    old = new = 0
+    for text in patch:
+        if head := _HUNK.match(text):
+            if added and new <= line.number < new + len(added):
+                break
+            removed, added = [], []
+            old, new = int(head[1]), int(head[3])
+        elif text[:1] == "-" and old:
+            removed.append(text[1:])
+        elif text[:1] == "+" and new:
+            added.append(text[1:])
+    if not (removed and added and new <= line.number < new + len(added)):
+        return 0
+    return old + index if (index := _same_place(removed, added, line.number - new)) is not None else 0
+
+
+def _same_place(removed: Sequence[str], added: Sequence[str], index: int) -> int | None:
+    """Return the index of the removed line that holds all of an added one; None if the line says something new.
+
+    Formatters break and join lines, so the texts of the hunk are compared as one. A line of a few letters must have its
+    surroundings in common with the old text, too.
+    """
+    before, after = [_core(text) for text in removed], [_core(text) for text in added]
+    old, new = "".join(before), "".join(after)
+    start, length = sum(map(len, after[:index])), len(after[index])
+    if max(len(old), len(new)) > _MAX_HUNK or not length:
+        return None
+    around = 0 if sum(map(str.isalpha, after[index])) >= _CLEAR_LETTERS else _CONTEXT
+    for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        holds_line = block.b <= start and start + length <= block.b + block.size
+        if holds_line and block.size >= min(length + around, len(old)):
+            return _line_at(before, block.a + start - block.b + length // 2)
+    return None
+
+
+def _line_at(lines: Sequence[str], place: int) -> int:
+    """Return the index of the line that holds a character of the joined lines."""
+    for number, text in enumerate(lines):
+        if place < len(text):
+            return number
+        place -= len(text)
+    return len(lines) - 1
+
+
+def _core(text: str) -> str:
+    """Return a line without what a formatter adds: commas at the end, brackets around a broken line."""
+    return normalized(text).replace(",", "").replace("(", "").replace(")", "")

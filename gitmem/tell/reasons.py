@@ -1,0 +1,190 @@
+"""What is said of lines of code and the exchanges that wrote them, as values and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gitmem.document.message import one_line
+from gitmem.facts.fact import Fact
+from gitmem.facts.validity import what_holds
+from gitmem.history.authors import People
+from gitmem.store.known_facts import known_facts, marked
+from gitmem.store.store import Store
+from gitmem.tell.found_exchange import FoundExchange
+from gitmem.tell.why import Ground, Why
+from gitmem.text.sentences import count, shorten
+from gitmem.text.terminal import plain
+from gitmem.values import Value
+
+_TEXT = 400  # characters of a request, an answer or a fact
+_SHORT = 10  # digits of a commit
+_LINE = 160  # characters of a line of code
+
+
+class Reason(Value):
+    """Lines with one origin: who asked for them, what was done, and the facts that cite the exchange."""
+
+    whys: tuple[Why, ...]
+    author: str = ""  # "" for the user
+    facts: tuple[Fact, ...] = ()
+    ended: tuple[str, ...] = ()  # ids of those that are not in force
+
+    @property
+    def why(self) -> Why:
+        """The first line, which stands for all of them."""
+        return self.whys[0]
+
+
+def reasons(store: Store, whys: Sequence[Why]) -> list[Reason]:
+    """Return lines grouped by their origin, in order."""
+    people, facts, found = People(store), known_facts(store), list[Reason]()
+    state = what_holds(facts)
+    for lines in _grouped(whys):
+        exchange = lines[0].exchange
+        citing = [
+            fact for fact in facts if exchange is not None and exchange.id in (*fact.sources, *fact.origin.values())
+        ]
+        ended = (fact.id for fact in citing if not state[fact.id].holds)
+        author = people.whose(exchange.id) if exchange is not None else ""
+        found.append(Reason(lines, author, tuple(citing), tuple(ended)))
+    return found
+
+
+def _grouped(whys: Iterable[Why]) -> list[tuple[Why, ...]]:
+    """Return neighbouring lines of one origin together; a blank line has the origin of the line before it."""
+    groups: list[tuple[Why, ...]] = []
+    for why in whys:
+        last = groups[-1][-1] if groups else None
+        goes_on = last is not None and (last.file, last.line.now + 1) == (why.file, why.line.now)
+        is_blank = goes_on and last is not None and not why.line.text.strip() and last.line.commit == why.line.commit
+        if goes_on and last is not None and (is_blank or _origin(last) == _origin(why)):
+            groups[-1] = (*groups[-1], last._replace(line=why.line) if is_blank else why)
+        else:
+            groups.append((why,))
+    return groups
+
+
+def _origin(why: Why) -> tuple[str, str, str, bool]:
+    return why.ground.value, why.exchange.id if why.exchange else "", why.line.commit, why.certain
+
+
+def as_text(store: Store, found: Iterable[Reason]) -> str:
+    """Return reasons as text, a paragraph each."""
+    return plain("\n\n".join("\n".join(_lines(store, reason)) for reason in found))
+
+
+def _lines(store: Store, reason: Reason) -> list[str]:
+    why = reason.why
+    lines = [f"{_place(reason)}  {one_line(why.line.text, _LINE)}"]
+    lines += _exchange_lines(store, reason, why.exchange) if why.exchange else _nobody(why)
+    lines += _commit_lines(why)
+    return [*lines, *_read_on(why)]
+
+
+def _place(reason: Reason) -> str:
+    """Return `PATH:LINE` or `PATH:FROM-TO` of lines, by their place in the work tree."""
+    numbers = sorted(why.line.now for why in reason.whys)
+    last = f"-{numbers[-1]}" if len(numbers) > 1 else ""
+    return f"{reason.why.file}:{numbers[0]}{last}"
+
+
+def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> list[str]:
+    why, fields = reason.why, exchange.fields
+    perhaps = "" if why.certain else "perhaps "
+    session = f", session {exchange.session}" if exchange.session else ""
+    lines = [f"  asked     {perhaps}{exchange.day} {exchange.time} by {reason.author or 'you'}{session}"]
+    lines += [f"            {one_line(text, _TEXT)}" for text in (marked(store, fields.request),) if text]
+    if fields.answer:
+        lines.append(f"  answered  {one_line(shorten(fields.answer, _TEXT), _TEXT)}")
+    lines += [f"  {fact.kind.value:<9} {_fact(fact, ended=fact.id in reason.ended)}" for fact in reason.facts]
+    if why.ground is Ground.FILE:
+        lines.append(
+            "  perhaps   no edit of this line is recorded; this is the newest exchange before it that names the file"
+        )
+    elif not why.certain:
+        lines.append("  perhaps   the line is short or stood in another file: somebody else may have written it, too")
+    if why.others:
+        earlier = count(why.others, "earlier exchange")
+        lines.append(f"  also      {earlier} wrote the same line; this is the last before the commit")
+    return lines
+
+
+def _fact(fact: Fact, *, ended: bool) -> str:
+    return f"{one_line(fact.description or fact.text, _TEXT)} ^{fact.id}{' (not in force any more)' if ended else ''}"
+
+
+def _nobody(why: Why) -> list[str]:
+    if not why.line.commit:
+        return [
+            "  no recorded exchange wrote this line, and it is not committed: it was written by hand or by a program"
+        ]
+    if why.since is None:
+        return ["  no session of this project has been recorded yet"]
+    if why.line.at is not None and why.line.at < why.since:
+        return [
+            f"  it was written before the first recorded session, which began {why.since.astimezone():%Y-%m-%d %H:%M}"
+        ]
+    return [f"  no recorded exchange wrote it: by hand or by a program, in commit {why.line.commit[:_SHORT]}"]
+
+
+def _commit_lines(why: Why) -> list[str]:
+    line = why.line
+    if not line.commit:
+        return ["  commit    none yet"]
+    lines = [f"  commit    {line.commit[:_SHORT]} {line.at:%Y-%m-%d} by {line.author}: {one_line(line.subject, _LINE)}"]
+    since = ", ".join(oid[:_SHORT] for oid in why.followed)
+    return [
+        *lines,
+        *(
+            [
+                f"            it only reformatted the line, as did {since}"
+                if len(why.followed) > 1
+                else "            it only reformatted the line"
+            ]
+            if since
+            else []
+        ),
+    ]
+
+
+def _read_on(why: Why) -> list[str]:
+    places = [f"gitmem show ^{why.exchange.id}"] if why.exchange else []
+    places += [f"git show {why.line.commit[:_SHORT]}"] if why.line.commit else []
+    return [f"  read on   {', '.join(places)}"] if places else []
+
+
+def as_value(reason: Reason) -> dict[str, object]:
+    """Return a reason for JSON."""
+    why, exchange = reason.why, reason.why.exchange
+    line = why.line
+    return {
+        "path": why.file,
+        "lines": [{"line": each.line.now, "text": each.line.text} for each in reason.whys],
+        "ground": why.ground.value,
+        "certain": why.certain,
+        "others": why.others,
+        "commit": line.commit or None,
+        "date": line.at.isoformat() if line.at and line.commit else None,
+        "by": line.author or None,
+        "subject": line.subject or None,
+        "reformatted": list(why.followed),
+        "exchange": exchange
+        and {
+            "id": exchange.id,
+            "date": f"{exchange.day} {exchange.time}",
+            "session": exchange.session,
+            "author": reason.author or "you",
+            "request": exchange.fields.request,
+            "answer": exchange.fields.answer,
+            "files": list(exchange.fields.files),
+        },
+        "facts": [
+            {
+                "id": fact.id,
+                "kind": fact.kind.value,
+                "text": fact.description or fact.text,
+                "in_force": fact.id not in reason.ended,
+            }
+            for fact in reason.facts
+        ],
+    }

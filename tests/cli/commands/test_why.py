@@ -1,0 +1,301 @@
+"""Lines of code lead to the exchange that wrote them, whatever git and formatters did to the lines."""
+
+import json
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands.project import Desk
+
+BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
+CART = """\
+import decimal
+
+
+def total_price(cart):
+    return sum(item.price * item.count for item in cart.items)
+
+
+def discounted_price(cart, percent):
+    price_before = total_price(cart)
+    return price_before * (decimal.Decimal(100) - percent) / 100
+"""
+CONFIRM = """\
+
+
+def send_confirmation(order, mailer):
+    message = render_template("confirmation.html", order=order)
+    mailer.deliver(recipient=order.customer.address, message=message)
+"""
+WORDS = "Compute the total of a cart", "Mail a confirmation of each order", "항목이 없는 장바구니를 거절해 줘"
+
+
+class Coder:
+    """Records turns of three agents' transcripts at set times, does their edits, and commits."""
+
+    def __init__(self, desk: Desk, folder: Path) -> None:
+        self.desk, self.folder, self.now = desk, folder, BEGAN
+        self.number = 0
+
+    def later(self, minutes: int = 5) -> str:
+        self.now += timedelta(minutes=minutes)
+        return self.now.isoformat().replace("+00:00", "Z")
+
+    def commit(self, message: str, *more: str) -> str:
+        self.later()
+        dates = {"GIT_AUTHOR_DATE": self.now.isoformat(), "GIT_COMMITTER_DATE": self.now.isoformat()}
+        self.desk.git(self.desk.project, "add", "-A", "src")
+        self.desk.git(self.desk.project, "commit", "-qm", message, *more, env=dates)
+        return self.desk.git(self.desk.project, "rev-parse", "HEAD").strip()
+
+    def file(self, path: str) -> Path:
+        file = self.desk.project / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return file
+
+    def append(self, path: str, text: str) -> None:
+        file = self.file(path)
+        file.write_text((file.read_text() if file.exists() else "") + text)
+
+    def claude(self, request: str, path: str, text: str, *, old: str = "", agent: str = "") -> None:
+        """A turn of Claude Code that writes a file, or replaces a part of it."""
+        file = self.file(path)
+        given = {"file_path": str(file), "content": text}
+        if old:
+            given = {"file_path": str(file), "old_string": old, "new_string": text}
+            text = file.read_text().replace(old, text)
+        file.write_text(text)
+        self._record("claude", request, ("Edit" if old else "Write", given), sidechain=bool(agent))
+
+    def codex(self, request: str, path: str, text: str) -> None:
+        """A turn of Codex that adds lines by a patch."""
+        added = "\n".join(f"+{line}" for line in text.splitlines())
+        self.append(path, text)
+        self._record(
+            "codex", request, ("apply_patch", f"*** Begin Patch\n*** Update File: {path}\n@@\n{added}\n*** End Patch\n")
+        )
+
+    def _record(self, host: str, request: str, call: tuple[str, object], *, sidechain: bool = False) -> None:
+        self.number += 1
+        session = f"5e55{self.number:04}-0000-4000-8000-000000000000"
+        write = self._codex if host == "codex" else self._claude
+        lines = write(session, request, call)
+        path = self.folder / (f"rollout-2026-11-20T09-00-00-{session}.jsonl" if host == "codex" else f"{session}.jsonl")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        self.desk.run("import", str(path))
+
+    def _claude(self, session: str, request: str, call: tuple[str, object]) -> list[dict]:
+        name, given = call
+        common = {
+            "sessionId": session,
+            "cwd": str(self.desk.project),
+            "version": "2.1.330",
+            "promptId": f"p{self.number}",
+        }
+        said = [{"type": "tool_use", "id": f"t{self.number}", "name": name, "input": given}]
+        result = [{"type": "tool_result", "tool_use_id": f"t{self.number}", "content": "ok"}]
+        done = [{"type": "text", "text": f"Done as asked: {request}. All callers use it now, and the tests pass."}]
+        rows = (("user", request), ("assistant", said), ("user", result), ("assistant", done))
+        return [
+            common
+            | {
+                "type": role,
+                "uuid": f"{session}-{place}",
+                "timestamp": self.later(1),
+                "message": {"role": role, "content": content},
+            }
+            for place, (role, content) in enumerate(rows)
+        ]
+
+    def _codex(self, session: str, request: str, call: tuple[str, object]) -> list[dict]:
+        name, patch = call
+        payloads = (
+            ("session_meta", {"id": session, "cwd": str(self.desk.project), "timestamp": self.later(1)}),
+            ("event_msg", {"type": "user_message", "message": request}),
+            (
+                "response_item",
+                {"type": "message", "role": "user", "content": [{"type": "input_text", "text": request}]},
+            ),
+            ("response_item", {"type": "custom_tool_call", "name": name, "call_id": "c1", "input": patch}),
+            ("response_item", {"type": "custom_tool_call_output", "call_id": "c1", "output": "Success."}),
+            (
+                "response_item",
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": f"Done as asked: {request}."}],
+                },
+            ),
+            ("event_msg", {"type": "task_complete", "last_agent_message": f"Done as asked: {request}."}),
+        )
+        return [{"timestamp": self.later(1), "type": kind, "payload": payload} for kind, payload in payloads]
+
+    def why(self, *what: str) -> list[dict]:
+        return self.desk.run("why", *what, "--json").json
+
+    def origins(self, path: str) -> dict[int, tuple[str, bool]]:
+        """Return by line the request that it is led back to, "" for nobody, and whether that is certain."""
+        found = {}
+        for reason in self.why(path):
+            request = reason["exchange"]["request"] if reason["exchange"] else ""
+            found |= {line["line"]: (request, reason["certain"]) for line in reason["lines"]}
+        return found
+
+
+@pytest.fixture
+def coder(desk, tmp_path) -> Coder:
+    desk.git(desk.project, "init", "-qb", "main")
+    return Coder(desk, tmp_path / "transcripts")
+
+
+def check(coder: Coder, path: str, expected: Sequence[tuple[str, str]]) -> None:
+    """Compare the origins of lines that hold a text with the requests expected of them; no certain one may be wrong."""
+    texts = (coder.desk.project / path).read_text().splitlines()
+    origins = coder.origins(path)
+    for text, request in expected:
+        number = next(place for place, line in enumerate(texts, 1) if text in line)
+        assert origins[number][0] == request, (text, origins[number])
+    wanted = {next(place for place, line in enumerate(texts, 1) if text in line): request for text, request in expected}
+    assert all(origins[number][0] == request for number, request in wanted.items() if origins[number][1])
+
+
+def test_each_line_leads_to_the_request_that_wrote_it(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.commit("Add the cart")
+    coder.codex(WORDS[1], "src/cart.py", CONFIRM)
+    coder.claude(
+        WORDS[2],
+        "src/cart.py",
+        "    if not cart.items:\n        raise EmptyCartError(cart.owner)\n    price_before",
+        old="    price_before",
+    )
+    coder.append("src/cart.py", "\n\ndef typed_by_the_user_alone(order):\n    return order.reference_number\n")
+    coder.commit("Confirm orders")
+    expected = [
+        ("sum(item.price", WORDS[0]),
+        ("def discounted_price", WORDS[0]),
+        ("price_before = total", WORDS[0]),
+        ("raise EmptyCartError", WORDS[2]),
+        ("mailer.deliver", WORDS[1]),
+        ("def typed_by", ""),
+        ("order.reference_number", ""),
+    ]
+    check(coder, "src/cart.py", expected)
+
+
+@pytest.mark.parametrize("how", ["squash", "rebase", "rename", "reformat", "edited"])
+def test_what_git_and_formatters_do_to_lines_hides_nothing(coder, how):
+    git, project = coder.desk.git, coder.desk.project
+    coder.file("src/base.py").write_text("first = 'the project began by hand'\n")
+    coder.commit("Begin")
+    git(project, "switch", "-qc", "feature")
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.commit("Add the cart")
+    coder.codex(WORDS[1], "src/cart.py", CONFIRM)
+    coder.commit("Confirm orders")
+    path = "src/cart.py"
+    if how == "squash":
+        git(project, "switch", "-q", "main")
+        git(project, "merge", "-q", "--squash", "feature")
+        coder.commit("All of it")
+    elif how == "rebase":
+        git(project, "switch", "-q", "main")
+        coder.file("src/base.py").write_text("second = 'and went on by hand'\n")
+        coder.commit("Go on")
+        git(project, "rebase", "-q", "main", "feature", env={"GIT_COMMITTER_DATE": coder.later()})
+    elif how == "rename":
+        git(project, "mv", "src/cart.py", "src/shopping_cart.py")
+        coder.commit("Rename the cart")
+        path = "src/shopping_cart.py"
+    elif how == "reformat":
+        text = coder.file(path).read_text()
+        text = text.replace(
+            "    mailer.deliver(recipient=order.customer.address, message=message)",
+            "    mailer.deliver(\n        recipient=order.customer.address,\n        message=message,\n    )",
+        )
+        coder.file(path).write_text(text.replace('"confirmation.html"', "'confirmation.html'"))
+        coder.commit("Format")
+    else:
+        text = coder.file(path).read_text()
+        coder.file(path).write_text(text.replace("percent) / 100", "percent) / decimal.Decimal(100)"))
+        coder.commit("Divide decimals")
+    expected = [("sum(item.price", WORDS[0]), ("def send_confirmation", WORDS[1]), ("confirmation.html", WORDS[1])]
+    expected += [("recipient=order", WORDS[1]), ("(decimal.Decimal(100)", "" if how == "edited" else WORDS[0])]
+    check(coder, path, expected)
+    check(coder, "src/base.py", [("by hand", "")])
+
+
+def test_a_line_two_sessions_wrote_is_led_to_the_last_before_its_commit(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.commit("Add the cart")
+    coder.file("src/cart.py").write_text("")
+    coder.commit("Throw it away")
+    coder.claude(WORDS[1], "src/cart.py", CART)
+    commit = coder.commit("Once more")
+    coder.claude(WORDS[2], "src/cart.py", CART)
+    (reason,) = coder.why("src/cart.py:5")
+    assert (reason["exchange"]["request"], reason["certain"], reason["others"]) == (WORDS[1], True, 1)
+    assert reason["commit"] == commit
+    assert "1 earlier exchange wrote the same line" in coder.desk.run("why", "src/cart.py:5").out
+
+
+def test_a_commit_and_a_text_lead_there_too(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    commit = coder.commit("Add the cart")
+    assert {reason["exchange"]["request"] for reason in coder.why(commit[:10])} == {WORDS[0]}
+    assert [reason["lines"][0]["line"] for reason in coder.why("-S", "total_price")] == [4, 9]
+
+
+def test_a_decision_that_cites_the_exchange_is_told_and_whether_it_is_in_force(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.commit("Add the cart")
+    exchange = coder.why("src/cart.py:5")[0]["exchange"]["id"]
+    fact = coder.desk.run("facts", "add", "Prices are decimals, never floats.", "--json").json["id"]
+    file = next((coder.desk.store / "facts").rglob(f"{fact}*"))
+    file.write_text(re.sub("(?m)^sources: .*$", f"sources: [{exchange}]\n", file.read_text(), count=1))
+    told = coder.desk.run("why", "src/cart.py:5").out
+    assert f"Prices are decimals, never floats. ^{fact}" in told
+    coder.desk.run("facts", "retire", fact)
+    assert coder.why("src/cart.py:5")[0]["facts"][0]["in_force"] is False
+
+
+def test_an_empty_answer_says_what_was_looked_at(coder):
+    coder.file("src/old.py").write_text("value_of_long_ago = compute_everything()\n")
+    commit = coder.commit("Long ago")
+    assert "no session of this project has been recorded yet" in coder.desk.run("why", "src/old.py:1").out
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.append("src/old.py", "typed_now_by_hand = compute_everything(again=True)\n")
+    assert "written before the first recorded session" in coder.desk.run("why", "src/old.py:1").out
+    assert "it is not committed" in coder.desk.run("why", "src/old.py:2").out
+    later = coder.commit("By hand")
+    assert f"by hand or by a program, in commit {later[:10]}" in coder.desk.run("why", "src/old.py:2").out
+    assert commit != later
+
+
+@pytest.mark.parametrize(
+    "what, code",
+    [("nothing.py:1", 9), ("src/old.py:99", 9), ("../outside.py", 9), ("--", 2), ("src/old.py:3-1", 2)],
+)
+def test_a_wrong_place_is_refused_with_a_remedy(coder, what, code):
+    coder.file("src/old.py").write_text("value = 1\n")
+    coder.commit("Begin")
+    ran = coder.desk.ran("why", what)
+    assert ran.code == code
+    assert ran.err.count("\n") >= 1
+    assert "Traceback" not in ran.err
+
+
+def test_it_works_in_a_clone_of_the_store_and_goes_with_the_session(coder, tmp_path):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.commit("Add the cart")
+    record = next((coder.desk.store / "lines").rglob("*.txt"))
+    assert len(record.read_bytes()) < 400
+    other = tmp_path / "other"
+    coder.desk.git(tmp_path, "clone", "-q", str(coder.desk.project), str(other))
+    coder.desk.git(other, "clone", "-q", str(coder.desk.store), ".gitmem")
+    reason = json.loads(coder.desk.run("why", "src/cart.py:5", "--json", cwd=other).data)[0]
+    assert reason["exchange"]["request"] == WORDS[0]
