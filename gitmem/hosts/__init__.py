@@ -150,7 +150,8 @@ class Host(Value):
     the environment, the home and the session's id, for hosts whose payloads name none. `sign` is the key of a line in
     an answer that the host shows to the person, "" if it shows none. `trust` makes the tables by which the host trusts
     the hooks in a file with this path and text, if it asks for that; `note` says what a person has to do once after
-    installing. `slash` is what the host has people type before a command's name.
+    installing. `slash` is what the host has people type before a command's name. `off_switch` is the setting, by its
+    keys, and the value with which the host runs no hooks.
     """
 
     name: str
@@ -169,6 +170,7 @@ class Host(Value):
     trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
     note: str = ""
     slash: str = "/gitmem:"
+    off_switch: tuple[tuple[str, ...], bool] | None = None
 
     @property
     def label(self) -> str:

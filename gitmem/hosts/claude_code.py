@@ -23,6 +23,7 @@ HOST = Host(
     events={event: event for event in _EVENTS},
     scopes=(Scope.PROJECT, Scope.LOCAL, Scope.USER),
     sessions=lambda place: transcripts_in(place.own(*_CONFIG), "projects", folder_name(place.project)),
+    off_switch=(("disableAllHooks",), True),
 )
 
 

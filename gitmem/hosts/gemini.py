@@ -116,6 +116,7 @@ GEMINI = Host(
     read=_read,
     records=_records,
     sessions=_sessions,
+    off_switch=(("hooksConfig", "enabled"), False),
 )
 
 
@@ -186,4 +187,5 @@ QWEN = Host(
     read=_qwen_read,
     records=partial(records, read=_qwen_item),
     sessions=lambda place: transcripts_in(place.own(".qwen"), "projects", folder_name(place.project), "chats"),
+    off_switch=(("disableAllHooks",), True),
 )

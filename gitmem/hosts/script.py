@@ -16,18 +16,46 @@ from gitmem.errors import RefusedError
 from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, hook_script, is_current, script_path
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import SettingsChange, carry_out, is_present, left_of, missing_folders, plan_whole
+from gitmem.hosts.json_settings import SettingsError, parse
 from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import find_program, own_command
-from gitmem.platform.safe_open import read_json, read_small
+from gitmem.platform.safe_open import drop_file, read_json, read_small
 
 
-def recorded_agents(project: str, home: str, environ: Mapping[str, str]) -> list[str]:
-    """Return the titles of agents whose sessions are recorded, by hooks in a project's settings or the person's."""
-    places = [InstallPlace(scope, project, home, environ) for scope in Scope]
-    hosts = map(find_host, NAMES)
-    return [
-        host.title for host in hosts if any(place.scope in host.scopes and hooked_file(host, place) for place in places)
+def recorded_agents(project: str, home: str, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Return the titles of agents whose sessions are recorded, and a sentence for each whose hooks are switched off.
+
+    Both have gitmem's hooks, in a project's settings or the user's.
+    """
+    place = InstallPlace(Scope.USER, project, home, environ)
+    hosts = [
+        host
+        for host in map(find_host, NAMES)
+        if any(hooked_file(host, place._replace(scope=scope)) for scope in host.scopes)
     ]
+    off = {host.title: switched_off(host, place) for host in hosts}
+    return [title for title, words in off.items() if not words], [words for words in off.values() if words]
+
+
+def switched_off(host: Host, place: InstallPlace) -> str:
+    """Return a sentence on the setting that keeps a host from running any hooks; "" if none does.
+
+    Of the settings of several scopes those closest to the project count.
+    """
+    if host.off_switch is None:
+        return ""
+    keys, off = host.off_switch
+    for scope in (scope for scope in (Scope.LOCAL, Scope.PROJECT, Scope.USER) if scope in host.scopes):
+        items = (item for item in edits_of(host, place._replace(scope=scope)) if item.part == HOOKS)
+        path = next((item.path for item in items), "")
+        with contextlib.suppress(SettingsError):
+            node = parse(content(path).decode("utf-8", "surrogateescape"))
+            for key in keys:
+                node = node.get(key) if node else None
+            if node and isinstance(node.scalar, bool):
+                said = f"{'.'.join(keys)} is {str(off).lower()} in {path}"
+                return f"{host.title} runs no hooks: {said}" if node.scalar is off else ""
+    return ""
 
 
 def hooked_file(host: Host, place: InstallPlace) -> str:
@@ -158,7 +186,7 @@ def _write_users(home: str, users: set[str], folders: set[str], made: set[str]) 
 
 
 _EVENT = "PostToolUse"
-_SECONDS = 10
+_SECONDS, _ATTEMPTS = 10, 3
 _SESSION = "gitmem-install-check"
 _PATIENCE = 30  # seconds of a command of the test
 _SWEEPS = 20
@@ -183,19 +211,22 @@ def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) ->
     import subprocess  # noqa: TID251  # starts the shell that a host would start; late, since `status` lists the agents
 
     payload = json.dumps({"hook_event_name": "Check", "session_id": _SESSION, "cwd": project}).encode()
-    try:
-        done = subprocess.run(
-            [shell, "-c", line], cwd=project, env=dict(environ), input=payload, capture_output=True, timeout=_SECONDS,
-            check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    names = os.listdir(spool) if os.path.isdir(spool) else []
-    paths = (os.path.join(spool, name) for name in names if name.startswith(_EVENT))
-    found = [path for path in paths if content(path) == payload]
-    for path in found:
-        os.unlink(path)
-    return done.returncode == 0 and bool(found)
+    for _ in range(_ATTEMPTS):  # work in the background, which another event started, may take it out first
+        try:
+            done = subprocess.run(
+                [shell, "-c", line], cwd=project, env=dict(environ), input=payload, capture_output=True,
+                timeout=_SECONDS, check=False,
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        # The script names the file after the line's event; gitmem, in rarer layouts, after that of the payload.
+        names = os.listdir(spool) if os.path.isdir(spool) else []
+        paths = [os.path.join(spool, name) for name in names if content(os.path.join(spool, name)) == payload]
+        for path in paths:
+            drop_file(path)
+        if paths or done.returncode:
+            return not done.returncode
+    return False
 
 
 def comes_back(host: Host, environ: Mapping[str, str], home: str) -> bool | None:

@@ -106,8 +106,10 @@ def _recording(view: View) -> dict[str, Any]:
     newest = records(store, limit=_RECENT) if store.tip else []
     last = next((record for record in newest if record.op in _SAVES), None)
     log = FailureLog(store.private).failures()[-_FAILURES:]
+    agents, off = recorded_agents(view.project(), context.home, context.environ)
     return {
-        "agents": recorded_agents(view.project(), context.home, context.environ),
+        "agents": agents,
+        "off": off,
         "last": moment(last.committed) if last else None,
         "subject": last.subject if last else "",
         "host": last.host if last else None,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from gitmem.cli.app import App, Args
 from gitmem.cli.commands.agents import own_program, place_of
 from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode
-from gitmem.hosts import NAMES, Host, find_host, script_path
+from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, script_path
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.install import FileEdit, is_present, plan_edits
-from gitmem.hosts.script import content, has_current_script, hooked_file
+from gitmem.hosts.script import content, has_current_script, hooked_file, switched_off
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.doctor import DEEP, FULL, OPENED
@@ -52,8 +54,23 @@ def _examine_host(app: App, host: Host) -> Finding | None:
     hooked = {place.scope: path for place in places if (path := hooked_file(host, place))}
     if not hooked:
         return None
+    details = tuple(hooked.values())
+    if broken := _broken_hooks(app, host, places, hooked):
+        return broken
+    if len(hooked) > 1:
+        message = f"{host.title} calls gitmem {len(hooked)} times for each event: several settings have hooks."
+        remedy = f"'gitmem uninstall {host.name} --{[*hooked][-1].value}' removes some. Nothing is saved twice."
+        return Finding("host", Level.NOTE, message, remedy, details)
+    return Finding("host", Level.OK, f"{host.title}'s sessions are remembered, by hooks in {details[0]}.")
+
+
+def _broken_hooks(app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str]) -> Finding | None:
+    """Return why the hooks of one host record nothing, or not all; None if they do."""
     renew = f"'gitmem install {host.name} --{next(iter(hooked)).value}' renews them."
     details = tuple(hooked.values())
+    if off := switched_off(host, places[0]):
+        remedy = "Take that setting out, or nothing of its sessions is recorded."
+        return Finding("host", Level.WARNING, f"{off}.", remedy, details)
     if not own_program(app):
         message = "'gitmem' is not on your PATH: hooks keep events, but only your next gitmem command saves them."
         remedy = "Add gitmem's folder to the PATH that your agent is started with."
@@ -67,11 +84,7 @@ def _examine_host(app: App, host: Host) -> Finding | None:
                 message = f"Another version of gitmem wrote the hooks in {item.path}."
                 remedy = f"'gitmem install {host.name} --{place.scope.value}' renews them."
                 return Finding("host", Level.WARNING, message, remedy)
-    if len(hooked) > 1:
-        message = f"{host.title} calls gitmem {len(hooked)} times for each event: several settings have hooks."
-        remedy = f"'gitmem uninstall {host.name} --{[*hooked][-1].value}' removes some. Nothing is saved twice."
-        return Finding("host", Level.NOTE, message, remedy, details)
-    return Finding("host", Level.OK, f"{host.title}'s sessions are remembered, by hooks in {details[0]}.")
+    return None
 
 
 def _is_of_other_version(edit: Edit) -> bool:

@@ -33,6 +33,7 @@ from gitmem.hosts.script import (
     plan_script,
     project_top,
     put_script,
+    switched_off,
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit
 from gitmem.hosts.text_settings import TablesEdit
@@ -141,6 +142,8 @@ def _list(app: App) -> None:
     for host in found_hosts(app):
         paths = {scope: hooked_file(host, place_of(app, scope)) for scope in host.scopes}
         state = next((f"remembered, by {path}" for path in paths.values() if path), "not remembered")
+        off = switched_off(host, place_of(app, Scope.USER))
+        state = f"not remembered: {off}" if off and any(paths.values()) else state
         state = state if host.events else "gets tools for the memory, its sessions are not captured"
         parts = [part for part in PARTS if any(part == item.part for item in edits_of(host, place_of(app, Scope.USER)))]
         lines.append(f"{host.name:10} {host.title}: {state}; 'gitmem install {host.name}' brings {', '.join(parts)}")
@@ -278,10 +281,14 @@ def _told(app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
     if plan.hooks:
         change = next(change for part, change in plan.changes if part == HOOKS)
         lines.append(f"{title}'s hooks are in {hooks} already.")
+        off = switched_off(plan.host, plan.place)
         if change.changes:
-            lines = [f"{title}'s sessions are remembered from the next one on, by hooks in {hooks}."]
+            begun = f"{title}'s sessions are remembered from the next one on, by hooks in {hooks}."
+            lines = [f"{title}'s hooks are in {hooks}." if off else begun]
             trusted = any(item.part == TRUST for item in plan.items)
             lines += [plan.host.note] * bool(plan.host.note and not trusted)
+        if off:
+            app.notices((f"{off}. Nothing of its sessions is recorded until you take that setting out.",))
     elif HOOKS in parts and not plan.host.events:
         lines.append(plan.host.note)
     servers = (short_path(app, path) for path in _paths_of(plan, MCP))

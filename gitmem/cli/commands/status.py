@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from gitmem.archives.summary import pending_archives
 from gitmem.cli.app import OWN, VECTORS, App, Args
@@ -38,7 +38,7 @@ def run_path(_: Args, app: App) -> None:
 def run_status(args: Args, app: App) -> None:
     store = app.settled(read=False)
     with status_reader(store) as read_status:  # git looks meanwhile
-        agents = recorded_agents(project_top(app.folder()), app.home(), app.environ)
+        agents, off = recorded_agents(project_top(app.folder()), app.home(), app.environ)
         used = _used(store)
         status = read_status()
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
@@ -47,7 +47,7 @@ def run_status(args: Args, app: App) -> None:
         from gitmem.store.layers import paused_words
 
         paused = paused_words(store)
-    more = _More(agents, *used, pending, _vectors(store), _models(store), paused)
+    more = _More(agents, off, *used, pending, _vectors(store), _models(store), paused)
     value = {**status._asdict(), **more._asdict(), "paused": bool(paused)}
     value |= {name: one._asdict() for name in ("vectors", "models") if (one := value[name])}
     value["knows"] = status.knows._asdict()
@@ -63,10 +63,12 @@ def run_status(args: Args, app: App) -> None:
 class _More(Value):
     """The part of the status that other rooms know.
 
-    `told`, `asked` and `answered` count texts told, questions and answers of the last seven days.
+    `off` has a sentence for each agent that runs no hooks. `told`, `asked` and `answered` count texts told, questions
+    and answers of the last seven days.
     """
 
     agents: list[str]
+    off: list[str]
     told: int
     asked: int
     answered: int
@@ -114,7 +116,7 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
     percent = status.tokens * 100 // max(status.threshold, 1)
     known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
     rows = [
-        ("recording", more.paused or _recording(status, more.agents, unread=unread, read_only=app.read_only)),
+        ("recording", more.paused or _recording(status, more, unread=unread, read_only=app.read_only)),
         ("knows", ", ".join((*known, count(knows.patterns, "known error")))),
         ("used", _used_words(more)),
         ("waiting", ", ".join(_waiting(status, more)) or "nothing"),
@@ -142,7 +144,7 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
         rows.append(("facts", f"{pairs} to decide: 'gitmem review' shows both sentences"))
     if status.edited:
         rows.append(("by hand", f"{few(status.edited)}: the next save commits this, or says why not"))
-    needed = {"review", "facts", "by hand"} | ({"recording"} if more.paused or not more.agents else set())
+    needed = {"review", "facts", "by hand"} | ({"recording"} if more.paused or more.off or not more.agents else set())
     lines = [
         app.styled("heading", f"{name:<12}") + (app.styled("warning", plain(value)) if name in needed else plain(value))
         for name, value in rows
@@ -152,14 +154,18 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
     return "\n".join(lines)
 
 
-def _recording(status: StoreStatus, agents: Sequence[str], *, unread: bool, read_only: bool) -> str:
+def _recording(status: StoreStatus, more: _More, *, unread: bool, read_only: bool) -> str:
     if any(finding.check == "trusted" for finding in status.attention):
         return "nothing: this memory came from elsewhere; see below"
     if read_only:
         return "nothing, as the environment says; see below"
     when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no session yet"
-    if agents:
-        return ", ".join(agents) if unread and not status.last_event else f"{', '.join(agents)}; {when}"
+    off = "; ".join(more.off)
+    if more.agents:
+        agents = ", ".join(more.agents) + (f"; {off}" if off else "")
+        return agents if unread and not status.last_event else f"{agents}; {when}"
+    if off:
+        return f"off; {off} ({when})"
     none = "off; 'gitmem install' has your agent's sessions remembered"
     return f"{none} ({when})" if status.last_event else none
 

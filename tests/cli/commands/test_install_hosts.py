@@ -111,6 +111,59 @@ def test_a_hook_whose_event_does_not_arrive_is_said_and_fails(run, monkeypatch):
     assert "its event did not arrive" in complaint
 
 
+@pytest.mark.parametrize(
+    "name, path, settings",
+    [
+        ("claude", ".claude/settings.local.json", ({"disableAllHooks": True}, {"disableAllHooks": False})),
+        ("qwen", ".qwen/settings.json", ({"disableAllHooks": True}, {"disableAllHooks": False})),
+        ("gemini", ".gemini/settings.json", ({"hooksConfig": {"enabled": False}}, {"hooksConfig": {"enabled": True}})),
+    ],
+)
+def test_an_agent_that_runs_no_hooks_is_said_to_record_nothing(run, home, name, path, settings):
+    """Each door that says whether sessions are recorded; of two settings the one closest to the project counts."""
+    said = f"is {str(name != 'gemini').lower()} in "
+    place = home / path.replace(".local", "")
+    place.parent.mkdir(exist_ok=True)
+    off, on = settings
+    place.write_text(json.dumps(off))
+    code, out, complaint = run("install", name, "--only", "hooks", "--project", "--yes")
+    assert (code, said in complaint, "are remembered from the next one on" in out) == (0, True, False)
+    for door in (("status",), ("doctor",), ("install",)):
+        assert said in run(*door)[1].replace("\n", " "), door
+    assert said in json.loads(run("status", "--json")[1])["off"][0]
+    near = Path(run.cwd, path)
+    near.write_text(json.dumps((json.loads(near.read_text()) if near.exists() else {}) | on))
+    assert not json.loads(run("status", "--json")[1])["off"]
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands in for gitmem")
+@pytest.mark.parametrize("layout", ["separate git dir", "submodule", "bare", "home"])
+def test_in_every_layout_the_events_of_the_test_arrive(tmp_path, environ, on_path, bare_git, layout):
+    (on_path / "gitmem").write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m gitmem "$@"\n')
+    folder = tmp_path / "project"
+    folder.mkdir()
+    if layout == "separate git dir":
+        bare_git(folder, "init", "-q", "--separate-git-dir", str(tmp_path / "project.git"))
+    else:
+        bare_git(folder, "init", "-q")
+        bare_git(folder, "commit", "-q", "--allow-empty", "-m", "a")
+    if layout == "submodule":
+        above = tmp_path / "above"
+        above.mkdir()
+        bare_git(above, "init", "-q")
+        bare_git(above, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(folder), "part")
+        folder = above / "part"
+    if layout == "bare":
+        bare_git(tmp_path, "clone", "-q", "--bare", str(folder), "bare.git")
+        bare_git(tmp_path / "bare.git", "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "work")
+        folder = tmp_path / "tree"
+    run = Runner(folder, environ)
+    assert run("init", *["--home"] * (layout == "home"))[0] == 0
+    code, _, complaint = run("install", "claude", "--only", "hooks", "--yes")
+    assert (code, "did not arrive" in complaint) == (0, False)
+
+
 def test_doctor_notices_files_of_hooks_that_another_version_wrote(run, home):
     assert run("install", "opencode", "--user", "--yes")[0] == 0
     assert "Another version" not in run("doctor")[1]
