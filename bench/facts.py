@@ -22,9 +22,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gitmem.document.ids import make_id
-from gitmem.facts.fact import FactKind, make_fact, render_fact
-from gitmem.lessons.concepts import begun, joined, line_of, render_new
-from gitmem.sessions.exchange import Exchange
+from gitmem.learn.concepts import begun, joined, line_of, render_new
+from gitmem.model.exchange import Exchange
+from gitmem.model.fact import FactKind, make_fact, render_fact
 
 FLAT, STALE = 1.25, 2.0
 FILES = 300

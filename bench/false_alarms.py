@@ -22,11 +22,11 @@ from pathlib import Path
 from usefulness import DATA, Gitmem, Session, devmembench
 
 from gitmem.cli.app import real_app
-from gitmem.lessons.prompt import remembered
-from gitmem.sessions.end import read_records
-from gitmem.sessions.transcript import hook_events
-from gitmem.sessions.turns import Turn, fold, human_text
+from gitmem.learn.end import read_records
+from gitmem.model.transcript import hook_events
+from gitmem.model.turns import Turn, fold, human_text
 from gitmem.store.store import Store
+from gitmem.tell.prompt import remembered
 
 MOST = 1 / 40
 

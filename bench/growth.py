@@ -26,7 +26,7 @@ from pathlib import Path
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
-from gitmem.sessions.save import drain
+from gitmem.record.save import drain
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import is_due, maintain
 from gitmem.store.store import Store

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from gitmem.archives.extractive import summarise  # noqa: E402
-from gitmem.archives.plans import Limits, plan_rotation  # noqa: E402
+from gitmem.archive.extractive import summarise  # noqa: E402
 from gitmem.document.entry import clean_text, entry_ids, find_entries, sections  # noqa: E402
-from gitmem.facts.extract import find_facts  # noqa: E402
-from gitmem.lessons.known_errors import is_risky  # noqa: E402
+from gitmem.learn.extract import find_facts  # noqa: E402
+from gitmem.model.outcome import find_cues, is_resolved  # noqa: E402
+from gitmem.model.rotation import Limits, plan_rotation  # noqa: E402
+from gitmem.model.turns import Turn  # noqa: E402
 from gitmem.redact.redact import redact  # noqa: E402
-from gitmem.sessions.outcome import find_cues, is_resolved  # noqa: E402
-from gitmem.sessions.turns import Turn  # noqa: E402
+from gitmem.tell.known_errors import is_risky  # noqa: E402
 from gitmem.text.sentences import shorten, split  # noqa: E402
 from gitmem.text.words import keywords  # noqa: E402
 
@@ -55,15 +55,15 @@ READERS: dict[str, dict[str, Callable[[str], object]]] = {
         "clean_text": clean_text,
     },
     "document/test_entry_log.py": {"sections": sections, "ids": entry_ids},
-    "facts/test_extract.py": {"facts": facts_of},
-    "sessions/test_outcome.py": {"cues": find_cues, "resolved": is_resolved},
-    "archives/test_plans.py": {
+    "learn/test_extract.py": {"facts": facts_of},
+    "model/test_outcome.py": {"cues": find_cues, "resolved": is_resolved},
+    "model/test_rotation.py": {
         "rotation": lambda text: plan_rotation(
             text, header="", stamp="20260113_112700", taken=(), limits=Limits(1_000, 500)
         )
     },
-    "lessons/test_known_errors.py": {"risky": is_risky},
-    "archives/test_extractive.py": {"summary": lambda text: summarise("archive/memory.md", BODY + text)},
+    "tell/test_known_errors.py": {"risky": is_risky},
+    "archive/test_extractive.py": {"summary": lambda text: summarise("archive/memory.md", BODY + text)},
     "redact/test_redact.py": {"redact": redact},
     "text/test_sentences.py": {"split": split, "shorten": lambda text: shorten(text, 200), "keywords": keywords},
 }

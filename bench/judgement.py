@@ -28,11 +28,11 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from gitmem.config import Config
-from gitmem.facts.book import FactBook, fact_message
-from gitmem.facts.fact import FactKind, make_fact
 from gitmem.hosts import find_host, writer
-from gitmem.judgement import keep
-from gitmem.judgement.question import (
+from gitmem.learn import keep
+from gitmem.learn.concepts import Concept
+from gitmem.learn.end import read_lines, read_records
+from gitmem.learn.question import (
     SCHEMA,
     KnownMemory,
     SaidPart,
@@ -40,19 +40,19 @@ from gitmem.judgement.question import (
     question_of,
     windows_of,
 )
-from gitmem.judgement.reply import Judged, Reader
-from gitmem.lessons.concepts import Concept
+from gitmem.learn.reply import Judged, Reader
 from gitmem.llm import Question, fenced, parse_reply
+from gitmem.model.fact import FactKind, make_fact
+from gitmem.model.transcript import Record, Role, hook_events
+from gitmem.model.turns import Turn, fold
 from gitmem.platform.machine import Context, read_resource
-from gitmem.sessions.end import read_lines, read_records
-from gitmem.sessions.read import redacted
-from gitmem.sessions.start import start_parts, start_text
-from gitmem.sessions.transcript import Record, Role, hook_events
-from gitmem.sessions.turns import Turn, fold
+from gitmem.record.fact_book import FactBook, fact_message
+from gitmem.record.read import redacted
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.tell.start import start_parts, start_text
 from gitmem.text.words import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from gitmem.learn.end import replay
+from gitmem.model import entries
 from gitmem.platform.machine import Context
-from gitmem.sessions import entries
-from gitmem.sessions.end import replay
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 

@@ -21,18 +21,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gitmem.facts.learn import learn
-from gitmem.judgement import keep
-from gitmem.judgement.question import SCHEMA, choose_known, digest_of, question_of, windows_of
-from gitmem.judgement.reply import Reader
-from gitmem.lessons.concepts import known_concepts
+from gitmem.learn import keep
+from gitmem.learn.concepts import known_concepts
+from gitmem.learn.facts import learn
+from gitmem.learn.question import SCHEMA, choose_known, digest_of, question_of, windows_of
+from gitmem.learn.reply import Reader
 from gitmem.llm import Question, fenced, parse_reply
+from gitmem.model.turns import Turn
 from gitmem.platform.machine import Context, read_resource
-from gitmem.sessions.start import start_parts, start_text
-from gitmem.sessions.turns import Turn
 from gitmem.store.init import Place, init_store
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
+from gitmem.tell.start import start_parts, start_text
 
 ROOT = Path(__file__).resolve().parents[1]
 DIALOGUES = ("mentor.txt", "mentor.held-out.txt")

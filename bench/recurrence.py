@@ -25,15 +25,15 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitmem.lessons.error_occurrence import is_bug, mend_of
-from gitmem.lessons.known_errors import match
-from gitmem.lessons.learn import learn_bugs
+from gitmem.learn.end import read_records
+from gitmem.learn.lessons import learn_bugs
+from gitmem.model.error_occurrence import is_bug, mend_of
+from gitmem.model.transcript import hook_events
+from gitmem.model.turns import Failure, Turn, fold
 from gitmem.platform.machine import Context
-from gitmem.sessions.end import read_records
-from gitmem.sessions.transcript import hook_events
-from gitmem.sessions.turns import Failure, Turn, fold
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
+from gitmem.tell.known_errors import match
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"
 PAIRS = Path(__file__).with_name("errors.json")

@@ -34,14 +34,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import gitmem
 from gitmem.document.entry import render_entry
 from gitmem.document.ids import exchange_id, session_path
-from gitmem.facts.fact import FactKind, FactStatus, make_fact, render_fact
-from gitmem.lessons.concepts import Concept, concept_id, render_new
-from gitmem.lessons.episode import Episode, episode_id, episode_path, render_episode
-from gitmem.lessons.error import ErrorSignature
-from gitmem.lessons.pattern import BugPattern, pattern_id, render_pattern
-from gitmem.sessions.exchange import Exchange, render
-from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.turns import TaskType
+from gitmem.learn.concepts import Concept, concept_id, render_new
+from gitmem.model.episode import Episode, episode_id, episode_path, render_episode
+from gitmem.model.error import ErrorSignature
+from gitmem.model.exchange import Exchange, render
+from gitmem.model.fact import FactKind, FactStatus, make_fact, render_fact
+from gitmem.model.outcome import Outcome
+from gitmem.model.pattern import BugPattern, pattern_id, render_pattern
+from gitmem.model.turns import TaskType
 
 RANDOM = random.Random(11)
 SYLLABLES = [first + second for first in "bdfgklmnprstvz" for second in "aeiou"]

@@ -33,15 +33,15 @@ from pathlib import Path
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.document.message import Message
-from gitmem.facts.fact import Fact, FactKind, make_fact, render_fact
-from gitmem.facts.places import checked_out, cite, places_of
-from gitmem.facts.validity import Ground
 from gitmem.git.remote import Connection
 from gitmem.history.export import export as export_lines
+from gitmem.model.fact import Fact, FactKind, make_fact, render_fact
+from gitmem.model.validity import Ground
 from gitmem.platform.machine import Context
-from gitmem.project import project_code
+from gitmem.project.code import project_code
+from gitmem.project.places import checked_out, cite, places_of
+from gitmem.record.save import save
 from gitmem.search.many_stores import find_stores, search_stores
-from gitmem.sessions.save import save
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import HURRIED, Store
 from gitmem.store.transact import transact

@@ -47,10 +47,10 @@ from unittest import mock
 
 from gitmem.cli.app import App
 from gitmem.cli.main import main as gitmem_main
+from gitmem.learn.end import read_records
+from gitmem.model.transcript import hook_events
+from gitmem.model.turns import fold, human_text
 from gitmem.search import near
-from gitmem.sessions.end import read_records
-from gitmem.sessions.transcript import hook_events
-from gitmem.sessions.turns import fold, human_text
 from gitmem.text.words import stop_words
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

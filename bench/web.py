@@ -30,11 +30,11 @@ import httpx2
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.facts.fact import FactKind, make_fact, render_fact
+from gitmem.health.status import status_reader
+from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.platform.machine import Context, read_resource
-from gitmem.sessions.save import save
+from gitmem.record.save import save
 from gitmem.store.init import Place, init_store
-from gitmem.store.status import status_reader
 from gitmem.store.store import Store
 from gitmem.web.app import Pages, make_app
 from gitmem.web.render import FILES, MENU

@@ -9,11 +9,11 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.lessons.usage_log import GivenText, read_notes
 from gitmem.platform.machine import Context
-from gitmem.sessions.save import save
+from gitmem.record.save import save
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
+from gitmem.tell.usage_log import GivenText, read_notes
 
 SEOUL = timezone(timedelta(hours=9))
 BEGAN = datetime(2026, 10, 3, 9, 0, tzinfo=UTC)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitmem.cli.recall_hooks import ERROR, PROMPT, help_for, tell
 from gitmem.hosts import find_host
-from gitmem.sessions.end import replay
+from gitmem.learn.end import replay
 from gitmem.store.store import Store
 from gitmem.web.render import export
 from tests.cli.commands.project import Runner

@@ -8,4 +8,4 @@ ENOUGH = 60.0  # seconds
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for git's answers about the project."""
-    monkeypatch.setattr("gitmem.project.SECONDS", ENOUGH)
+    monkeypatch.setattr("gitmem.project.code.SECONDS", ENOUGH)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from gitmem.project import ProjectState
-from gitmem.sessions.start import start_parts, start_text
-from gitmem.sessions.turns import Turn
+from gitmem.model.turns import Turn
+from gitmem.project.code import ProjectState
 from gitmem.store.known_facts import never
 from gitmem.store.store import Store
+from gitmem.tell.start import start_parts, start_text
 
 
 def session_start(

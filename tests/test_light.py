@@ -20,17 +20,17 @@ MODULES = {
     "gitmem.store.store": CLASSES | {"typing", "gitmem.git.worktree"},
     "gitmem.store.spool": CLASSES | {"typing"},
     "gitmem.store.transact": CLASSES | {"typing", "hashlib"},
-    "gitmem.sessions.save": CLASSES | {"typing"},
+    "gitmem.record.save": CLASSES | {"typing"},
     "gitmem.store.transaction": CLASSES | {"datetime", "difflib", "hashlib", "typing"},
-    "gitmem.hosts": {"datetime", "importlib", "gitmem.sessions.transcript"},
-    "gitmem.sessions.read": CLASSES | {"datetime", "typing", "gitmem.redact.redact", "gitmem.sessions.transcript"},
-    "gitmem.sessions.memory": {"gitmem.store.transcripts", "gitmem.lessons.episode"},  # on the way of each turn
+    "gitmem.hosts": {"datetime", "importlib", "gitmem.model.transcript"},
+    "gitmem.record.read": CLASSES | {"datetime", "typing", "gitmem.redact.redact", "gitmem.model.transcript"},
+    "gitmem.record.working_memory": {"gitmem.store.transcripts", "gitmem.model.episode"},  # on the way of each turn
     "gitmem.store.layers": {"gitmem.store.init"},
-    "gitmem.sessions.start": CLASSES | {"datetime", "typing"},
-    "gitmem.archives.summary": CLASSES | {"datetime", "typing"},
-    "gitmem.lessons.known_errors": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},
-    "gitmem.lessons.prompt": CLASSES | {"datetime", "gitmem.redact.redact", "gitmem.store.transact"},
-    "gitmem.facts.edit": CLASSES | {"typing", "gitmem.facts.compare"},
+    "gitmem.tell.start": CLASSES | {"datetime", "typing"},
+    "gitmem.archive.summary": CLASSES | {"datetime", "typing"},
+    "gitmem.tell.known_errors": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},
+    "gitmem.tell.prompt": CLASSES | {"datetime", "gitmem.redact.redact", "gitmem.store.transact"},
+    "gitmem.record.fact_edits": CLASSES | {"typing", "gitmem.model.compare"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
     "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.search.near"},
@@ -84,7 +84,7 @@ def test_running_it_stays_light(program, heavy):
 
 
 def test_the_way_of_a_save_loads_the_standard_library_only():
-    code = "import gitmem, gitmem.cli.main, gitmem.store.spool, gitmem.store.store, gitmem.sessions.save"
+    code = "import gitmem, gitmem.cli.main, gitmem.store.spool, gitmem.store.store, gitmem.record.save"
     loaded = {name.partition(".")[0] for name in imported_by(code) - imported_by("pass")}
     assert loaded - set(sys.stdlib_module_names) == {"gitmem"}
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.facts.fact import Fact, FactKind
-from gitmem.facts.places import places_of
 from gitmem.git import process as run
-from gitmem.project import ProjectQuestions, project_code
+from gitmem.model.fact import Fact, FactKind
+from gitmem.project.code import ProjectQuestions, project_code
+from gitmem.project.places import places_of
 from tests.patient import _patient  # noqa: F401
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -202,9 +202,9 @@ def test_all_else_that_a_configuration_can_name(trap, environ):
 
 # gitmem that waits for git's answers about the project, as a busy machine needs a second for them
 PATIENT = """
-import gitmem.project, gitmem.sessions.told
+import gitmem.project.code, gitmem.tell.start_facts
 from gitmem.__main__ import run
-gitmem.project.SECONDS = gitmem.sessions.told._SECONDS = 60.0
+gitmem.project.code.SECONDS = gitmem.tell.start_facts._SECONDS = 60.0
 run()
 """
 

@@ -160,12 +160,12 @@ class App(Value):
             return store
         try:
             if store.spool.names() or store.tip != store.marked():
-                from gitmem.sessions.save import drain
+                from gitmem.record.save import drain
 
                 self.notices(tuple(drain(store).notices))
             hooks = os.path.join(store.spool.folder, "hooks")
             if os.path.isdir(hooks) and os.listdir(hooks):
-                from gitmem.sessions.background import process_spool
+                from gitmem.background import process_spool
 
                 self.notices(tuple(process_spool(store)))
         except GitmemError as error:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self, TextIO
 
-    from gitmem.archives.rotate import RotatedFile
+    from gitmem.archive.rotate import RotatedFile
     from gitmem.cli.app import App
     from gitmem.history.origin import BlamedLine, EntryFound
     from gitmem.history.records import CommitRecord, Difference

@@ -41,11 +41,11 @@ def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
         return ""
     texts = []
     if prompt and store.config.recall.prompt:
-        from gitmem.lessons.prompt import tell_prompt
+        from gitmem.tell.prompt import tell_prompt
 
         texts.append(_first_told(store, lambda one: tell_prompt(one, session, prompt)))
     if name == ERROR and error and store.config.recall.error:
-        from gitmem.lessons.known_errors import tell_error
+        from gitmem.tell.known_errors import tell_error
 
         said = text_of(payload, "tool_input", "command")
         texts.append(_first_told(store, lambda one: tell_error(one, session, error, said)))
@@ -92,7 +92,7 @@ SIGN = "sign"  # file of the private folder
 def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool) -> str:
     """Return the line that tells a person what a session was told, and keep it for status lines."""
     from gitmem.document.ids import is_fact_id
-    from gitmem.sessions.start import LEARNED
+    from gitmem.tell.start import LEARNED
     from gitmem.text.sentences import count
     from gitmem.text.words import estimate_tokens
 

@@ -55,7 +55,7 @@ def identifier_of(path: str) -> str:
 
 
 def claim_id(pattern: str, *claim: str) -> str:
-    """Return the key of the index for a claim (`gitmem.lessons.pattern.claims`) of the bug pattern with this id."""
+    """Return the key of the index for a claim (`gitmem.model.pattern.claims`) of the bug pattern with this id."""
     return _CLAIM + digest(pattern, *claim).hex()[:_DIGITS]
 
 

@@ -10,7 +10,7 @@ from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.facts.fact import FOLDER, PATH, Fact, FactKind, parse_fact, render_fact
+from gitmem.model.fact import FOLDER, PATH, Fact, FactKind, parse_fact, render_fact
 from gitmem.store.known_facts import OthersChange, read_changes, write_changes
 from gitmem.values import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
 
     Raises NotFoundError if the fact cannot be read.
     """
-    from gitmem.facts.validity import ended
+    from gitmem.model.validity import ended
     from gitmem.store.transact import transact
 
     old = store.repository.blob(change.blob)
@@ -187,8 +187,8 @@ def _is_made_of_its_parents(store: Store, commit: Commit, path: str) -> bool:
 
 def _source(store: Store, repair: Commit, identifier: str) -> Commit:
     """Return the commit whose edit of a fact's line a repair followed, the repair itself if there is none."""
-    from gitmem.facts.lines import fact_entries
     from gitmem.git.log import log
+    from gitmem.model.lines import fact_entries
 
     git = store.repository.git
     for commit in log(git, f"{repair.oid}^", paths=[MEMORY], limit=_MAX_SOURCES) if repair.parents else ():

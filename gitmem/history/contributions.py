@@ -185,7 +185,7 @@ def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str,
 
 def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, list[str]]:
     """Return by commit the claims that it brought into bug patterns, and the files of counts that it changed."""
-    from gitmem.lessons.pattern import claims, parse_pattern
+    from gitmem.model.pattern import claims, parse_pattern
 
     found: dict[str, list[str]] = {}
     with store.repository.reading() as objects:

@@ -1,7 +1,7 @@
 """Copies of days that consolidation took out of the tree (docs/memory.md, "Tiers"), and searches of history.
 
 The copies are in the private folder and can be deleted at any time: the background of a hook makes them again. Tested
-through `tests/archives/test_days.py` and `tests/search/test_sources.py`.
+through `tests/archive/test_days.py` and `tests/search/test_sources.py`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
 
 def is_told(day: str, there: Collection[str]) -> bool:
     """Return whether the document of a day's week or month is there."""
-    from gitmem.archives.plans import holders_of
+    from gitmem.model.rotation import holders_of
 
     try:
         return any(path in there for path in holders_of(date.fromisoformat(day)))
@@ -78,7 +78,7 @@ def drop_days(private: str) -> None:
 
 def week_name(day: str) -> str:
     """Return the ISO week of a day, `YYYY-Www`."""
-    from gitmem.archives.plans import week_of
+    from gitmem.model.rotation import week_of
 
     return week_of(date.fromisoformat(day))
 

@@ -11,11 +11,11 @@ from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.facts.fact import is_fact_path, parse_changeable, render_fact
-from gitmem.facts.validity import reworded
 from gitmem.git.log import Commit, log, was_at
 from gitmem.git.objects import PathChange, read_tree
 from gitmem.merge.documents import REVIEW, beside_path, is_beside, lines_of_one, taken, without_mark
+from gitmem.model.fact import is_fact_path, parse_changeable, render_fact
+from gitmem.model.validity import reworded
 from gitmem.store.fact_lines import with_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

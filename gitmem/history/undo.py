@@ -14,13 +14,11 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from gitmem.archives.plans import Limits, needs_rotation
 from gitmem.document.document import Document
 from gitmem.document.entry import LINKS, entry_ids, find_entries, find_section, remove_entries
 from gitmem.document.ids import ARCHIVE, BUGS, MEMORY, SUMMARIES, is_fact_id, summary_path
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError
-from gitmem.facts.fact import PATH, is_fact_path, parse_fact
 from gitmem.git.log import log
 from gitmem.git.objects import read_objects
 from gitmem.git.process import Git
@@ -28,8 +26,10 @@ from gitmem.git.rewrite import commit_changes
 from gitmem.history.origin import SHORT, chosen_commits, files_naming, undone_commits
 from gitmem.history.past_days import drop_days
 from gitmem.history.records import CommitRecord, last_version, record
-from gitmem.lessons.pattern import parse_pattern, render_pattern, unseen
 from gitmem.merge.documents import MergeStatus, merge
+from gitmem.model.fact import PATH, is_fact_path, parse_fact
+from gitmem.model.pattern import parse_pattern, render_pattern, unseen
+from gitmem.model.rotation import Limits, needs_rotation
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -1,7 +1,7 @@
 """The shape that all hosts share, the hosts by name, and which host wrote a payload or a transcript.
 
 A host is data and small functions that convert its forms to gitmem's and back; its module is loaded when needed. Events
-come in as JSON and become Claude Code's keys, which `gitmem.sessions.events` reads; an answer goes out in the host's
+come in as JSON and become Claude Code's keys, which `gitmem.model.events` reads; an answer goes out in the host's
 form; its transcripts become records; and what `gitmem install` writes is a list of edits.
 """
 
@@ -19,7 +19,7 @@ from gitmem.text.terminal import FENCE
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from gitmem.sessions.transcript import Record, Unread
+    from gitmem.model.transcript import Record, Unread
 
     Home = tuple[Mapping[str, str], str]  # the environment, the home folder
 
@@ -206,8 +206,8 @@ def shared_server(place: InstallPlace) -> dict[str, object]:
 
 def first_object(path: str) -> Payload:
     """Return the JSON object on the first line of a transcript, an empty one if there is none."""
+    from gitmem.model.transcript import objects
     from gitmem.platform.safe_open import open_regular
-    from gitmem.sessions.transcript import objects
 
     file = open_regular(path)
     if file is None:
@@ -378,7 +378,7 @@ def _first_line(lines: Iterable[str]) -> str:
 
 def _reader(host: Host) -> Callable[[Iterable[str], Unread | None], Iterator[Record]]:
     """Return the function that reads the records of a host's transcripts; hooks need none."""
-    from gitmem.sessions.transcript import records
+    from gitmem.model.transcript import records
 
     return host.records or records
 

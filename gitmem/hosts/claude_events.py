@@ -38,8 +38,8 @@ from gitmem.hosts import (
     text_of,
     transcripts_in,
 )
+from gitmem.model.transcript import Record, Role, blocks, content_text, objects, records
 from gitmem.platform.safe_open import read_end
-from gitmem.sessions.transcript import Record, Role, blocks, content_text, objects, records
 
 _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
 

@@ -17,9 +17,9 @@ from itertools import islice
 
 from gitmem.hosts import DUE, LATE, Host, InstallPlace, Payload, is_below, text_of
 from gitmem.hosts.sessions_in_json import document_lines
+from gitmem.model.transcript import Record, Role, content_text, objects, records
 from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import read_json, read_regular
-from gitmem.sessions.transcript import Record, Role, content_text, objects, records
 
 _TOOLS = {"run_commands": "Bash", "editor": "Edit"}
 _TYPED = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)

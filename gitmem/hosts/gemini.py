@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from gitmem.hosts import LATE, Host, InstallPlace, Payload, folder_name, text_of, transcripts_in
+from gitmem.model.transcript import Record, Role, Unread, content_text, records
 from gitmem.platform.safe_open import read_json
-from gitmem.sessions.transcript import Record, Role, Unread, content_text, records
 
 _INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL)
 _WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?", re.MULTILINE)

@@ -27,8 +27,8 @@ from gitmem.hosts import (
     text_of,
     without_help,
 )
+from gitmem.model.transcript import Record, Role, content_text, records
 from gitmem.platform.machine import UTC, datetime
-from gitmem.sessions.transcript import Record, Role, content_text, records
 
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "apply_patch"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"

@@ -18,9 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, time, tzinfo
 from enum import StrEnum
 
-from gitmem.archives.plans import Limits, needs_rotation
-from gitmem.archives.summary import Summary
+from gitmem.archive.summary import Summary
 from gitmem.document.entry import Entry
+from gitmem.model.rotation import Limits, needs_rotation
 from gitmem.text.words import BYTES_PER_TOKEN
 from gitmem.values import Value
 

@@ -15,13 +15,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, tzinfo
 
-from gitmem.archives.consolidation import period_document
-from gitmem.archives.plans import Limits, week_of
-from gitmem.archives.summary import Summary, from_json, render_document
+from gitmem.archive.summary import Summary, from_json, render_document
 from gitmem.document.document import flow
 from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import archive_path, make_id, monthly_path, session_path, slug, summary_path, weekly_path
-from gitmem.facts.fact import Fact, FactKind, FactStatus, make_fact, render_fact
 from gitmem.importers import (
     STAMP,
     ArchiveItem,
@@ -47,7 +44,10 @@ from gitmem.importers import (
     text_of,
     texts_of,
 )
-from gitmem.sessions.transcript import MAX_LINE, objects
+from gitmem.model.consolidation import period_document
+from gitmem.model.fact import Fact, FactKind, FactStatus, make_fact, render_fact
+from gitmem.model.rotation import Limits, week_of
+from gitmem.model.transcript import MAX_LINE, objects
 from gitmem.values import Value
 
 _SUMMARIZER = "memory-summarizer"  # the agent of the older tool

@@ -11,9 +11,8 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from gitmem.archives.extractive import summarise
-from gitmem.archives.plans import Limits, plan_rotation
-from gitmem.archives.summary import render_document
+from gitmem.archive.extractive import summarise
+from gitmem.archive.summary import render_document
 from gitmem.document.document import Document
 from gitmem.document.entry import (
     CORE_DECISIONS,
@@ -34,7 +33,6 @@ from gitmem.document.entry import (
 from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, make_id, summary_path, tail_of
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError
-from gitmem.facts.fact import PATH, is_fact_path
 from gitmem.history.origin import commits_with
 from gitmem.importers import (
     STAMP,
@@ -52,7 +50,9 @@ from gitmem.importers import (
 )
 from gitmem.importers.layouts import plan_layout
 from gitmem.importers.read import Source, plan_claude_mem, read_source
-from gitmem.sessions.save import day_log, memory_of, new_daily
+from gitmem.model.fact import PATH, is_fact_path
+from gitmem.model.rotation import Limits, plan_rotation
+from gitmem.record.save import day_log, memory_of, new_daily
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -13,14 +13,13 @@ from typing import Annotated, Literal
 from mcp.types import TextContent
 from pydantic import Field
 
-from gitmem.archives.plans import MARGIN_PERCENT, Limits, plan_rotation, tail_of_lines
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY, daily_path
 from gitmem.errors import NotFoundError
 from gitmem.history.origin import blame, versions
 from gitmem.history.records import CommitRecord, resolve
-from gitmem.lessons.usage_log import GET, SEARCH, GivenText, handles, note_asked
 from gitmem.mcp.tools import READS, Call, Tool, client_text
+from gitmem.model.rotation import MARGIN_PERCENT, Limits, plan_rotation, tail_of_lines
 from gitmem.search import check_query
 from gitmem.search.engine import answer
 from gitmem.search.filters import check_types
@@ -28,6 +27,7 @@ from gitmem.search.hits import Hit, Passage, named, read_passage
 from gitmem.search.many_stores import find_stores, search_stores
 from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
 from gitmem.store.store import Store
+from gitmem.tell.usage_log import GET, SEARCH, GivenText, handles, note_asked
 from gitmem.text.terminal import FENCE_TOKENS, fenced, fields, json_text
 from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens
 

@@ -29,7 +29,6 @@ from starlette.responses import JSONResponse
 from gitmem import __version__
 from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
-from gitmem.lessons.usage_log import RECALL, GivenText, handles, note_asked
 from gitmem.mcp import reads, tools
 from gitmem.mcp.tools import ServedMemory, client_text
 from gitmem.platform import loopback
@@ -37,6 +36,7 @@ from gitmem.search.engine import answer
 from gitmem.search.files import list_files
 from gitmem.search.hits import read_passage
 from gitmem.search.recall import recall
+from gitmem.tell.usage_log import RECALL, GivenText, handles, note_asked
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

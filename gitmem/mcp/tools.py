@@ -25,15 +25,15 @@ from pydantic import BaseModel, Field
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.document.ids import daily_path
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.facts.edit import act_on, find_fact
-from gitmem.facts.fact import FactKind
-from gitmem.lessons.guide import as_text, guide
-from gitmem.sessions.memory import apply_events, brief, change_of, change_working, find_working
-from gitmem.sessions.read import glance
-from gitmem.sessions.save import save_text
+from gitmem.model.fact import FactKind
+from gitmem.record.fact_edits import act_on, find_fact
+from gitmem.record.read import glance
+from gitmem.record.save import save_text
+from gitmem.record.working_memory import apply_events, brief, change_of, change_working, find_working
 from gitmem.store.findings import FailureLog, failure_of
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
+from gitmem.tell.guide import as_text, guide
 from gitmem.text.terminal import fenced, plain
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value

@@ -8,9 +8,9 @@ from itertools import islice
 from math import log
 
 from gitmem.document.ids import do_all_meet, do_meet, scopes_in
-from gitmem.facts.lines import Marks
-from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
+from gitmem.model.lines import Marks
+from gitmem.model.validity import Standing
 from gitmem.search import Query, Term, parse_query, sources
 from gitmem.search.files import LAYERS
 from gitmem.search.filters import (

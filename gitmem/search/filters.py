@@ -15,15 +15,15 @@ from fnmatch import fnmatchcase
 from gitmem.document.entry import STATE, MemoryType
 from gitmem.document.ids import short_session
 from gitmem.errors import ExitCode, GitmemError, NotFoundError
-from gitmem.facts.fact import FactKind
-from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
+from gitmem.model.exchange import ANSWER, ERROR, EXCHANGE, FILES, OUTCOME, SAID
+from gitmem.model.fact import FactKind
+from gitmem.model.lines import Marks
 from gitmem.search import Query, fold, parse_query
 from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
 from gitmem.search.hits import Facts, bare_text, facts_of
 from gitmem.search.rank import Ranked, find_terms, needles_of
 from gitmem.search.units import FRAME, Unit, Units
-from gitmem.sessions.exchange import ANSWER, ERROR, EXCHANGE, FILES, OUTCOME, SAID
 from gitmem.store.store import Store
 from gitmem.text.words import stop_words
 from gitmem.values import Value

@@ -10,15 +10,15 @@ from functools import cache
 from gitmem.document.entry import find_entries, without_ids
 from gitmem.document.ids import is_fact_id, is_git_folder, scopes_in, session_tag, short_session
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.facts.lines import Marks, marked_parts, with_marks
-from gitmem.facts.validity import Standing
 from gitmem.history.authors import People
 from gitmem.history.records import removal
 from gitmem.history.sessions import SessionSummary, cleared_file
+from gitmem.model.exchange import Fields, split_fields
+from gitmem.model.lines import Marks, marked_parts, with_marks
+from gitmem.model.validity import Standing
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Ranked, Worth
 from gitmem.search.units import ENTRY, Unit, Units, first_line
-from gitmem.sessions.exchange import Fields, split_fields
 from gitmem.store.known_facts import marked
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens

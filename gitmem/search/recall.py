@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, id_in, is_id, short_session, summary_path
 from gitmem.errors import NotFoundError
-from gitmem.facts.validity import in_force
+from gitmem.model.exchange import without_labels
+from gitmem.model.validity import in_force
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.files import LINKED, list_paths, stat_file
 from gitmem.search.hits import BEFORE, Hit, Passage, bare_text, read_passage
 from gitmem.search.sources import load, work_tree
 from gitmem.search.units import FIELD, FRAME, HEADING, Units, first_line
-from gitmem.sessions.exchange import without_labels
 from gitmem.store.known_facts import known_facts
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import Store, own_store
@@ -69,7 +69,7 @@ def _with_private(store: Store, query: str, found: SearchAnswer) -> SearchAnswer
 
 def _yielding(store: Store, own: Store, hits: list[Hit]) -> list[Hit]:
     """Return the person's own hits, each with the fact of the project that overrides it, as at a session's start."""
-    from gitmem.facts.compare import winner_over
+    from gitmem.model.compare import winner_over
 
     project = in_force(known_facts(store))
     facts = {fact.id: fact for fact in known_facts(own)} if project else {}

@@ -1,7 +1,7 @@
 """Keep facts and their lines in `memory.md` the same, in one commit (docs/format.md, "Facts").
 
 A commit that changes facts changes their lines, and an edit of a line by hand edits the fact. Only saves that touch
-facts load this module. Tested through `tests/facts/test_edit.py`.
+facts load this module. Tested through `tests/record/test_fact_edits.py`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section
 from gitmem.document.ids import MEMORY
 from gitmem.errors import RefusedError
-from gitmem.facts.fact import FOLDER, PATH, FactKind, parse_fact, render_fact
-from gitmem.facts.lines import SECTIONS, TOLD, fact_entries, facts_as_edited, line_edits, updated_body
-from gitmem.facts.validity import reworded
+from gitmem.model.fact import FOLDER, PATH, FactKind, parse_fact, render_fact
+from gitmem.model.lines import SECTIONS, TOLD, fact_entries, facts_as_edited, line_edits, updated_body
+from gitmem.model.validity import reworded
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from datetime import datetime
 
-    from gitmem.facts.fact import Fact
+    from gitmem.model.fact import Fact
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
@@ -184,7 +184,7 @@ def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[st
     """Return the body whose lines count the facts without a line, after facts ended or got one (spec P2)."""
     if COUNTED not in body:
         return body
-    from gitmem.archives.plans import counted_down
+    from gitmem.model.rotation import counted_down
 
     held = (old for old in before.values() if old and old.binds and not old.adopted and f"^{old.id}" not in body)
     ended = [old for old in held if not ((new := after.get(old.id)) and new.binds)]

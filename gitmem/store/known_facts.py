@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from gitmem.document.ids import MEMORY, SHORT_LENGTH, do_meet, id_in, is_id
 from gitmem.errors import GitmemError
-from gitmem.facts.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, parse_fact
+from gitmem.model.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, parse_fact
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import enter, read_json, read_regular, replace_file, write_json
 from gitmem.values import TYPE_CHECKING, Value
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitmem.facts.lines import Marks
-    from gitmem.facts.validity import FactPlace
+    from gitmem.model.lines import Marks
+    from gitmem.model.validity import FactPlace
     from gitmem.store.store import Store
 
     Late = Callable[[], bool]  # says whether the deadline has passed
@@ -332,7 +332,7 @@ def _digest(description: str) -> str:
     """Return eight digits for the words of a fact; other words seldom get the same ones, which only costs time."""
     from zlib import crc32
 
-    from gitmem.facts.lines import normalized
+    from gitmem.model.lines import normalized
 
     return f"{crc32(normalized(description).encode('utf-8', 'replace')):08x}"
 
@@ -362,9 +362,9 @@ _IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")
 def marked(store: Store, text: str, name: str = "") -> str:
     """Return a text of the store with a mark on each fact in it that no longer holds or is in dispute.
 
-    `name` is the path of its document, or the id of a memory (`gitmem.facts.lines.with_marks`).
+    `name` is the path of its document, or the id of a memory (`gitmem.model.lines.with_marks`).
     """
-    from gitmem.facts.lines import with_marks
+    from gitmem.model.lines import with_marks
 
     stem = id_in(name)
     return with_marks(text, marks_for(store, {stem, *_IDS.findall(text)}), stem if is_id(stem) else "")
@@ -375,7 +375,7 @@ def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
 
     Everything that tells facts gets branch and staleness from here.
     """
-    from gitmem.facts.lines import marks_of
+    from gitmem.model.lines import marks_of
 
     places = _places(store, facts)
     for known, there, marks in _last:
@@ -392,12 +392,12 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
     code = store.code() if placed else None
     if not standing:
         return {}
-    from gitmem.facts.validity import FactPlace, Ground
+    from gitmem.model.validity import FactPlace, Ground
 
     places: dict[str, FactPlace] = {}
     if code is not None:
-        from gitmem.facts.places import places_of
         from gitmem.history.authors import People
+        from gitmem.project.places import places_of
 
         people = People(store)
         found = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.patience)

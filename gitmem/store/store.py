@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitmem.git.lock import Lock, LockKind
     from gitmem.git.worktree import WorkTree
     from gitmem.platform.machine import Context
-    from gitmem.project import ProjectCode
+    from gitmem.project.code import ProjectCode
 
 
 # Imports that only writers need are late: most commands read, and a session's start waits for them.
@@ -113,7 +113,7 @@ class Store:
 
     def code(self) -> ProjectCode | None:
         """Return the repository of the project as it is checked out where the command works, None without one."""
-        from gitmem.project import project_code
+        from gitmem.project.code import project_code
 
         top = os.path.dirname(self.root)
         return project_code(self.folder, self.context.environ) or project_code(top, self.context.environ)
@@ -142,7 +142,7 @@ class Store:
 
     def part_of(self, folder: str) -> str:
         """Return the name of the part of the project that a folder is; "" for its top, and for any outside of it."""
-        from gitmem.project import project_code
+        from gitmem.project.code import project_code
         from gitmem.store.locate import find_project, home_store
 
         try:

@@ -21,10 +21,10 @@ from gitmem.git.log import Addition, additions, commits, fork
 from gitmem.git.objects import read_tree
 from gitmem.git.packing import remove_unreachable, sizes
 from gitmem.git.setup import make_root
+from gitmem.model.exchange import file_name
 from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
-from gitmem.sessions.exchange import file_name
 from gitmem.store.merge_commits import MergeCommit, merge_commits
 from gitmem.store.store import Store
 from gitmem.store.transact import remove_litter

@@ -24,7 +24,6 @@ from gitmem.errors import (
     UnreadableError,
     UsageError,
 )
-from gitmem.facts.validity import what_holds
 from gitmem.git import move_ref
 from gitmem.git.address import Remote, check_url
 from gitmem.git.bundle import is_bundle, is_whole, write_bundle
@@ -32,6 +31,7 @@ from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection
 from gitmem.git.setup import check_out, make_root
+from gitmem.model.validity import what_holds
 from gitmem.platform.machine import Context, is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES, drop_file
 from gitmem.purge.rewrite import check_history, clean_incoming, sweep

@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
-from gitmem.archives.consolidation import replaced_lines, retold_lines
-from gitmem.archives.plans import outdated_archives
 from gitmem.document.document import Document
 from gitmem.document.ids import ARCHIVE, SUMMARIES, is_memory
 from gitmem.document.message import Op, Trailer
@@ -25,6 +23,8 @@ from gitmem.git.address import Remote
 from gitmem.git.log import log
 from gitmem.git.objects import Tree, read_tree
 from gitmem.git.rewrite import commit_changes
+from gitmem.model.consolidation import replaced_lines, retold_lines
+from gitmem.model.rotation import outdated_archives
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.records import followed_paths
 from gitmem.store.store import Store

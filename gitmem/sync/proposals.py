@@ -18,10 +18,6 @@ from gitmem.document.document import Document
 from gitmem.document.ids import FACTS, FORMAT, check_path, slug
 from gitmem.document.message import SUBJECT_LENGTH, Op, Trailer, one_line, op_message
 from gitmem.errors import BusyError, GitFailedError, NotFoundError, RefusedError
-from gitmem.facts.compare import candidates, rivals_of
-from gitmem.facts.fact import PATH as FACT_PATH
-from gitmem.facts.fact import Fact, parse_fact
-from gitmem.facts.validity import in_force
 from gitmem.git import MEMORY_BRANCH, empty_tree, find_layout, move_refs, read_refs
 from gitmem.git.address import Remote
 from gitmem.git.fast_import import NewCommit, Signature, Writer
@@ -29,9 +25,13 @@ from gitmem.git.objects import Objects, PathChange, most_files, read_tree, tree_
 from gitmem.git.process import Git, failure
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.trust import IdentityLookup, Signatures
+from gitmem.health.document_checks import conflict_lines
+from gitmem.model.compare import candidates, rivals_of
+from gitmem.model.fact import PATH as FACT_PATH
+from gitmem.model.fact import Fact, parse_fact
+from gitmem.model.validity import in_force
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
-from gitmem.store.document_checks import conflict_lines
 from gitmem.store.maintenance import MAX_FILES as MOST_FILES
 from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.store import FORMAT_VERSION, Store, format_version

@@ -15,7 +15,7 @@ from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git import empty_tree
 from gitmem.git.process import filters_off
 from gitmem.platform.machine import UTC
-from gitmem.project import COMMIT, ProjectCode, read_project_file
+from gitmem.project.code import COMMIT, ProjectCode, read_project_file
 from gitmem.values import Value
 
 _IGNORED = ".git-blame-ignore-revs"  # the name that forges read, too

@@ -10,7 +10,7 @@ from gitmem.document.entry import Entry, find_by_digest, find_entries
 from gitmem.document.ids import daily_path, tail_of
 from gitmem.errors import NotFoundError
 from gitmem.history.origin import files_naming, find_entry
-from gitmem.sessions.exchange import EXCHANGE, Fields, parse, split_fields
+from gitmem.model.exchange import EXCHANGE, Fields, parse, split_fields
 from gitmem.store.store import Store
 from gitmem.values import Value
 

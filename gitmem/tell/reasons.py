@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gitmem.document.message import one_line
-from gitmem.facts.fact import Fact
-from gitmem.facts.validity import what_holds
 from gitmem.history.authors import People
+from gitmem.model.fact import Fact
+from gitmem.model.validity import what_holds
 from gitmem.store.known_facts import known_facts, marked
 from gitmem.store.store import Store
 from gitmem.tell.found_exchange import FoundExchange

@@ -14,7 +14,7 @@ from enum import StrEnum
 from gitmem.document.code_lines import FOLDER, Written, day_of_lines, digest_of, parse_written
 from gitmem.errors import GitFailedError, NotFoundError
 from gitmem.platform.machine import UTC
-from gitmem.project import ProjectCode
+from gitmem.project.code import ProjectCode
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import BlamedCode, blame_code, line_before, lines_added_by, lines_with
 from gitmem.tell.found_exchange import FoundExchange, exchanges_naming, find_exchange

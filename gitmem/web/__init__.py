@@ -15,15 +15,15 @@ from zoneinfo import ZoneInfo
 
 from gitmem.document.ids import slug
 from gitmem.errors import GitmemError
-from gitmem.facts.fact import Fact
-from gitmem.facts.lines import Marks
-from gitmem.facts.validity import Status
 from gitmem.git import STORE_FOLDER
 from gitmem.history.authors import People
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.history.sessions import SessionSummary
-from gitmem.lessons.concepts import Concept
+from gitmem.learn.concepts import Concept
+from gitmem.model.fact import Fact
+from gitmem.model.lines import Marks
+from gitmem.model.validity import Status
 from gitmem.platform.machine import local
 from gitmem.store.known_facts import known_facts, known_marks, place_marks
 from gitmem.store.locate import PRIVATE_SUFFIX

@@ -9,7 +9,12 @@ from typing import Any
 
 from gitmem.document.entry import MemoryType, clean_text
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.facts.edit import (
+from gitmem.history.changes_by_others import answer_change, others_changes
+from gitmem.history.review import Take, resolve_review
+from gitmem.history.undo import undo
+from gitmem.model.fact import Fact, parse_fact
+from gitmem.purge.purge import plan_purge, purge
+from gitmem.record.fact_edits import (
     Holds,
     MovedOnError,
     Pair,
@@ -22,12 +27,7 @@ from gitmem.facts.edit import (
     retire,
     waiting_pairs,
 )
-from gitmem.facts.fact import Fact, parse_fact
-from gitmem.history.changes_by_others import answer_change, others_changes
-from gitmem.history.review import Take, resolve_review
-from gitmem.history.undo import undo
-from gitmem.purge.purge import plan_purge, purge
-from gitmem.sessions.save import save_text
+from gitmem.record.save import save_text
 from gitmem.store.known_facts import known_facts
 from gitmem.store.layers import private_store
 from gitmem.store.store import Store

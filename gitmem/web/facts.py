@@ -10,27 +10,27 @@ from collections import Counter
 from datetime import date
 from typing import Any
 
-from gitmem.archives.summary import pending_archives
+from gitmem.archive.summary import pending_archives
 from gitmem.document.document import Document
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.facts.edit import find_fact, read_fact, waiting_pairs
-from gitmem.facts.fact import Fact, FactKind, FactStatus, parse_fact
-from gitmem.facts.validity import Status
 from gitmem.git import blob_id
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, sides_of
 from gitmem.history.sessions import session_files
-from gitmem.lessons.concepts import SECTION, Concept, affinity, find_concept, known_concepts
-from gitmem.lessons.known_errors import known_patterns
-from gitmem.lessons.learn import known_knowledge
-from gitmem.lessons.pattern import BugPattern
+from gitmem.learn.concepts import SECTION, Concept, affinity, find_concept, known_concepts
+from gitmem.learn.lessons import known_knowledge
+from gitmem.model.fact import Fact, FactKind, FactStatus, parse_fact
+from gitmem.model.pattern import BugPattern
+from gitmem.model.validity import Status
 from gitmem.purge.purge import preview_purge, waiting_purges
+from gitmem.record.fact_edits import find_fact, read_fact, waiting_pairs
 from gitmem.search.hits import named
 from gitmem.store.known_facts import OthersChange, marked
 from gitmem.store.store import Store
+from gitmem.tell.known_errors import known_patterns
 from gitmem.text.terminal import fields
 from gitmem.web import View, commit_value, over_time
 

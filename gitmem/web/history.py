@@ -15,13 +15,13 @@ from gitmem.document.ids import daily_path, id_in
 from gitmem.errors import NotFoundError
 from gitmem.history.records import difference, read_records, records, resolve
 from gitmem.history.sessions import SessionSummary, find_session, sessions
-from gitmem.lessons.episode import episode_paths, read_episode
-from gitmem.lessons.known_errors import pattern_headers, read_pattern
-from gitmem.lessons.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
+from gitmem.model.episode import episode_paths, read_episode
+from gitmem.model.exchange import file_name, parse
 from gitmem.search.hits import named, session_text
-from gitmem.sessions.exchange import file_name, parse
 from gitmem.store import transcripts
 from gitmem.store.store import Store
+from gitmem.tell.known_errors import pattern_headers, read_pattern
+from gitmem.tell.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.text.terminal import fields
 from gitmem.web import LENGTH, View, commit_value
 from gitmem.web.facts import fact_value

@@ -12,25 +12,25 @@ from gitmem.document.entry import without_ids
 from gitmem.document.ids import id_in, is_fact_id
 from gitmem.document.message import Op
 from gitmem.errors import GitmemError
-from gitmem.facts.validity import Standing
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.records import records, resolve
 from gitmem.hosts.script import recorded_agents
-from gitmem.judgement.ask import spending
-from gitmem.lessons.outcome_counts import measure
 from gitmem.llm import HOST, OFFLINE, TURN_ON
-from gitmem.project import ProjectQuestions
+from gitmem.llm.ask import spending
+from gitmem.model.validity import Standing
+from gitmem.project.code import ProjectQuestions
 from gitmem.purge.purge import waiting_purges
+from gitmem.record.read import glance, with_last_answers
 from gitmem.search.engine import answer
 from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit
 from gitmem.search.many_stores import StoreHit, search_stores
-from gitmem.sessions.read import glance, with_last_answers
-from gitmem.sessions.start import Shown, start_parts, start_text
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.sync import failures
 from gitmem.sync.remotes import states
+from gitmem.tell.outcome_counts import measure
+from gitmem.tell.start import Shown, start_parts, start_text
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 from gitmem.text.words import estimate_tokens

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from gitmem.document.ids import short_session
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.facts.fact import UNDATED
+from gitmem.model.fact import UNDATED
 from gitmem.platform.machine import read_resource, resource
 from gitmem.store.store import Store
 from gitmem.text.sentences import bytes_of, count

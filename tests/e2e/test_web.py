@@ -15,14 +15,14 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.facts.edit import pin
 from gitmem.hosts import command
-from gitmem.lessons.usage_log import GivenText, record
+from gitmem.learn.end import replay
 from gitmem.platform.machine import Context
-from gitmem.sessions.end import replay
-from gitmem.sessions.save import save
+from gitmem.record.fact_edits import pin
+from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
+from gitmem.tell.usage_log import GivenText, record
 
 pytestmark = pytest.mark.e2e
 DEMO = Path(__file__).parents[1] / "data" / "demo"

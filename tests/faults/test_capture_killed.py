@@ -20,7 +20,7 @@ import pytest
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.git.trust import GITMEM
-from gitmem.sessions.exchange import split_fields
+from gitmem.model.exchange import split_fields
 from gitmem.store.transcripts import REF, person_of
 from tests.faults.conftest import Project, Victim, Victims
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.plans import week_of
 from gitmem.document.ids import daily_path, monthly_path, weekly_path
 from gitmem.errors import ExitCode
+from gitmem.model.rotation import week_of
 from tests.faults.conftest import Project, Victim, Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -162,11 +162,11 @@ def main() -> None:
     if sys.platform == "linux":  # so that what a dead command leaves running is reaped, and seen to be gone
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     # Imports are no steps, and are made once for all commands.
-    import gitmem.archives.extractive
-    import gitmem.archives.rotate
-    import gitmem.archives.summarize
+    import gitmem.archive.extractive
+    import gitmem.archive.rotate
+    import gitmem.archive.summarize
     import gitmem.cli.app
-    import gitmem.sessions.save
+    import gitmem.record.save
     import gitmem.store.init
     import gitmem.store.store  # noqa: F401
     from gitmem.cli.commands import COMMANDS, MODULES

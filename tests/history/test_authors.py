@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.rotate import consolidate_due
+from gitmem.archive.rotate import consolidate_due
 from gitmem.document.entry import MemoryType, Save, find_entries
 from gitmem.document.ids import make_id
 from gitmem.history.authors import UNKNOWN, People, look_up_all
 from gitmem.history.authorship import How, Origin
 from gitmem.platform.machine import Context
+from gitmem.record.save import save
 from gitmem.search.engine import answer
 from gitmem.search.hits import named
-from gitmem.sessions.save import save
-from gitmem.sessions.start import start_parts, start_text
 from gitmem.store.store import Store
+from gitmem.tell.start import start_parts, start_text
 from tests.conftest import RunsGit
 from tests.copies import StoreCopies, accept, run_git
 from tests.history.test_records import START

@@ -18,10 +18,10 @@ import pytest
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message
 from gitmem.errors import NotFoundError
-from gitmem.facts.fact import FactKind, make_fact, render_fact
 from gitmem.history.export import export
+from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.purge.purge import plan_purge, purge
-from gitmem.sessions.save import save
+from gitmem.record.save import save
 from gitmem.store.transact import transact
 from tests.desk import Desk
 

@@ -7,14 +7,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gitmem.archives.rotate import check
+from gitmem.archive.rotate import check
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import NotFoundError
 from gitmem.history.origin import blame, find_entry, versions
 from gitmem.history.records import difference, parse_date, records, resolve
 from gitmem.platform.machine import Context
-from gitmem.sessions.save import save
+from gitmem.record.save import save
 from gitmem.store.store import Store
 from tests.copies import StoreCopies
 from tests.own_settings import own_settings

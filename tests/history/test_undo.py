@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.archives.plans import Limits, plan_rotation
-from gitmem.archives.rotate import check
+from gitmem.archive.rotate import check
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, Save, add_entry, entry_ids, find_entries
 from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
@@ -23,7 +22,8 @@ from gitmem.history.undo import (
     rotated,
     undo,
 )
-from gitmem.sessions.save import save
+from gitmem.model.rotation import Limits, plan_rotation
+from gitmem.record.save import save
 from gitmem.store.store import Store
 from tests.boxes import Box
 from tests.copies import accept

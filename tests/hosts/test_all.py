@@ -10,7 +10,7 @@ from gitmem.hosts import NAMES, InstallPlace, Scope, caller, find_host, hook_scr
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.script import comes_back
 from gitmem.hosts.settings import HOOKS
-from gitmem.sessions.events import HookKind
+from gitmem.model.events import HookKind
 from tests.hooked import put
 
 HOSTS = [find_host(name) for name in NAMES]

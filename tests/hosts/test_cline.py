@@ -13,10 +13,10 @@ from gitmem.hosts import InstallPlace, Scope, read_payload, read_transcript
 from gitmem.hosts.cline import HOST
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.settings import HOOKS
-from gitmem.sessions.end import find_transcripts, read_lines
-from gitmem.sessions.read import recorded_turn
-from gitmem.sessions.transcript import hook_events, objects
-from gitmem.sessions.turns import Turn, fold
+from gitmem.learn.end import find_transcripts, read_lines
+from gitmem.model.transcript import hook_events, objects
+from gitmem.model.turns import Turn, fold
+from gitmem.record.read import recorded_turn
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
 ANSWER = "DONE-ONE: 결정: **uv**, not pip."

@@ -12,9 +12,9 @@ import pytest
 from gitmem.hosts import InstallPlace, Scope, file_of, find_host, read_payload, read_transcript
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.settings import HOOKS
-from gitmem.sessions.end import read_lines
-from gitmem.sessions.events import HookKind, parse_payload
-from gitmem.sessions.turns import fold
+from gitmem.learn.end import read_lines
+from gitmem.model.events import HookKind, parse_payload
+from gitmem.model.turns import fold
 from tests.recorded import payloads_of
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)

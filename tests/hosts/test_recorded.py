@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts import find_host, read_payload, read_transcript
-from gitmem.sessions.end import read_lines
-from gitmem.sessions.events import parse_payload
-from gitmem.sessions.transcript import Role, Unread, hook_events
-from gitmem.sessions.turns import fold
+from gitmem.learn.end import read_lines
+from gitmem.model.events import parse_payload
+from gitmem.model.transcript import Role, Unread, hook_events
+from gitmem.model.turns import fold
 from tests.recorded import payloads_of
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts import read_transcript, writer
-from gitmem.sessions.end import find_transcripts, read_lines, replay
-from gitmem.sessions.transcript import Unread, hook_events
-from gitmem.sessions.turns import fold
+from gitmem.learn.end import find_transcripts, read_lines, replay
+from gitmem.model.transcript import Unread, hook_events
+from gitmem.model.turns import fold
 
 ASKED, SAID = "Put the footer below the form.", "The footer is below the form now."
 OPENCODE = {

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.plans import Limits, needs_rotation
-from gitmem.archives.rotate import rotations
-from gitmem.archives.summarize import read_summary
-from gitmem.archives.summary import pending_archives
+from gitmem.archive.rotate import rotations
+from gitmem.archive.summarize import read_summary
+from gitmem.archive.summary import pending_archives
 from gitmem.document.entry import MemoryType
-from gitmem.facts.fact import parse_fact
 from gitmem.history.authors import People
 from gitmem.history.authorship import How
 from gitmem.importers import SourceKind
 from gitmem.importers.migrate import migrate
 from gitmem.importers.read import Source
-from gitmem.sessions.save import save
+from gitmem.model.fact import parse_fact
+from gitmem.model.rotation import Limits, needs_rotation
+from gitmem.record.save import save
 from gitmem.store import transcripts
 from tests.desk import SEOUL
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.archives.plans import Limits
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, render_entry
 from gitmem.document.ids import check_path
-from gitmem.facts.fact import parse_fact
 from gitmem.importers import FileItem, LogItem, SourceFile, SourceKind, TranscriptItem, instant
 from gitmem.importers.layouts import plan_layout
+from gitmem.model.fact import parse_fact
+from gitmem.model.rotation import Limits
 
 NOW = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 LAYOUTS = [SourceKind.ROTATION, SourceKind.KEEPER, SourceKind.JIKIME, SourceKind.BASIC]

@@ -1,7 +1,7 @@
 import pytest
 from mcp import MCPError
 
-from gitmem.lessons.usage_log import read_notes
+from gitmem.tell.usage_log import read_notes
 from tests.mcp.conftest import unfenced
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from gitmem.mcp.server import make_server
 from gitmem.mcp.tools import ServedMemory as Served
+from gitmem.record.working_memory import running
 from gitmem.search.engine import SearchAnswer
-from gitmem.sessions.memory import running
 from gitmem.store.init import add_scope
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store

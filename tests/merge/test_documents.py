@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, entry_ids, find_entries, render_entry, section_of
 from gitmem.document.ids import make_id
-from gitmem.facts.fact import parse_fact
 from gitmem.merge.documents import (
     Merged,
     MergeStatus,
@@ -20,7 +19,8 @@ from gitmem.merge.documents import (
     merge_trees,
     without_markers,
 )
-from gitmem.sessions.exchange import Fields, render_fields
+from gitmem.model.exchange import Fields, render_fields
+from gitmem.model.fact import parse_fact
 
 HEADER = "---\nid: {0}\nkind: {0}\ncreated: 2026-11-21T00:00:00Z\n---\n"
 SECTIONS = ("Core Decisions", "Current State", "Recent Context", "Known Issues")

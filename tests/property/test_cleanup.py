@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitmem.history.undo import undo
-from gitmem.lessons.episode import Episode, episode_path, render_episode
-from gitmem.lessons.error import ErrorSignature
-from gitmem.lessons.learn import clean_up
-from gitmem.lessons.pattern import BugPattern, render_pattern
-from gitmem.lessons.usage_log import with_told
+from gitmem.learn.lessons import clean_up
+from gitmem.model.episode import Episode, episode_path, render_episode
+from gitmem.model.error import ErrorSignature
+from gitmem.model.outcome import Outcome
+from gitmem.model.pattern import BugPattern, render_pattern
+from gitmem.model.turns import TaskType
 from gitmem.platform.machine import Context
-from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.turns import TaskType
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
+from gitmem.tell.usage_log import with_told
 from tests.copies import run_git
 
 NOW = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)

@@ -14,15 +14,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from gitmem.document.entry import MemoryType, find_entries
 from gitmem.document.ids import is_fact_id
 from gitmem.errors import GitmemError
-from gitmem.facts.edit import confirm, edit, retire, supersede_fact
-from gitmem.facts.validity import what_holds
 from gitmem.history.undo import undo
-from gitmem.sessions.capture import capture_turn
-from gitmem.sessions.turns import Turn
+from gitmem.model.turns import Turn
+from gitmem.model.validity import what_holds
+from gitmem.record.capture import capture_turn
+from gitmem.record.fact_edits import confirm, edit, retire, supersede_fact
 from gitmem.store.known_facts import known_facts
 from gitmem.store.transact import transact
 from tests.copies import StoreCopies
-from tests.facts.test_edit import Clone
+from tests.record.test_fact_edits import Clone
 from tests.started import session_start
 
 TEXTS = ("Use alpha for caching.", "Use bravo for caching.", "Deploys go by charlie.", "The delta importer is slow.")

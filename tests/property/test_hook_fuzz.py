@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitmem.background import process_spool
 from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries, render_entry
+from gitmem.model.entries import remember
+from gitmem.model.events import HookEvent, HookKind, parse_payload
+from gitmem.model.turns import fold
 from gitmem.platform.machine import Context, machine_name
-from gitmem.sessions.background import process_spool
-from gitmem.sessions.entries import remember
-from gitmem.sessions.events import HookEvent, HookKind, parse_payload
-from gitmem.sessions.turns import fold
 from gitmem.store.findings import FailureLog
 from gitmem.store.init import Place, init_store
 from gitmem.store.spool import HookSpool

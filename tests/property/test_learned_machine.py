@@ -11,16 +11,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.lessons.known_errors import counts, known_patterns
-from gitmem.lessons.learn import learn_bugs
-from gitmem.lessons.outcome_counts import add_told
-from gitmem.lessons.usage_log import total, with_told
+from gitmem.learn.lessons import learn_bugs
+from gitmem.model.turns import Failure, Turn
 from gitmem.platform.machine import Context
-from gitmem.sessions.turns import Failure, Turn
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
 from gitmem.sync.remotes import add_remote
+from gitmem.tell.known_errors import counts, known_patterns
+from gitmem.tell.outcome_counts import add_told
+from gitmem.tell.usage_log import total, with_told
 from tests.own_settings import own_settings
 from tests.store.machines import sync_store
 

@@ -13,12 +13,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from gitmem.archives.rotate import check
+from gitmem.archive.rotate import check
 from gitmem.document.entry import MemoryType, Save, clean_text, find_entries
 from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
+from gitmem.record.save import drain, save
 from gitmem.redact.redact import redact
-from gitmem.sessions.save import drain, save
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from tests.copies import run_git

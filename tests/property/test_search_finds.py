@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.lessons.prompt import plain_query
 from gitmem.mcp.reads import memory_search
 from gitmem.platform.machine import Context
 from gitmem.search import fold
@@ -16,6 +15,7 @@ from gitmem.search.engine import answer
 from gitmem.search.recall import recall
 from gitmem.search.scan import FOLDER
 from gitmem.search.sources import renew_texts
+from gitmem.tell.prompt import plain_query
 from tests.copies import StoreCopies
 from tests.mcp.conftest import call_on, unfenced
 from tests.search.conftest import NOW

@@ -23,7 +23,7 @@ from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.worktree import WorkTree
 from gitmem.history.undo import undo
 from gitmem.platform.machine import Context
-from gitmem.sessions.save import save
+from gitmem.record.save import save
 from gitmem.store import foreign_commits
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store

@@ -10,9 +10,9 @@ from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object
+from gitmem.health.doctor import check_purges
 from gitmem.purge.purge import answer_purge, plan_erasure, preview_purge, purge, waiting_purges
-from gitmem.sessions.save import save
-from gitmem.store.doctor import check_purges
+from gitmem.record.save import save
 from gitmem.store.findings import Level
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put, read

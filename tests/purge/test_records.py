@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.health.doctor import CHECKS, check_purges
 from gitmem.purge import Print, PurgeRecord, make_record, sums_of
 from gitmem.purge.erased import author_key
 from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
 from gitmem.purge.records import read_state
-from gitmem.store.doctor import CHECKS, check_purges
 from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place
 from gitmem.sync.clone import clone_store

@@ -10,14 +10,14 @@ import pytest
 
 from gitmem.document.message import Message
 from gitmem.errors import UsageError
-from gitmem.facts.fact import FactKind, FactStatus, make_fact, render_fact
-from gitmem.lessons.prompt import remembered
 from gitmem.mcp.reads import memory_search
+from gitmem.model.fact import FactKind, FactStatus, make_fact, render_fact
 from gitmem.platform.machine import Context
 from gitmem.search.many_stores import ALL, find_stores, search_stores
 from gitmem.search.recall import is_handle, recall
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.tell.prompt import remembered
 from gitmem.text.words import estimate_tokens
 from tests.boxes import NOON, make_context
 from tests.mcp.conftest import call_on, unfenced

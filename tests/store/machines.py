@@ -12,7 +12,7 @@ from gitmem.document.entry import MemoryType, Save
 from gitmem.git.address import Remote
 from gitmem.git.remote import Connection
 from gitmem.platform.machine import Context
-from gitmem.sessions.save import save
+from gitmem.record.save import save
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import Proposal, propose

@@ -12,7 +12,7 @@ import pytest
 from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
-from gitmem.sessions.save import save
+from gitmem.record.save import save
 from gitmem.store.findings import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, FailureLog, LoggedFailure
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import MAX_PACKS

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.background import process_spool
 from gitmem.cli.recall_hooks import PROMPT, help_for, sign_of_use
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import RefusedError
 from gitmem.mcp.reads import memory_get, memory_search
-from gitmem.sessions.background import process_spool
-from gitmem.sessions.save import save
+from gitmem.record.save import save
 from gitmem.store import layers
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store

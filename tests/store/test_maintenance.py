@@ -11,7 +11,7 @@ from gitmem.document.entry import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import BusyError, GitmemError
 from gitmem.platform.machine import Context
-from gitmem.sessions.save import drain, save
+from gitmem.record.save import drain, save
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import ABANDONED_SECONDS, is_due, maintain
 from gitmem.store.store import MAX_PACKS

@@ -14,9 +14,9 @@ from gitmem.document.ids import check_path
 from gitmem.errors import BusyError, RefusedError, UnfinishedError
 from gitmem.git.packing import every_object
 from gitmem.git.trust import GITMEM
+from gitmem.model.exchange import file_name
 from gitmem.platform.machine import Context
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.sessions.exchange import file_name
 from gitmem.store import transcripts
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.clear import clear
-from gitmem.archives.rotate import check, consolidate_due
+from gitmem.archive.clear import clear
+from gitmem.archive.rotate import check, consolidate_due
 from gitmem.document.ids import make_id
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.history.undo import undo

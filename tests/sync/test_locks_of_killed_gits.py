@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.store.doctor import check_locks
+from gitmem.health.doctor import check_locks
 from gitmem.store.init import complete_store
 from gitmem.store.maintenance import maintain
 from tests.store.machines import converge

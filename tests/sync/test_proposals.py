@@ -17,7 +17,7 @@ import yaml
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Message
 from gitmem.errors import GitFailedError
-from gitmem.facts.fact import FactKind, make_fact, render_fact
+from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.platform.machine import read_resource
 from gitmem.store.transact import transact
 from gitmem.sync import proposals

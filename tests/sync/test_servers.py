@@ -11,9 +11,9 @@ import pytest
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.facts.fact import FactKind, make_fact, render_fact
+from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.purge.purge import PurgePlan, answer_purge, plan_erasure, plan_purge, purge, waiting_purges
-from gitmem.sessions.save import save
+from gitmem.record.save import save
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
 from gitmem.sync.remotes import find_remote

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from gitmem.archives.rotate import check
+from gitmem.archive.rotate import check
 from gitmem.document.entry import MemoryType
 from gitmem.errors import RefusedError
-from gitmem.facts.edit import find_fact, retire
+from gitmem.record.fact_edits import find_fact, retire
 from gitmem.store.known_facts import known_facts
 from tests.store.machines import Machine
 

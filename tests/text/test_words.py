@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.model.command import has_effect, works_now
 from gitmem.platform.machine import table
-from gitmem.sessions.command import has_effect, works_now
 from gitmem.text.words import (
     estimate_tokens,
     files_of,

@@ -11,7 +11,7 @@ import pytest
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
-from gitmem.sessions.save import save
+from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.web.app import Pages, make_app

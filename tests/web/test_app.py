@@ -11,22 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.archives.clear import clear
+from gitmem.archive.clear import clear
 from gitmem.document.ids import id_in
 from gitmem.errors import RefusedError
-from gitmem.facts.extract import FoundFact
-from gitmem.facts.fact import FactKind
-from gitmem.facts.learn import learn_findings
 from gitmem.git import MEMORY_BRANCH
 from gitmem.hosts import command
-from gitmem.lessons.outcome_counts import add_told
-from gitmem.lessons.usage_log import GivenText, ToldMends, record, record_mends
+from gitmem.learn.end import replay
+from gitmem.learn.extract import FoundFact
+from gitmem.learn.facts import learn_findings
+from gitmem.model.fact import FactKind
 from gitmem.platform.machine import resource
 from gitmem.search.many_stores import search_stores
-from gitmem.sessions.end import replay
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.known_facts import known_facts
 from gitmem.sync.remotes import REFS, add_remote
+from gitmem.tell.outcome_counts import add_told
+from gitmem.tell.usage_log import GivenText, ToldMends, record, record_mends
 from gitmem.web.render import MENU, export
 from tests.web.conftest import NOW, Viewer
 

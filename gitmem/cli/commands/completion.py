@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from gitmem.archives.summary import archive_summaries
+from gitmem.archive.summary import archive_summaries
 from gitmem.cli.app import OWN, App, Args
 from gitmem.cli.commands import COMMANDS, FREE, GROUPS, PARTS, parse, unfolded
 from gitmem.cli.commands.review import waiting
@@ -16,17 +16,17 @@ from gitmem.cli.output import SHORT
 from gitmem.cli.parser import lines_of, listed, own_commands
 from gitmem.config import rules
 from gitmem.errors import ExitCode, GitmemError
-from gitmem.facts.fact import FactKind
-from gitmem.facts.validity import in_force
 from gitmem.history.records import records
 from gitmem.history.sessions import sessions
-from gitmem.lessons.concepts import known_concepts
-from gitmem.lessons.episode import newest_episodes
-from gitmem.lessons.known_errors import known_patterns
+from gitmem.learn.concepts import known_concepts
+from gitmem.model.episode import newest_episodes
+from gitmem.model.fact import FactKind
+from gitmem.model.validity import in_force
 from gitmem.search.files import list_paths
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.sync.remotes import remotes
+from gitmem.tell.known_errors import known_patterns
 from gitmem.text.terminal import clipped
 
 Offered = Mapping[str, str]  # words, each with its description

@@ -8,11 +8,11 @@ from gitmem.cli.app import OWN, App, Args
 from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError
-from gitmem.facts.edit import act_on, check_length, find_fact, retire
-from gitmem.facts.fact import Fact, FactKind, day_of
-from gitmem.facts.lines import Marks
 from gitmem.history.authors import People
-from gitmem.sessions.save import save_text
+from gitmem.model.fact import Fact, FactKind, day_of
+from gitmem.model.lines import Marks
+from gitmem.record.fact_edits import act_on, check_length, find_fact, retire
+from gitmem.record.save import save_text
 from gitmem.store.known_facts import known_facts, known_marks, place_marks
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain

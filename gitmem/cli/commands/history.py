@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from gitmem.archives.rotate import rotations
+from gitmem.archive.rotate import rotations
 from gitmem.cli import output
 from gitmem.cli.app import App, Args, read_date
 from gitmem.cli.commands.show import FILES, named_path, refuse_folder
@@ -71,7 +71,7 @@ def run_sessions(args: Args, app: App) -> None:
     if args.session is not None:
         found = find_session(store, args.session)
         if args.question:
-            from gitmem.judgement.judge import answers_of  # takes every other command 40 ms
+            from gitmem.learn.judge import answers_of  # takes every other command 40 ms
 
             asked = [one._asdict() for one in answers_of(store, found.id)]
             form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from gitmem.cli.app import App
-    from gitmem.project import ProjectQuestions
-    from gitmem.sessions.read import Pending
+    from gitmem.project.code import ProjectQuestions
+    from gitmem.record.read import Pending
     from gitmem.store.store import Store
 
 
@@ -223,12 +223,12 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
 
     `sign` is the key of the line that the host shows to the person, "" if it shows none.
     """
-    from gitmem.project import ProjectQuestions
+    from gitmem.project.code import ProjectQuestions
 
     payload, session = event.read, text_of(event.read, "session_id")
     with ProjectQuestions(folder, app.environ) as questions:
-        from gitmem.sessions.read import glance, in_context
-        from gitmem.sessions.start import MARKER, session_goes_on
+        from gitmem.record.read import glance, in_context
+        from gitmem.tell.start import MARKER, session_goes_on
 
         store = _hurried(app, root, folder)
         if session and app.environ.get("GITMEM_PRIVATE", "0") not in {"", "0"}:
@@ -241,13 +241,13 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
         known = kept and bool(transcript) and in_context(transcript, MARKER)
         stands = ""
         if session and payload.get("source") in _GOES_ON:
-            from gitmem.sessions.memory import brief_session
+            from gitmem.record.working_memory import brief_session
 
             stands = brief_session(store, session, found.events if found else ())
         goes_on = (session_goes_on(stands), ()) if known else None
         text, ids = goes_on or _start_text(app, store, questions, found, stands, event=event)
         if text:  # for `gitmem stats`, and lest a prompt be told it again
-            from gitmem.lessons.usage_log import START, GivenText, note_asked
+            from gitmem.tell.usage_log import START, GivenText, note_asked
 
             note_asked(store, GivenText(store.context.clock(), session, START, ids), text)
         line = "" if known else sign_of_use(store, ids, text, recorded=event.recorded)
@@ -261,9 +261,9 @@ def _start_text(
     app: App, store: Store, questions: ProjectQuestions, found: Pending | None, stands: str, *, event: TakenEvent
 ) -> tuple[str, tuple[str, ...]]:
     """Return the memory for a new session, and the ids of what it tells; parts that take too long are left out."""
-    from gitmem.archives.summary import ask_for_summaries
-    from gitmem.sessions.read import with_last_answers
-    from gitmem.sessions.start import start_parts, start_text
+    from gitmem.archive.summary import ask_for_summaries
+    from gitmem.record.read import with_last_answers
+    from gitmem.tell.start import start_parts, start_text
 
     def late() -> bool:
         return time.monotonic() - event.started > SECONDS
@@ -298,7 +298,7 @@ def _drain(app: App) -> None:
             os.setsid()
     root = _find(app, (app.cwd,))
     if root is not None:
-        from gitmem.sessions.background import do_upkeep, process_spool
+        from gitmem.background import do_upkeep, process_spool
 
         spool = _spool(app, root)  # raises for a store that was not accepted
         store, started = _open(app, root), time.monotonic()

@@ -10,20 +10,20 @@ from gitmem.cli.output import table
 from gitmem.document.document import Document
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People
-from gitmem.lessons.concepts import Concept, find_concept, known_concepts, merge, split
-from gitmem.lessons.episode import Episode, ending, newest_episodes, similar
-from gitmem.lessons.guide import as_text, guide
-from gitmem.lessons.known_errors import counts, known_patterns
-from gitmem.lessons.learn import known_knowledge, learn_project
-from gitmem.lessons.outcome_counts import judge
-from gitmem.lessons.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
-from gitmem.lessons.usage_log import Count
+from gitmem.learn.concepts import Concept, find_concept, known_concepts, merge, split
+from gitmem.learn.lessons import known_knowledge, learn_project
+from gitmem.model.episode import Episode, ending, newest_episodes, similar
+from gitmem.model.outcome import Outcome
+from gitmem.model.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
+from gitmem.model.turns import TaskType
+from gitmem.model.working import WorkingMemory
+from gitmem.record.working_memory import as_json, brief, change_of, change_working, find_working
 from gitmem.search.hits import named
-from gitmem.sessions.memory import as_json, brief, change_of, change_working, find_working
-from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.turns import TaskType
-from gitmem.sessions.working import WorkingMemory
 from gitmem.store.store import Store
+from gitmem.tell.guide import as_text, guide
+from gitmem.tell.known_errors import counts, known_patterns
+from gitmem.tell.outcome_counts import judge
+from gitmem.tell.usage_log import Count
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 

@@ -16,8 +16,8 @@ def run_statusline(_: Args, app: App) -> None:
 
 
 def run_start(_: Args, app: App) -> None:
-    from gitmem.project import ProjectQuestions
-    from gitmem.sessions.start import start_parts, start_text
+    from gitmem.project.code import ProjectQuestions
+    from gitmem.tell.start import start_parts, start_text
     from gitmem.text.words import estimate_tokens
 
     store = app.settled()

@@ -9,14 +9,14 @@ from difflib import unified_diff
 
 from gitmem.cli.app import OWN, App, Args
 from gitmem.errors import GitmemError, NotFoundError, UsageError
-from gitmem.facts.edit import Holds, Pair, confirm, retire, waiting_pairs
-from gitmem.facts.edit import decide as decide_facts
-from gitmem.facts.fact import Fact
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.review import Take, ToReview, documents_to_review, original, resolve_review, sides_of
 from gitmem.merge.documents import is_beside
+from gitmem.model.fact import Fact
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
+from gitmem.record.fact_edits import Holds, Pair, confirm, retire, waiting_pairs
+from gitmem.record.fact_edits import decide as decide_facts
 from gitmem.store.known_facts import OthersChange, known_facts, place_marks
 from gitmem.store.store import Store
 from gitmem.text.sentences import count

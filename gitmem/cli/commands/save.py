@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitmem.cli.app import MAX_TEXT, OWN, App, Args, bounded
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, RefusedError, disk_errors
-from gitmem.sessions.save import save_text
+from gitmem.record.save import save_text
 
 
 def run_save(args: Args, app: App) -> None:

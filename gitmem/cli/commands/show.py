@@ -23,23 +23,23 @@ from gitmem.document.ids import (
     is_timed,
 )
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.facts.edit import find_fact, read_fact
-from gitmem.facts.fact import Fact, day_of
-from gitmem.facts.validity import Status
 from gitmem.git.log import show
 from gitmem.history.authors import People
 from gitmem.history.origin import find_entry
 from gitmem.history.records import difference, read_records, resolve
-from gitmem.lessons.episode import LETTER as EPISODE_LETTER
-from gitmem.lessons.episode import Episode, episode_paths, read_episode
-from gitmem.lessons.known_errors import counts, known_patterns
-from gitmem.lessons.pattern import LETTER as BUG_LETTER
-from gitmem.lessons.pattern import BugPattern
-from gitmem.lessons.usage_log import Count
+from gitmem.model.episode import LETTER as EPISODE_LETTER
+from gitmem.model.episode import Episode, episode_paths, read_episode
+from gitmem.model.fact import Fact, day_of
+from gitmem.model.pattern import LETTER as BUG_LETTER
+from gitmem.model.pattern import BugPattern
+from gitmem.model.validity import Status
 from gitmem.platform.machine import timedelta
+from gitmem.record.fact_edits import find_fact, read_fact
 from gitmem.search.hits import before_removal, named
 from gitmem.store.known_facts import facts_for, marked, place_marks
 from gitmem.store.store import Store
+from gitmem.tell.known_errors import counts, known_patterns
+from gitmem.tell.usage_log import Count
 from gitmem.text.sentences import age, count
 from gitmem.text.terminal import fields, plain
 

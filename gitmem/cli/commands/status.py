@@ -6,15 +6,15 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from gitmem.archives.summary import pending_archives
+from gitmem.archive.summary import pending_archives
 from gitmem.cli.app import OWN, VECTORS, App, Args
 from gitmem.cli.output import few, finding_lines
+from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
-from gitmem.lessons.usage_log import ASKED, read_notes
 from gitmem.llm import TURN_ON
 from gitmem.platform.machine import timedelta
-from gitmem.store.status import HISTORY, StoreStatus, status_reader
 from gitmem.store.store import Store
+from gitmem.tell.usage_log import ASKED, read_notes
 from gitmem.text.sentences import age, bytes_of, count, shorten
 from gitmem.text.terminal import plain
 from gitmem.values import TYPE_CHECKING, Value
@@ -22,7 +22,7 @@ from gitmem.values import TYPE_CHECKING, Value
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitmem.judgement.ask import Spending
+    from gitmem.llm.ask import Spending
     from gitmem.search.vectors import Overview
     from gitmem.sync.remotes import RemoteState
 
@@ -103,7 +103,7 @@ def _vectors(store: Store) -> Overview | None:
 def _models(store: Store) -> Spending | None:
     if store.config.summary.provider in {"offline", "host"}:
         return None
-    from gitmem.judgement.ask import spending
+    from gitmem.llm.ask import spending
 
     return spending(store)
 
@@ -220,7 +220,7 @@ _TOKENS = {
 
 
 def run_stats(_: Args, app: App) -> None:
-    from gitmem.lessons.outcome_counts import measure
+    from gitmem.tell.outcome_counts import measure
 
     store = app.settled()
     figures = measure(store) | {"judged": _judged(store)}
@@ -297,7 +297,7 @@ def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
 
 def _judged(store: Store) -> dict[str, Any]:
     """Return how models judged sessions on this machine, in all and by week: {sessions, kept, refused, tokens}."""
-    from gitmem.judgement.judge import counted
+    from gitmem.learn.judge import counted
 
     every, reasons = counted(store), Counter[str]()
     weeks: dict[str, Counter[str]] = {}

@@ -9,13 +9,13 @@ from gitmem.cli.app import OWN, App, Args, chosen_place
 from gitmem.cli.commands.hook import REMOTE
 from gitmem.cli.output import Progress, agreed, few
 from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, UnreachableError, UsageError
-from gitmem.facts.edit import find_fact, move
 from gitmem.git.address import check_url
 from gitmem.git.bundle import is_bundle
 from gitmem.git.remote import Connection
 from gitmem.history.export import export
 from gitmem.platform.machine import now
 from gitmem.platform.safe_open import read_small
+from gitmem.record.fact_edits import find_fact, move
 from gitmem.store import layers
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.init import add_scope, init_store

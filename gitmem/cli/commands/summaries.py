@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 
-from gitmem.archives.summarize import as_of_now, improve, put_reply, read_summary
-from gitmem.archives.summary import ARCHIVE_NAME, SCHEMA, Summary, archive_summaries, pending_archives
+from gitmem.archive.summarize import as_of_now, improve, put_reply, read_summary
+from gitmem.archive.summary import ARCHIVE_NAME, SCHEMA, Summary, archive_summaries, pending_archives
 from gitmem.cli.app import OWN, SESSIONS, App, Args, read_date
 from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import Progress, table
@@ -15,8 +15,8 @@ from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.sessions import sessions
 from gitmem.hosts import NAMES, Scope, find_host
-from gitmem.judgement.judge import is_judged, judge_session, read_session
-from gitmem.judgement.question import windows_of
+from gitmem.learn.judge import is_judged, judge_session, read_session
+from gitmem.learn.question import windows_of
 from gitmem.llm import HOST, OFFLINE, TURN_ON
 from gitmem.store.store import Store
 from gitmem.text.sentences import count

@@ -10,15 +10,15 @@ import time
 from typing import TYPE_CHECKING
 
 from gitmem import __version__
-from gitmem.archives.clear import OLD_DAYS, Cleared, clear
-from gitmem.archives.rotate import check, consolidate_due
+from gitmem.archive.clear import OLD_DAYS, Cleared, clear
+from gitmem.archive.rotate import check, consolidate_due
 from gitmem.cli.app import OWN, App, Args, read_date
 from gitmem.cli.commands import parse
 from gitmem.cli.output import Progress, agreed, first_of
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all
-from gitmem.lessons.learn import clean_up
+from gitmem.learn.lessons import clean_up
 from gitmem.llm import VARIABLE, choose, make_embedder
 from gitmem.platform.machine import lower_priority, read_resource
 from gitmem.purge import MOST

@@ -7,7 +7,7 @@ import re
 
 from gitmem.cli.app import App, Args
 from gitmem.errors import NotFoundError, UsageError
-from gitmem.project import ProjectCode
+from gitmem.project.code import ProjectCode
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import commit_named
 from gitmem.tell.reasons import as_text, as_value, reasons

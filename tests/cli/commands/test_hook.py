@@ -17,9 +17,9 @@ import pytest
 from gitmem.cli.app import App, real_app
 from gitmem.cli.commands.hook import hook
 from gitmem.document.entry import find_entries
+from gitmem.model.exchange import split_fields
 from gitmem.platform.machine import Context, now
-from gitmem.sessions import read as session_read
-from gitmem.sessions.exchange import split_fields
+from gitmem.record import read as session_read
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -558,7 +558,7 @@ def test_a_large_transcript_in_little_memory(host, tmp_path, kind):
 LATE_HOOK = """
 import sys, time
 from gitmem.cli.commands import hook
-import gitmem.sessions.background, gitmem.sessions.start
+import gitmem.background, gitmem.tell.start
 hook.{limit} = 0.2
 gitmem.sessions.{what} = lambda *_, **__: time.sleep(90)
 from gitmem.cli.app import real_app

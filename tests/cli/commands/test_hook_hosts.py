@@ -12,7 +12,7 @@ from gitmem.cli.commands.hook import hook
 from gitmem.cli.main import main
 from gitmem.hosts import NAMES, find_host
 from gitmem.platform.machine import Context
-from gitmem.sessions.read import look
+from gitmem.record.read import look
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.recorded import payloads_of

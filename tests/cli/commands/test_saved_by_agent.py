@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
+from gitmem.background import process_spool
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import exchange_id
+from gitmem.learn.end import save_lessons
 from gitmem.mcp.tools import Call, memory_save
 from gitmem.platform.machine import Context, now
-from gitmem.sessions.background import process_spool
-from gitmem.sessions.end import save_lessons
-from gitmem.sessions.read import PendingSession
+from gitmem.record.read import PendingSession
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.cli.commands.project import Runner

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 import pytest
 
 from gitmem.cli.commands.status import _weeks
-from gitmem.lessons.episode import Episode, episode_path, render_episode
-from gitmem.lessons.outcome_counts import add_told
-from gitmem.lessons.usage_log import GivenText, ToldMends, record, record_mends
+from gitmem.model.episode import Episode, episode_path, render_episode
+from gitmem.model.outcome import Outcome
+from gitmem.model.turns import TaskType
 from gitmem.platform.machine import Context
-from gitmem.sessions.outcome import Outcome
-from gitmem.sessions.turns import TaskType
 from gitmem.store.store import Store
+from gitmem.tell.outcome_counts import add_told
+from gitmem.tell.usage_log import GivenText, ToldMends, record, record_mends
 
 
 @pytest.fixture

@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime, timedelta
 
-from gitmem.facts.learn import learn
-from gitmem.lessons.concepts import group
-from gitmem.lessons.episodes import save_episodes
-from gitmem.sessions.exchanges import save_exchanges
-from gitmem.sessions.turns import Turn
+from gitmem.learn.concepts import group
+from gitmem.learn.episodes import save_episodes
+from gitmem.learn.facts import learn
+from gitmem.model.turns import Turn
+from gitmem.record.exchanges import save_exchanges
 from gitmem.store.store import Store
 
 

@@ -1,0 +1,314 @@
+"""Commit summaries of archives, made offline, by a model or by an agent, and show them as of now (spec R5, R6).
+
+The offline summary is made with the archive and stays if a model fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from gitmem.archive.summary import (
+    OFFLINE,
+    RESOLVED,
+    SCHEMA,
+    KeyDecision,
+    Summary,
+    cleaned,
+    from_answer,
+    left_out,
+    method_of,
+    parse_document,
+    render_document,
+)
+from gitmem.document.document import Document
+from gitmem.document.entry import clean_text, find_entries, find_section, without_entries
+from gitmem.document.ids import SUMMARIES, is_fact_id, raw_path, scopes_in, session_tag, summary_path
+from gitmem.document.message import Op, Trailer, op_message
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.history.sessions import session_files
+from gitmem.llm import Question, ReplyError, parse_reply
+from gitmem.llm.ask import AskResult, ask, instructions_for, without_secrets
+from gitmem.llm.http import Patience
+from gitmem.model.exchange import EXCHANGE
+from gitmem.model.fact import FactKind
+from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
+from gitmem.redact.redact import redact
+from gitmem.store.fact_lines import Shelf
+from gitmem.store.known_facts import marks_for
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
+from gitmem.values import Value
+
+MAX_CHARACTERS = 300_000  # of an archive in one question
+_DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
+
+
+def as_of_now(summary: Summary, store: Store) -> Summary:
+    """Return a summary with marks on ended decisions, and on issues that were resolved since."""
+    marks = marks_for(store, ())
+    return summary._replace(
+        themes=tuple(theme._replace(summary=with_marks(theme.summary, marks)) for theme in summary.themes),
+        key_decisions=tuple(_decision(decision, marks) for decision in summary.key_decisions),
+        issues=tuple(
+            issue._replace(status=RESOLVED) if marks.has_ended(_ended(issue.issue, (FactKind.ISSUE,), marks)) else issue
+            for issue in summary.issues
+        ),
+        overall_summary=with_marks(summary.overall_summary, marks),
+    )
+
+
+def _ended(text: str, kinds: tuple[FactKind, ...], marks: Marks) -> str:
+    """Return the id of the fact that ended whose words, or their beginning, a summary gives; "" if none.
+
+    A longer one in force whose words it gives goes before it.
+    """
+    words = normalized(text)
+    holding = max((len(one) for one in marks.in_force if words.startswith(one)), default=0)
+    for fact in marks.facts.values():
+        if fact.kind in kinds and marks.mark(fact.id) and len(words) >= SHORTEST:
+            statement = normalized(fact.description)
+            is_cut = statement.startswith(words) and holding < len(words)
+            if is_cut or (words.startswith(statement) and len(statement) >= max(SHORTEST, holding)):
+                return fact.id
+    return ""
+
+
+def _decision(item: KeyDecision, marks: Marks) -> KeyDecision:
+    words = marks.mark(_ended(item.decision, _DECIDED, marks))
+    decision = f"{item.decision} [{words}]" if words else with_marks(item.decision, marks)
+    return item._replace(decision=decision, reason=with_marks(item.reason, marks))
+
+
+def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
+    """Add the offline summary of an archive to a transaction, a commit of its own; returns its path.
+
+    A summary by a model or a person is left as it is. Raises as `Transaction.commit` does.
+    """
+    transaction.need_folder(SUMMARIES)
+    path = summary_path(archive)
+    there = transaction.read(path)
+    if there is None or method_of(there) == OFFLINE:
+        put_summary(transaction, offline_summary(archive, text))
+    return path
+
+
+def put_summary(transaction: Transaction, summary: Summary, session: str = "") -> bool:
+    """Add or replace a summary in a transaction; False if it is there already.
+
+    An unusable reply kept beside the archive is removed, except by an offline summary.
+    """
+    name = summary.archive.rpartition("/")[2]
+    message = op_message(
+        Op.SUMMARIZE,
+        f"Summarize {name} ({summary.method})",
+        (Trailer.ARCHIVE, summary.archive),
+        (Trailer.MODEL, "" if summary.method == OFFLINE else summary.method),
+        (Trailer.SESSION, session),
+        (Trailer.HOST, summary.provider),
+    )
+    path = summary_path(summary.archive)
+    data = transaction.read(path)
+    if data is None or parse_document(data) != cleaned(summary):  # else only the time would change
+        data = render_document(summary, transaction.now, _scope(transaction, summary.archive))
+    changes: dict[str, bytes | None] = {path: data}
+    raw = raw_path(summary.archive)
+    if summary.method != OFFLINE and transaction.read(raw) is not None:
+        changes[raw] = None
+    return transaction.commit(message, changes)
+
+
+def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
+    """Return the parts of the project that entries and facts of an archive are of."""
+    shelf = Shelf(transaction.read, transaction.names)
+    text = (transaction.read(archive) or b"").decode("utf-8", "replace")
+    entries = [entry.entry for entry in find_entries(text)]
+    facts = filter(None, (shelf.get(entry.id) for entry in entries if is_fact_id(entry.id)))
+    parts = [
+        *scopes_in(tag for entry in entries for tag in entry.tags),
+        *(part for fact in facts for part in fact.scope),
+    ]
+    return tuple(sorted({*parts}))
+
+
+@lru_cache(maxsize=1)  # a plan that runs again, and each part of a long archive, asks for the same
+def offline_summary(archive: str, text: str) -> Summary:
+    """Return the extractive summary of an archive, whose whole text is given."""
+    from gitmem.archive.extractive import summarise  # slow to import
+
+    return summarise(archive, text)
+
+
+def read_summary(store: Store, archive: str) -> Summary | None:
+    """Return the summary of an archive in the work tree, None if it has none."""
+    data = store.read(summary_path(archive))
+    if data is None:
+        return None
+    summary = parse_document(data)
+    return summary if summary.archive else summary._replace(archive=archive)
+
+
+MAX_RAW = 64_000  # characters kept of an unusable reply
+
+
+class Improved(Value):
+    """The result for an archive: the method of its summary and, if it is still the offline one, `why`.
+
+    `questions` is how many it took, a part of the archive each; none where its sessions' sentences told all.
+    `left_out` says how much of an agent's answer was more than a summary holds.
+    """
+
+    archive: str
+    method: str
+    why: str = ""
+    commit: str | None = None
+    questions: int = 0
+    left_out: tuple[str, ...] = ()
+
+
+def improve(store: Store, archive: str, tries: Patience | None = None, *, over: bool = False) -> Improved:
+    """Have the model of the settings summarize an archive; if that fails, keep or make the offline summary (spec R6).
+
+    An unusable reply is kept beside the archive. A summary that is not offline is replaced only with `over`. Raises
+    NotFoundError if there is no such archive, GitmemError if the summary could not be committed.
+    """
+    text = _text_of(store, archive)
+    asked, questions = _asked(store, archive, text, tries)
+    if asked.value is not None:
+        cost = asked.dollars if questions else None
+        summary = asked.value._replace(method=asked.model, provider=asked.provider, cost=cost)
+        return _put(store, summary, over=over)._replace(questions=questions)
+
+    def plan(transaction: Transaction) -> None:
+        if transaction.read(archive) is not None:
+            summarize_archive(transaction, archive, text)
+            _keep_raw(transaction, archive, asked.raw, asked.model)
+
+    commits = transact(store, plan, purpose="summarize").commits
+    return Improved(archive, _method(store, archive), asked.why, commits[-1] if commits else None, questions)
+
+
+def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tuple[AskResult[Summary], int]:
+    """Ask a model for the summary of a text, of a long one part by part; returns it and the number of questions.
+
+    Sessions that a model judged are told in its sentences; where that is all there is to tell, nothing is asked.
+    """
+    brief, by, lacks = _brief(store, text)
+    if by and not lacks:
+        whole, told = offline_summary(archive, text), offline_summary(archive, brief)
+        told = told._replace(date_range=whole.date_range, section_count=whole.section_count)
+        return AskResult(told, model=by), 0
+    instructions, parts = instructions_for(store, "summary"), pieces(brief, MAX_CHARACTERS)
+    asked: AskResult[Summary] = AskResult(None)
+    dollars: list[float | None] = []
+    for number, part in enumerate(parts, 1):
+        before = json.dumps(asked.value.to_json(), ensure_ascii=False) if asked.value else ""
+        lead = f"This is part {number} of {len(parts)}. Go on with the summary of those before it:\n{before}\n\n"
+        question = Question("summary", instructions, lead + part if before else part, SCHEMA)
+        asked = ask(store, question, archive, lambda given: read_answer(store, archive, text, given, ""), tries)
+        dollars.append(asked.dollars)
+        if asked.value is None:
+            break
+    priced = [one for one in dollars if one is not None]
+    return replace(asked, dollars=sum(priced) if len(priced) == len(dollars) else None), len(dollars)
+
+
+def _brief(store: Store, text: str) -> tuple[str, str, bool]:
+    """Return a text with what a model said of its judged sessions in place of their entries, and the model.
+
+    The third value says whether turns of other sessions are left.
+    """
+    files = {session_tag(name): path for name, path in session_files(store).items()}
+    told: dict[tuple[str, ...], str] = {(): ""}
+    brief, by, lacks, position = [], "", False, 0
+    for entry in find_entries(text):
+        tag = entry.entry.tags[:1]
+        brief.append(text[position : entry.start])
+        if tag not in told:
+            document = Document.parse((store.read(files[tag]) if tag in files else None) or b"")
+            section = find_section(document.body, "Summary") if document.get("by") else None
+            told[tag] = document.body[section.body : section.end].strip() if section else ""
+            if told[tag]:
+                brief.append(f"[{entry.entry.time[:10]}] {told[tag]}\n\n")
+                by = str(document.get("by"))
+        position = entry.end if told[tag] else entry.start
+        lacks = lacks or (not told[tag] and entry.entry.label == EXCHANGE)
+    return "".join([*brief, text[position:]]), by, lacks
+
+
+def pieces(text: str, most: int) -> list[str]:
+    """Return a text in pieces of at most `most` characters, cut at the ends of lines where there are some."""
+    found = []
+    while len(text) > most:
+        end = text.rfind("\n", 0, most) + 1 or most
+        found.append(text[:end])
+        text = text[end:]
+    return [*found, text]
+
+
+def read_answer(store: Store, archive: str, text: str, given: Mapping[str, object], method: str) -> Summary:
+    """Return the summary of a reply, redacted. Raises ReplyError if the summary is too short."""
+    try:
+        return from_answer(without_secrets(store, given), offline_summary(archive, text), method)
+    except ValueError as error:
+        raise ReplyError(str(error)) from None
+
+
+def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str, session: str = "") -> Improved:
+    """Commit the summary that an agent wrote, as JSON, over the existing one (spec R6).
+
+    Raises:
+        NotFoundError: there is no such archive.
+        RefusedError: it is unusable; it is kept beside the archive, and the message says what it lacks.
+        GitmemError: it could not be committed.
+    """
+    text = _text_of(store, archive)
+    try:
+        given = parse_reply(reply, SCHEMA)
+        summary = read_answer(store, archive, text, given, method)
+    except ReplyError as error:
+        transact(store, lambda transaction: _keep_raw(transaction, archive, reply, method), purpose="summarize")
+        raise RefusedError(
+            f"This is no summary: it {error}.",
+            f"'gitmem summary schema' prints what one looks like. The reply is kept as {raw_path(archive)}.",
+        ) from None
+    done = _put(store, summary._replace(provider=host), session, over=True)
+    return done._replace(left_out=tuple(left_out(given)))
+
+
+def _put(store: Store, summary: Summary, session: str = "", *, over: bool = False) -> Improved:
+    """Commit a summary, unless the archive was removed; with `over`, replace one that is not offline."""
+
+    def plan(transaction: Transaction) -> None:
+        there = transaction.read(summary_path(summary.archive))
+        if transaction.read(summary.archive) is not None and (over or there is None or method_of(there) == OFFLINE):
+            put_summary(transaction, summary, session)
+
+    commits = transact(store, plan, purpose="summarize").commits
+    return Improved(summary.archive, _method(store, summary.archive), "", commits[-1] if commits else None)
+
+
+def _keep_raw(transaction: Transaction, archive: str, raw: str, model: str) -> None:
+    """Add an unusable reply to the transaction, truncated and redacted."""
+    if not raw.strip():
+        return
+    data = (without_entries(clean_text(redact(raw[:MAX_RAW]).text)) + "\n").encode()
+    name = archive.rpartition("/")[2]
+    subject = f"Keep an unusable reply about {name} ({model})"
+    message = op_message(Op.SUMMARIZE, subject, (Trailer.ARCHIVE, archive), (Trailer.MODEL, model))
+    transaction.commit(message, {raw_path(archive): data})
+
+
+def _text_of(store: Store, archive: str) -> str:
+    data = store.read(archive)
+    if data is None:
+        raise NotFoundError(f"There is no archive {archive}.", "'gitmem summary list' lists them.")
+    return data.decode("utf-8", "replace")
+
+
+def _method(store: Store, archive: str) -> str:
+    data = store.read(summary_path(archive))
+    return "" if data is None else method_of(data)

@@ -1,0 +1,299 @@
+"""Work in the background of a host's hook: commit turns, close sessions, save lessons, daily upkeep (spec J10).
+
+A step that fails is written to the log that `gitmem doctor` shows, leaves its events in the spool, and does not stop
+the others (spec R12).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from gitmem.errors import GitmemError, UnreadableError
+from gitmem.learn.facts import adopt_if_changed
+from gitmem.model.exchange import file_name
+from gitmem.model.turns import Turn
+from gitmem.platform.machine import is_running
+from gitmem.platform.safe_open import read_text
+from gitmem.record.capture import capture, is_due
+from gitmem.record.read import Pending, PendingSession, context_tokens, context_used, lacks_answer, look
+from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
+from gitmem.store.known_facts import fact_headers, known_facts, known_marks
+from gitmem.store.spool import HookSpool
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.text.sentences import count
+
+NO_MODELS = ("offline", "host")  # of `gitmem.llm.PROVIDERS`, which is slow to import for a hook
+_TENDED = "tended"  # file: the day of the last daily upkeep
+_UNREAD = "unread"  # folder: by session, a byte for each failed read of its transcript
+_READ_TRIES = 3
+_PATIENCE = 60.0  # seconds to see what became of branches
+_WRITTEN_LATE, _PAUSE = 4.0, 0.05  # seconds that an answer may be written late, and between two looks
+_MARKS = "half"  # folder: by session, a mark that lessons were saved at half of the context
+
+
+def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> list[str]:
+    """Process the due events in the spool of the hooks, and return notices; cheap if none are.
+
+    Failures are written to the log.
+    """
+    spool, steps, notices = HookSpool(store.private), _Steps(store), list[str]()
+    if not steps.run("private sessions", lambda: _process_private(store, alive)):
+        return []  # nothing is committed before it is known whose it is
+    if not spool.names():
+        return []
+    pending = _look_again(store, alive)
+    steps.run("working memory", partial(_follow, store, pending))
+    over, now = pending.over(), store.context.clock()
+    if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
+        steps.run("capture", partial(capture, store, partial(_look, store, alive), notices))
+    sessions = {session.name: session for session in pending.sessions}
+    for event in pending.compactions:
+        if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
+            spool.remove([event.source])
+    answered = {turn.session for turn in pending.turns if turn.closed}
+    for session in pending.sessions:
+        if session.over:
+            if steps.run("session end", partial(steps.read, session, steps.close)):
+                spool.remove([*session.sources])
+        elif session.name in answered:
+            steps.run("half of the context", partial(steps.half_used, session))
+    return notices
+
+
+def _look_again(store: Store, alive: Callable[[int], bool]) -> Pending:
+    """Return the content of the spool, once a turn that ended just now has its answer, or after a while.
+
+    Copilot CLI writes an answer to its transcript a moment after the hook that says that the turn is over.
+    """
+    until = time.monotonic() + _WRITTEN_LATE
+    while True:
+        pending, now = _look(store, alive), store.context.clock()
+        paths = {session.name: session.transcript for session in pending.sessions}
+        if time.monotonic() > until or not any(lacks_answer(turn, paths[turn.session], now) for turn in pending.turns):
+            return pending
+        time.sleep(_PAUSE)
+
+
+def _look(store: Store, alive: Callable[[int], bool]) -> Pending:
+    """Return the content of the spool without private sessions and pauses, also those that began since the last look.
+
+    A capture waits for the lock of the store for up to a minute, in which a private session may answer a whole turn.
+    """
+    while True:
+        pending = look(store, alive)
+        if not store.has_layers:
+            return pending
+        from gitmem.store.layers import divert
+
+        divert(store)
+        if {event.source for event in pending.events}.issubset(HookSpool(store.private).names()):
+            return pending
+
+
+def _process_private(store: Store, alive: Callable[[int], bool]) -> None:
+    """Process the events of private sessions, in the private store."""
+    from gitmem.store.layers import divert
+
+    private = divert(store)
+    if private is not None:
+        process_spool(private, alive)
+
+
+def _follow(store: Store, pending: Pending) -> None:
+    from gitmem.record.working_memory import apply_events
+
+    contexts = {session.name: context_tokens(session.transcript)[0] for session in pending.sessions}
+    apply_events(store, pending.events, contexts)
+
+
+def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
+    """Mirror the agent's own memory, cache headers and days of history, ask the model of the settings, tidy up daily.
+
+    The daily upkeep is consolidation (spec P4) and retention (R13), as configured. Once it is `late`, the rest is
+    left to the next call. Failures are written to the log.
+    """
+    from gitmem.health.document_checks import look as check_documents
+    from gitmem.history.authors import look_up_all
+    from gitmem.history.changes_by_others import others_changes
+    from gitmem.history.past_days import keep_days
+    from gitmem.hosts.claude_code import memory_folder
+    from gitmem.learn.concepts import known_concepts
+    from gitmem.record.fact_edits import compare_new_facts
+
+    steps = _Steps(store)
+    folder = memory_folder(store.context.environ, store.context.home, os.path.dirname(store.root))
+    steps.run("the agent's own memory", lambda: adopt_if_changed(store, folder))
+    steps.run("facts and concepts", lambda: (fact_headers(store), known_concepts(store)))
+    store.patience = _PATIENCE
+    steps.run("branches", lambda: known_marks(store))
+    steps.run("changes of others", lambda: others_changes(store))
+    steps.run("days", lambda: keep_days(store))
+    steps.run("authors", lambda: look_up_all(store))
+    steps.run("contradictions", lambda: compare_new_facts(store))
+    # All that no `gitmem status` looked at yet, so that it need not.
+    steps.run("documents", lambda: check_documents(store, store.files.edited(), most=None))
+    if store.config.summary.provider not in NO_MODELS:
+        steps.run("summaries", partial(steps.improve, late))
+    mark, today = os.path.join(store.private, _TENDED), store.context.clock().date().isoformat()
+    if read_text(mark).strip() == today:
+        return
+    if store.config.tiers.automatic:
+        steps.run("consolidation", partial(steps.consolidate, late))
+    if store.config.rotation.archive_retention_days:
+        from gitmem.archive.rotate import retain
+
+        remove = partial(retain, config=store.config.rotation)
+        steps.run("retention", partial(transact, store, remove, purpose="retain"))
+    if store.config.knowledge.automatic and not late():
+        from gitmem.learn.lessons import learn_project
+
+        steps.run("knowledge of the project", lambda: learn_project(store))
+    if steps.finished:
+        with open(mark, "w", encoding="utf-8") as file:
+            file.write(f"{today}\n")
+
+
+def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None:
+    """Write down what the turns of a session taught, for the line at the next start; `errors` were known before."""
+    from gitmem.tell.known_errors import pattern_headers
+    from gitmem.tell.start import LEARNED
+
+    own = {turn.exchange_id for turn in turns}
+    facts = [fact for fact in known_facts(store) if own & {*fact.sources}]
+    new = {header.path for header in pattern_headers(store)} - errors
+    told = " and ".join(count(len(some), name) for name, some in (("fact", facts), ("error", new)) if some)
+    if told:
+        with open(os.path.join(store.private, LEARNED), "w", encoding="utf-8") as file:
+            file.write(f"The last session taught {told}")
+
+
+class _Steps:
+    """The steps of the background work for one store; `finished` says that the daily ones need not go on today."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.finished = True
+
+    def run(self, what: str, step: Callable[[], object]) -> bool:
+        """Run a step; if it fails, write to the log and return False."""
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001  # no failure stops the other steps
+            self._note(f"hook: {what}", str(error) if isinstance(error, GitmemError | OSError) else error)
+            return False
+        return True
+
+    def read(self, session: PendingSession, step: Callable[[PendingSession], None]) -> None:
+        """Run a step that reads a session's transcript; after the third failure the step is given up.
+
+        Raises:
+            UnreadableError: the first or second time that the transcript cannot be read.
+        """
+        path = self._path(_UNREAD, session)
+        try:
+            step(session)
+        except UnreadableError as error:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with open(path, "ab") as file:
+                file.write(b".")
+                tries = file.tell()
+            if tries < _READ_TRIES:
+                raise
+            self._note("session end", f"{error.message} It is not tried again. {error.remedy}")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+    def before_compaction(self, session: PendingSession) -> None:
+        """Save lessons before the context is compacted (spec J9)."""
+        from gitmem.learn.end import save_lessons
+
+        save_lessons(self._store, session, "before compaction")
+        self._unmark(session)
+
+    def half_used(self, session: PendingSession) -> None:
+        """Save lessons when the configured share of the context is used, once until it is compacted (spec P1)."""
+        percent, mark = self._store.config.save.context_percent, self._path(_MARKS, session)
+        if not percent or os.path.exists(mark) or context_used(session.transcript) * 100 < percent:
+            return
+        from gitmem.learn.end import save_lessons
+
+        save_lessons(self._store, session, f"with {percent} % of the context used")
+        os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError), open(mark, "xb"):
+            pass
+
+    def close(self, session: PendingSession) -> None:
+        """Save a finished session's transcript (spec R14), and what its turns hold."""
+        from gitmem.learn.end import capture_recorded, keep_session, keep_transcript, logged_turns, read_records
+        from gitmem.record.exchanges import turns_of
+        from gitmem.record.working_memory import forget_working
+        from gitmem.store.layers import was_paused
+        from gitmem.tell.known_errors import pattern_headers
+        from gitmem.tell.outcome_counts import count_given, note_mends
+
+        if self._store.has_layers and was_paused(self._store, session.name):
+            session = session._replace(transcript="")  # it tells what was not to be recorded
+        keep_transcript(self._store, session.name, session.transcript)
+        turns = turns_of(read_records(session.transcript), session.name, session.host)
+        if turns:
+            capture_recorded(self._store, turns, "session end")
+        else:
+            turns = logged_turns(self._store, session.name, session.host)
+            if turns and session.transcript:
+                why = "tells no turn" if os.path.exists(session.transcript) else "is not there"
+                message = f"{session.transcript} {why}; its session is told as its hooks did."
+                failure = LoggedFailure(self._store.context.clock(), "transcript", message)
+                FailureLog(self._store.private).record_once(failure)
+        errors = {header.path for header in pattern_headers(self._store)}
+        records = read_records(session.transcript) if turns and not turns[0].logged else ()
+        keep_session(self._store, session.name, session.host, turns, records)
+        count_given(self._store, session.name, turns)
+        note_mends(self._store, session.name, turns)
+        if turns and not turns[0].logged and self._store.config.summary.provider not in NO_MODELS:
+            from gitmem.learn.judge import request_judgement
+
+            request_judgement(self._store, session.name, session.host, session.transcript)
+        forget_working(self._store, session.name)
+        self._unmark(session)
+        _note_learned(self._store, turns, errors)
+
+    def improve(self, late: Callable[[], bool]) -> None:
+        """Have the model of the settings judge sessions (spec U7), then sum up archives (R6)."""
+        from gitmem.archive.summarize import improve
+        from gitmem.archive.summary import pending_archives
+        from gitmem.learn.judge import judge_requested
+        from gitmem.llm.ask import is_worth_asking
+
+        judge_requested(self._store, late)
+        for archive in pending_archives(self._store):
+            if not late() and is_worth_asking(self._store, archive):
+                improve(self._store, archive)
+
+    def _note(self, what: str, problem: str | Exception) -> None:
+        FailureLog(self._store.private).record(failure_of(self._store.context.clock(), what, problem))
+
+    def consolidate(self, late: Callable[[], bool]) -> None:
+        """Consolidate old days and weeks; a sync merges what several machines made of them."""
+        from gitmem.archive.rotate import consolidate_due, due
+
+        if not due(self._store):
+            return
+        if late():
+            self.finished = False
+            return
+        done = consolidate_due(self._store, late=late)
+        self.finished = done.finished
+        for notice in done.notices:
+            self._note("consolidation", notice)
+
+    def _path(self, folder: str, session: PendingSession) -> str:
+        return os.path.join(self._store.private, folder, file_name(session.name))
+
+    def _unmark(self, session: PendingSession) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path(_MARKS, session))

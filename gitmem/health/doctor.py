@@ -1,0 +1,341 @@
+"""Check a store, its tools, repository, locks, attributes and private folder (spec R12, P9).
+
+`CHECKS` are the quick ones, of `gitmem status` too. They write nothing, and a failing check stops no other.
+Tested through `tests/health/test_health_doctor.py`, too.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from gitmem.config import shown, value_of
+from gitmem.document.ids import FORMAT
+from gitmem.errors import BusyError, RefusedError
+from gitmem.git.lock import file_locks_serve
+from gitmem.git.packing import damages, known_files, lock_files, loose_estimate, missing_of, pack_names, staged_paths
+from gitmem.git.process import OLDEST_GIT, git_version
+from gitmem.git.trust import GITMEM
+from gitmem.health.document_checks import (
+    ATTRIBUTES,
+    MODULES,
+    attributes_finding,
+    check_facts,
+    check_names,
+    check_secrets,
+    look,
+)
+from gitmem.platform.machine import timedelta
+from gitmem.platform.safe_open import drop_file
+from gitmem.store.findings import FailureLog, Finding, Level, bytes_below, judged
+from gitmem.store.maintenance import MAKE_ROOM, crowded, is_due
+from gitmem.store.spool import HookSpool
+from gitmem.store.store import FORMAT_VERSION, READ_ONLY, Store, format_version
+from gitmem.text.sentences import age, count
+
+Check = Callable[[Store], Iterator[Finding]]
+
+_PURGED = "purged.json"  # as in gitmem.purge.records
+_PATIENCE = 600.0  # seconds in the spool before a warning
+_RECENT = timedelta(days=7)
+_SHOWN = 5
+_SOON_PACKED = 50  # spare packs that may wait for the next save that starts the packing
+
+
+def check_branch(store: Store) -> Iterator[Finding]:
+    """Report the branch; an unfinished merge or rebase raises an error, which becomes the finding."""
+    branch = store.repository.branch()
+    tip = store.repository.tip(branch)
+    name = branch.removeprefix("refs/heads/")
+    problem = Finding(
+        "branch", Level.WARNING, f"The branch {name} has no commit.", "'gitmem init' completes the store."
+    )
+    yield judged(problem, f"On the branch {name}, at {(tip or '')[:10]}.", found=tip is None)
+
+
+def check_trusted(store: Store) -> Iterator[Finding]:
+    """Check that the person accepted the store; report GITMEM_READONLY. A refusal becomes the finding."""
+    if store.read_only:
+        yield Finding("readonly", Level.NOTE, f"{READ_ONLY} is set: nothing is recorded, saved or sent.")
+    store.acceptance.check()
+    yield Finding("trusted", Level.OK, "Made, cloned or accepted on this machine.")
+
+
+def check_config(store: Store) -> Iterator[Finding]:
+    """Report invalid settings."""
+    config, message = store.config, "Some settings are invalid and not used."
+    remedy = "Correct the file; 'gitmem config' lists the settings in force."
+    problem = Finding("settings", Level.PROBLEM, message, remedy, config.problems)
+    yield judged(problem, "All settings are valid.", found=config.problems)
+    details = tuple(
+        f"{item.key}: {shown(item.value)} in {item.file}; {shown(value_of(config, item.key))} is used"
+        for item in config.untrusted
+    )
+    if details:
+        message = f"{count(len(details), 'setting')} of the store not trusted, so not used."
+        remedy = "Check them, and agree to those you want: 'gitmem config trust [KEY]'."
+        yield Finding("trust", Level.WARNING, message, remedy, details)
+
+
+def check_spool(store: Store) -> Iterator[Finding]:
+    """Report events in the spool that are not committed yet, and what could not be read."""
+    hooks = HookSpool(store.private)
+    waiting, aside = store.spool.names(), [*store.spool.aside(), *hooks.aside()]
+    if waiting:
+        digits = waiting[0].partition("-")[0]  # of its name: nanoseconds since 1970
+        arrived = int(digits) / 1e9 if digits.isascii() and digits.isdecimal() else 0.0
+        since = store.context.clock().timestamp() - arrived
+        level = Level.WARNING if since > _PATIENCE else Level.NOTE
+        message = f"{count(len(waiting), 'event')} not committed yet, the oldest for {age(since)}."
+        yield Finding("waiting", level, message, "Any gitmem command commits them, or says why it cannot.")
+    else:
+        yield Finding("waiting", Level.OK, "Nothing waits to be committed.")
+    if aside:
+        folder = os.path.join((store.spool if store.spool.aside() else hooks).folder, "aside")
+        message = f"{count(len(aside), 'file')} that could not be read, kept in {folder}."
+        remedy = "Save what you need from there, then delete the rest."
+        yield Finding("aside", Level.WARNING, message, remedy, tuple(aside[:_SHOWN]))
+
+
+def check_log(store: Store) -> Iterator[Finding]:
+    """Report failures of the last seven days (spec R12)."""
+    journal = FailureLog(store.private)
+    since = store.context.clock() - _RECENT
+    recent = [failure for failure in journal.failures() if failure.at >= since]
+    details = tuple(
+        f"{failure.at:%Y-%m-%d %H:%M} {failure.command}: {' '.join(failure.message.split())}"
+        for failure in recent[-_SHOWN:]
+    )
+    message = f"{count(len(recent), 'failure')} in the last seven days; the newest:"
+    problem = Finding("log", Level.WARNING, message, f"All failures, with tracebacks: {journal.path}", details)
+    yield judged(problem, "Nothing failed in the last seven days.", found=recent)
+
+
+def check_maintenance(store: Store) -> Iterator[Finding]:
+    """Report a repository that should be packed, unless the next save has gitmem pack it in the background."""
+    common, spare = store.repository.layout.common_dir, store.spare_packs()
+    state = f"{count(len(pack_names(common)), 'pack')}, about {count(loose_estimate(common), 'loose object')}"
+    if is_due(store) and not (store.config.maintenance.automatic and 0 < spare <= _SOON_PACKED):
+        yield Finding("packing", Level.NOTE, f"{state}: saves become slower.", "gitmem maintain")
+    else:
+        whose = "" if store.own_repository else "; the repository is the project's, so git packs it"
+        yield Finding("packing", Level.OK, f"{state}{whose}.")
+
+
+def check_size(store: Store) -> Iterator[Finding]:
+    """Report a memory that other machines will soon refuse."""
+    if full := crowded(store):
+        yield Finding("size", Level.WARNING, full, MAKE_ROOM)
+
+
+def check_purges(store: Store) -> Iterator[Finding]:
+    """Report purges that wait for an answer, and invalid files in the folder of their records."""
+    if not os.path.exists(os.path.join(store.private, _PURGED)):
+        yield Finding("purges", Level.OK, "No purge waits for an answer.")
+        return
+    from gitmem.purge.records import read_state, record_path  # few stores need it
+
+    state = read_state(store.private)
+    waiting = sorted((record_path(key), why) for key, why in state.waiting.items())
+    if waiting:
+        details = tuple(f"{path}: {why}" for path, why in waiting[:_SHOWN])
+        message = f"{count(len(waiting), 'purge')} of other machines, not followed before you answer."
+        remedy = f"'gitmem review {waiting[0][0]}' shows what it takes out, and how to answer."
+        yield Finding("purges", Level.WARNING, message, remedy, details)
+    if state.aside:
+        message = f"{count(len(state.aside), 'file')} in purged/ not valid as records of purges; ignored."
+        yield Finding("purges", Level.WARNING, message, "Remove them if nobody needs them.", state.aside[:_SHOWN])
+    if state.told:
+        message = f"{count(len(state.told), 'purge')} of other machines followed here; they removed:"
+        yield Finding("purges", Level.NOTE, message, "'gitmem log --op purge' lists all.", state.told[-_SHOWN:])
+    elif not waiting and not state.aside:
+        names = ", ".join(map(record_path, state.refused[-_SHOWN:]))
+        refused = f" {count(len(state.refused), 'purge')} refused: {names}." if names else ""
+        yield Finding("purges", Level.OK, f"No purge waits for an answer.{refused}")
+
+
+def check_signatures(store: Store) -> Iterator[Finding]:
+    """Report unsigned commits that a plain `git pull` brought, where `remote.trust` is `signed`."""
+    if store.config.remote.trust == "signed" and store.tip and store.has_remotes():
+        from gitmem.sync.guard import check_pulled
+        from gitmem.sync.remotes import remotes
+
+        for remote in remotes(store):
+            try:
+                check_pulled(store, remote, store.tip)
+            except RefusedError as error:
+                yield Finding("signatures", Level.WARNING, error.message, error.remedy)
+
+
+def check_changes(store: Store) -> Iterator[Finding]:
+    """Report rules, preferences and decisions that others changed, until the person answers."""
+    from gitmem.history.changes_by_others import others_changes
+
+    waiting = others_changes(store)
+    message = f"{count(len(waiting), 'fact')} of yours changed by others."
+    details = tuple(f"{change.id}: {change}" for change in [*waiting.values()][:_SHOWN])
+    problem = Finding("changes", Level.WARNING, message, "'gitmem review' accepts or refuses each.", details)
+    yield judged(problem, "Nobody changed your rules, preferences and decisions.", found=waiting)
+
+
+CHECKS = (
+    check_trusted,
+    check_branch,
+    check_config,
+    check_size,
+    check_spool,
+    check_log,
+    check_maintenance,
+    check_purges,
+    check_changes,
+    check_signatures,
+)
+
+
+# The checks of a store that nobody accepted here read no trees: a few objects can make one without end.
+OPENED = (check_trusted, check_branch, check_config)
+
+
+def check_attributes(store: Store, names: Sequence[str] = ()) -> Iterator[Finding]:
+    """Report attributes that are neither gitmem's nor harmless, and a list of submodules; `names` are known files."""
+    listed = names or known_files(store.repository.git, f":(glob)**/{ATTRIBUTES}", f":(top){MODULES}")
+    yield attributes_finding(store, listed)
+
+
+_OLD_LOCK = 60.0  # seconds; git holds a lock for milliseconds, or while an editor is open
+_LARGE = 32 << 20  # bytes of packs; of more, git takes over two seconds to check all objects
+_NEWEST = 100  # commits whose objects are checked then; they hold all of the present memory
+
+
+def check_tools(store: Store) -> Iterator[Finding]:
+    """Report the versions of git and Python."""
+    version = git_version(store.context.environ)
+    oldest = ".".join(map(str, OLDEST_GIT))
+    yield Finding("git", Level.OK, f"git {'.'.join(map(str, version))} ({oldest} or later is needed).")
+    yield Finding("python", Level.OK, f"Python {'.'.join(map(str, sys.version_info[:3]))}.")
+
+
+def check_format(store: Store) -> Iterator[Finding]:
+    """Report the version of the store's format; stores of newer versions are refused when opened."""
+    version = format_version(store.read(FORMAT) or b"")
+    message = f"{FORMAT} is missing or names no version; {FORMAT_VERSION} is assumed."
+    problem = Finding("format", Level.WARNING, message, "'gitmem init' writes it where it is missing.")
+    yield judged(problem, f"Format version {version}.", found=version is None)
+
+
+def check_work_tree(store: Store) -> Iterator[Finding]:
+    """Check that files, index and branch agree."""
+    if store.tip != store.marked():
+        message = "The files are older than the branch."
+        yield Finding("checkout", Level.WARNING, message, "The next gitmem command updates them.")
+    edited, staged = store.files.edited(), staged_paths(store.repository.git)
+    if staged:
+        message = f"The index differs from the branch in {count(len(staged), 'file')}."
+        remedy = f"If you did not 'git add' that, reset the index: git -C {store.root} reset"
+        yield Finding("index", Level.WARNING, message, remedy, tuple(staged[:_SHOWN]))
+    if edited:
+        message = f"{count(len(edited), 'file')} edited by hand and not committed."
+        remedy = "Nothing to do: the next save commits them as your edit."
+        yield Finding("edits", Level.NOTE, message, remedy, tuple(edited[:_SHOWN]))
+    if not (staged or edited):
+        yield Finding("files", Level.OK, "Files, index and branch agree.")
+
+
+def check_objects(store: Store, *, deep: bool = False) -> Iterator[Finding]:
+    """Check that all reachable objects exist, or with `deep` are intact."""
+    git, which = store.repository.git, "All objects"
+    # Other branches of a project's repository are checked only on request.
+    if deep or (store.own_repository and not _is_large(store)):
+        damage = damages(git, deep=deep)
+    else:
+        newest = _NEWEST if _is_large(store) else None
+        which = f"All objects of the newest {_NEWEST} commits" if newest else which
+        damage = missing_of(git, "HEAD", newest)
+    if damage:
+        remedy = "Stop saving, and copy the folder. Then 'git fetch' the missing objects from a clone or a backup."
+        message = "Git reports damage in the repository."
+        yield Finding("objects", Level.PROBLEM, message, remedy, tuple(damage[:_SHOWN]))
+    else:
+        hint = "'gitmem doctor --deep' looks at all." if which != "All objects" else ""
+        yield Finding("objects", Level.OK, f"{which} {'exist and are intact' if deep else 'exist'}.", hint)
+
+
+def _is_large(store: Store) -> bool:
+    return bytes_below(os.path.join(store.repository.layout.common_dir, "objects")) > _LARGE
+
+
+def check_locks(store: Store) -> Iterator[Finding]:
+    """Report stale lock files of git, and the holder of the store's lock."""
+    now = store.context.clock().timestamp()
+    old = [(path, now - made) for path, made in lock_files(store.repository.layout) if now - made > _OLD_LOCK]
+    if old:
+        details = tuple(f"{path}, for {age(seconds)}" for path, seconds in old)
+        remedy = "If no git command is running in the store, remove them."
+        message = f"{count(len(old), 'stale lock file')} of git."
+        yield Finding("locks", Level.WARNING, message, remedy, details)
+    try:
+        store.lock("doctor").acquire(0).release()
+    except BusyError as error:
+        yield Finding("lock", Level.NOTE, error.message, "Nothing to do, unless it persists.")
+    except OSError:  # it cannot be written, as the next check says
+        return
+    else:
+        yield Finding("lock", Level.OK, "The store's lock is free.")
+
+
+def check_private_folder(store: Store) -> Iterator[Finding]:
+    """Check that the private folder is writable and private, and whether several machines may share it."""
+    closed = [path for path in (store.root, store.private) if os.path.exists(path) and not os.access(path, os.W_OK)]
+    if closed:
+        remedy = "Give yourself write permission, or nothing can be saved."
+        yield Finding("access", Level.PROBLEM, f"{' and '.join(closed)} not writable.", remedy)
+        return
+    spool = store.spool.folder
+    if sys.platform != "win32" and os.path.isdir(spool) and stat.S_IMODE(os.stat(spool).st_mode) & 0o077:
+        message = "Other users can read the spool, which is not redacted yet."
+        yield Finding("access", Level.WARNING, message, f"chmod 700 '{spool}'")
+    else:
+        yield Finding("access", Level.OK, "The store is writable, and its spool is private.")
+    if os.path.isdir(store.private) and not file_locks_serve(store.private):
+        message = (
+            "The file system may be shared by several machines: the store is locked by a git ref, which is slower."
+        )
+        remedy = "Set lock.kind to something else than 'file'." if store.config.lock.kind == "file" else ""
+        yield Finding("filesystem", Level.WARNING if remedy else Level.NOTE, message, remedy)
+
+
+def check_identity(store: Store) -> Iterator[Finding]:
+    """Report the author of new commits."""
+    who = store.identity().result()
+    message = f"Git does not know your name; the author of commits is {who.name}."
+    remedy = "git config --global user.name 'Your Name'; git config --global user.email you@example.org"
+    problem = Finding("identity", Level.NOTE, message, remedy)
+    yield judged(problem, f"The author of commits is {who.name} <{who.email}>.", found=who == GITMEM)
+
+
+_AT_ONCE = 2_000  # documents never checked so far, at most, since a person waits
+_RECORD = "diagnosed.json"
+
+
+def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
+    """Report what is wrong with changed documents and some never checked, or with `deep` with all."""
+    if deep:
+        drop_file(os.path.join(store.private, _RECORD))
+    edited, most = store.files.edited(), None if deep else _AT_ONCE
+    looked = look(store, edited, most=most, record=_RECORD, more=(check_secrets, check_names, check_facts))
+    yield from looked.findings
+    if looked.left:
+        message = f"{count(looked.left, 'file')} of this large store not looked at yet; the next times look at more."
+        yield Finding("files", Level.NOTE, message, "'gitmem doctor --deep' looks at all.")
+
+
+FULL: tuple[Check, ...] = (
+    *(check_tools, check_format, *CHECKS),
+    *(check_objects, check_work_tree, check_locks, check_private_folder, check_identity),
+    *(check_documents, check_attributes),
+)
+_MAY_BE_DEEP: dict[Check, Check] = {check: partial(check, deep=True) for check in (check_objects, check_documents)}
+DEEP: tuple[Check, ...] = tuple(_MAY_BE_DEEP.get(check, check) for check in FULL)

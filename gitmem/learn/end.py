@@ -1,0 +1,288 @@
+"""Keep a finished session: its transcript, turns that no event told, lessons; read turns back from the daily logs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from gitmem.document.document import Document
+from gitmem.document.entry import Entry, MemoryType, find_entries
+from gitmem.document.ids import daily_path, scopes_in, session_tag, tail_of
+from gitmem.document.message import Op, Trailer, session_message
+from gitmem.errors import UnreadableError
+from gitmem.hosts import CLAUDE, file_of, find_host, read_transcript, writer
+from gitmem.learn.facts import learn
+from gitmem.model.entries import Placed, cue_entries
+from gitmem.model.exchange import EXCHANGE, MENDED, exchanges_in, split_fields
+from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
+from gitmem.model.turns import Failure, Turn, fold, human_text
+from gitmem.platform.machine import local
+from gitmem.platform.safe_open import open_regular
+from gitmem.record.capture import BATCH_BYTES, capture_turn, log_changes
+from gitmem.record.read import PendingSession, boot_lines, cleaner
+from gitmem.record.save import rotate_if_full
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
+from gitmem.text.sentences import count
+from gitmem.text.terminal import plain
+from gitmem.values import Value
+
+_LONGEST_SESSION = timedelta(days=7)
+
+
+def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> tuple[int, list[str], list[str]]:
+    """Save the turns of a transcript, as far as the logs lack them; a second call changes nothing.
+
+    Returns how many were new or longer than before, the archives that rotations made, and notices. Raises GitmemError
+    if it could not be committed.
+    """
+    saved = done = 0
+    archives: list[str] = []
+    notices: list[str] = []
+    boot = boot_lines(store)
+
+    def plan(transaction: Transaction) -> tuple[int, int, list[str]]:
+        """Capture the next turns; return the place of the one after them, how many were saved, and the archives."""
+        new, rotated = 0, list[str]()
+        for place, turn in enumerate(turns[done:], done):
+            if place > done and transaction.planned > BATCH_BYTES:
+                return place, new, rotated
+            before = len(transaction.drafts)
+            rotated += capture_turn(transaction, store, turn, boot)
+            new += len(transaction.drafts) > before
+        return len(turns), new, rotated
+
+    while done < len(turns):
+        outcome = transact(store, plan, purpose=purpose)
+        done, new, rotated = outcome.value
+        saved, archives = saved + new, archives + rotated
+        notices += outcome.notices
+    return saved, archives, notices
+
+
+def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
+    """Return the turns of a session as the daily logs of the last week tell them, where no transcript can be read."""
+    tag, now = session_tag(session), store.context.clock().astimezone()
+    day = now - _LONGEST_SESSION
+    turns = []
+    while tag and day.date() <= now.date():
+        name = day.strftime("%Y-%m-%d")
+        text = (store.read(daily_path(name)) or b"").decode("utf-8", "replace")
+        for entry in (found.entry for found in find_entries(text)):
+            if entry.label == EXCHANGE and entry.tags[:1] == tag:
+                at = datetime.fromisoformat(f"{name} {entry.time}").replace(tzinfo=now.tzinfo)
+                turns.append(_turn(entry, at, session, host))
+        day += timedelta(days=1)
+    return turns
+
+
+def filed_turns(data: bytes, session: str, host: str) -> list[Turn]:
+    """Return the turns of a session as its file tells them, at its beginning, where neither logs nor transcript do."""
+    given, turns = Document.parse(data).get("created"), []
+    if not isinstance(given, datetime):
+        return []
+    for exchange in exchanges_in(data):
+        entry = Entry(exchange.id, exchange.time, EXCHANGE, "\n".join(("", *exchange.failed)), exchange.tags)
+        answer = "\n".join(filter(None, (exchange.summary, exchange.details)))
+        turn = _turn(entry, given, session, host)
+        turns.append(turn._replace(prompt=exchange.asked, answer=answer, files=exchange.files))
+    return turns
+
+
+def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:
+    fields = split_fields(entry.text)
+    failures = []
+    for error in fields.errors:
+        command, _, said = error.removeprefix("`").partition("`: ")
+        said, _, mended = said.partition(MENDED)
+        failures.append(Failure(at, "Bash", "", command, said, explained=mended))
+    return Turn(
+        session,
+        host,
+        entry.id,
+        at,
+        at,
+        prompt=fields.request,
+        answer=fields.answer,
+        files=fields.files,
+        failures=tuple(failures),
+        tools=len(failures) + len(fields.files),
+        closed=True,
+        logged=entry.id,
+        said=fields.said,
+        scope="".join(scopes_in(entry.tags)[:1]),
+    )
+
+
+MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
+_LESSONS = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
+
+
+def read_lines(path: str) -> Iterator[str]:
+    """Yield the lines of a transcript; none if there is no such file. Raises UnreadableError if reading failed."""
+    file = open_regular(path)
+    if file is None:
+        return
+    with file:
+        left = MAX_TRANSCRIPT
+        try:
+            while left > 0 and (line := file.readline(min(left, MAX_LINE))):
+                left -= len(line)
+                yield line.decode("utf-8", "replace")
+        except OSError as error:
+            message = f"The transcript {path} cannot be read: {error.strerror or error}."
+            raise UnreadableError(message, f"'gitmem replay {path}' saves it once it can be.") from error
+
+
+def read_records(path: str, unread: Unread | None = None, host: str = "") -> Iterator[Record]:
+    """Yield the records of a transcript; `unread` counts the lines that cannot be parsed.
+
+    `host` is the name of the host that wrote it; without it, the path says which.
+    """
+    return read_transcript(path, read_lines, unread, host)
+
+
+def keep_transcript(store: Store, session: str, path: str) -> str | None:
+    """Write a session's transcript to L1; returns the commit, None if nothing is new.
+
+    Raises GitmemError if it could not be stored.
+    """
+    if not store.config.transcripts.enabled:
+        return None
+    # A transcript with nothing but a subagent's records bears the session's id, but is not the session's.
+    started = next((part.at for part in read_records(path) if part.role is Role.USER and not part.sidechain), None)
+    if started is None:
+        return None
+    from gitmem.store.transcripts import put
+
+    lines = l1_lines(read_records(path), store.config.transcripts.tool_result_chars, cleaner(store))
+    return put(store, session, started, lines)
+
+
+def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record]) -> None:
+    """Save a session's exchanges (spec V1), and what they teach: facts (V4), concepts (V3), episodes (M2), errors."""
+    from gitmem.learn.concepts import group
+    from gitmem.learn.episodes import save_episodes
+    from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences
+    from gitmem.record.exchanges import save_exchanges
+
+    save_exchanges(store, session, host, turns)
+    learn(store, session, host, turns)
+    group(store, session, host, turns)
+    save_episodes(store, session, host, turns, records)
+    learn_bugs(store, session, host, turns)
+    learn_commands(store, session, host, turns)
+    learn_preferences(store, session, host, turns)
+
+
+def save_lessons(store: Store, session: PendingSession, why: str) -> str | None:
+    """Save the decisions, learnings and fixes that a transcript's answers state (spec J9); returns the commit.
+
+    Each is identified by the digest of its words, so that a second call saves only new ones.
+    """
+    clean, boot = cleaner(store), boot_lines(store)
+    daily: dict[str, Placed] = {}
+    for part in read_records(session.transcript):
+        if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
+            answer = human_text(clean(part.text))
+            for placed in cue_entries(answer, local(part.at), boot, _LESSONS):
+                daily.setdefault(tail_of(placed.entry.id), placed)
+    lessons = tuple(daily.values())
+    if not lessons:
+        return None
+    subject = f"Save lessons {why}: {len(lessons)} {'entry' if len(lessons) == 1 else 'entries'}"
+    ids = (placed.entry.id for placed in lessons)
+    message = session_message(subject, Op.EXTRACT, Trailer.ENTRY, ids, session=session.name, host=session.host)
+
+    def plan(transaction: Transaction) -> bool:
+        rotate_if_full(transaction, store)
+        changes, _ = log_changes(transaction, store, lessons, session.name)
+        return bool(changes) and transaction.commit(message, changes)
+
+    return transact(store, plan, purpose="extract").commit
+
+
+_SUFFIX = ".jsonl"
+_ENDINGS = (_SUFFIX, ".messages.json")  # the second of Cline
+_NOT_SESSIONS = ("subagents", "tool-results", ".git")  # folders beside a session's transcript, and git's own
+
+
+class Replayed(Value):
+    """The result for one transcript: its turns, how many were new, whether its L1 was, archives, notices.
+
+    `unread` counts its lines that could not be parsed, or were truncated.
+    """
+
+    path: str
+    sessions: tuple[str, ...] = ()
+    turns: int = 0
+    unread: int = 0
+    saved: int = 0
+    transcript: bool = False
+    archives: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def find_transcripts(path: str) -> list[str]:
+    """Return the transcripts below a folder, the oldest first; of a file, the file."""
+    if not os.path.isdir(path):
+        return [path]
+    paths = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if name not in _NOT_SESSIONS]
+        paths += [path for name in names if name[:6] != "agent-" and _is_transcript(path := os.path.join(folder, name))]
+    return sorted(paths, key=lambda path: (os.path.getmtime(path), path))
+
+
+def _is_transcript(path: str) -> bool:
+    """Return whether a file's name, or of other JSON the content, says that it is a transcript."""
+    return path.endswith(_ENDINGS) or (path.endswith(".json") and writer(path, read_lines) != CLAUDE)
+
+
+def replay(store: Store, path: str, name: str = "", since: datetime | None = None) -> Replayed:
+    """Save the turns of a transcript that are not saved yet, and its L1; a second call changes nothing.
+
+    `name` is the host that wrote it; without it, the path or the first line says which. With `since`, turns that began
+    before are left out, and so is the L1 of a session that has no others. Raises GitmemError if it could not be
+    committed.
+    """
+    name = name or writer(path, read_lines)
+    replayed = _replay_turns(store, path, name, since)
+    # The turns are freed by now: they hold all that was said, and so does L1.
+    # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
+    kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
+    return replayed._replace(transcript=any(kept))
+
+
+def _replay_turns(store: Store, path: str, name: str, since: datetime | None) -> Replayed:
+    """Save the turns of a transcript, and learn from them."""
+    from gitmem.tell.outcome_counts import note_mends  # a save of lessons does without
+
+    stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
+    turns = fold(hook_events(read_records(path, unread, name), None, find_host(name).label))
+    turns = [turn._replace(closed=True, session=turn.session or stem) for turn in turns]
+    begun = bool(turns)
+    if store.has_layers:
+        from gitmem.store.layers import is_private, was_paused
+
+        left = {turn.session for turn in turns if was_paused(store, turn.session)}
+        left |= {turn.session for turn in turns if is_private(store, turn.session, turn.cwd)}
+        turns = [turn for turn in turns if turn.session not in left]
+    turns = [turn for turn in turns if since is None or turn.started >= since]
+    if not turns and (begun or since is not None):
+        return Replayed(path, unread=unread.lines)
+    saved, archives, more = capture_recorded(store, turns, "replay")
+    lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
+    told = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
+    is_told = lost if turns else os.path.getsize(file_of(path))
+    notice = f"{plain(path)}: {'; '.join(filter(None, told))}."
+    sessions = tuple(dict.fromkeys(turn.session for turn in turns))
+    for session in sessions:
+        own = [turn for turn in turns if turn.session == session]
+        records = (record for record in read_records(path, None, name) if record.session in {session, ""})
+        keep_session(store, session, own[0].host, own, records)
+        note_mends(store, session, own)
+    notices = tuple(dict.fromkeys((*([notice] if is_told else []), *more)))
+    return Replayed(path, sessions, len(turns), unread.lines, saved, archives=tuple(archives), notices=notices)

@@ -1,0 +1,365 @@
+"""Learn facts of a session's turns and of an agent's own memory files (spec V4 to V6).
+
+A known fact, in these or other words, gains a source. A fact that a person retired, or whose file was removed, is not
+learned again. Claude Code keeps one fact a file with `name`, `description` and `metadata.type`, and an index
+`MEMORY.md`, which is skipped; nothing is written there. A mirror's `origin` names file and machine: a changed file
+changes its mirror, a removed file retires it, and mirrors of other machines are left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache, partial
+
+from gitmem.document.document import Document
+from gitmem.document.entry import Entry, MemoryType, clean_text, find_entries
+from gitmem.document.ids import MEMORY, is_timed, milliseconds_of, tail_of
+from gitmem.document.message import Op, Trailer, session_message
+from gitmem.learn.extract import (
+    FoundFact,
+    facts_of_prompt,
+    find_facts,
+    find_fixes,
+    is_saved,
+    repeated,
+    saved_in,
+)
+from gitmem.learn.statements import as_statement
+from gitmem.model.compare import WEIGHED, says_the_same
+from gitmem.model.entries import relative_files
+from gitmem.model.exchange import Fields
+from gitmem.model.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
+from gitmem.model.turns import Turn, derived_id, is_restated
+from gitmem.model.validity import supersede
+from gitmem.platform.machine import UTC, Context, datetime, timedelta
+from gitmem.platform.safe_open import read_regular, read_text
+from gitmem.project.code import ProjectCode, project_code
+from gitmem.record.fact_book import KINDS, LIVE, SAVED, Changes, FactBook, fact_message, wider, with_source
+from gitmem.record.read import boot_lines, redacted
+from gitmem.store.known_facts import known_facts
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
+from gitmem.text.sentences import count
+from gitmem.values import Value
+
+_TYPES = {kind.label: kind for kind in MemoryType}
+_LEARNED = {**KINDS, MemoryType.LEARNING: FactKind.CORE_LOGIC, MemoryType.ERROR_FIX: FactKind.SOLUTION}
+
+
+def keep_turn(book: FactBook, turn: Turn, before: Fields, boot: Collection[str]) -> Changes:
+    """Return the file changes that save what a turn states, and resolve the issues that it mends.
+
+    `turn` is redacted; `before` is what the session said last; `boot` are the lines of files that the agent loads
+    itself. A fact that the agent saved in the turn gains its exchange, and goes before the person's words that it
+    repeats.
+    """
+    by_agent = saved_in(book.known().values(), turn)
+    changes = _instead(book, turn, by_agent)
+    files = relative_files(turn.files, (os.path.dirname(book.store.root), turn.cwd))
+    for found in facts_of_prompt(turn, before, files) if turn.prompt else ():
+        if not is_restated(found.text, boot) and repeated(by_agent, found.text) is None:
+            changes |= take(book, found, turn.session, again=True)
+    return changes | resolve(book, [turn])
+
+
+def _instead(book: FactBook, turn: Turn, by_agent: Sequence[Fact]) -> Changes:
+    """Return the changes that give a turn's exchange to the facts saved in it, which replace what they repeat."""
+    exchange = turn.exchange_id
+    facts = {one.id: one for one in map(book.read, by_agent) if one is not None}
+    for fact in facts.values():
+        origin = {"session": turn.session, "exchange": exchange, **fact.origin}
+        facts[fact.id] = with_source(fact._replace(origin=origin), exchange)
+    for known in [*book.known().values()] if facts else ():
+        said = known.origin.get("exchange") in {exchange, turn.session} and known.binds and not is_saved(known)
+        instead = repeated(facts.values(), known.description) if said else None
+        if instead is not None and book.read_into(facts, known.id):
+            facts |= supersede(facts, known.id, instead.id, book.transaction.now)
+    return book.changes([*facts.values()])
+
+
+def take(book: FactBook, found: FoundFact, session: str, *, again: bool) -> Changes:
+    """Return the file changes that keep a finding; where a known fact says the same, that gains its source.
+
+    `again`: what a person says after it had ended holds again, unlike in an old session that is read later.
+    """
+    made = make_fact(
+        found.kind,
+        found.text,
+        found.at.replace(microsecond=0),
+        confidence=found.confidence,
+        origin={
+            key: value for key, value in (("session", session), ("exchange", found.source), ("by", found.by)) if value
+        },
+        sources=(found.source,),
+        keywords=fact_keywords(found.text),
+        files=found.files,
+        scope=found.scope,
+    )
+    same = _same(book, made)
+    if same is None:
+        if not again and book.store.repository.ever_had(made.path):
+            return {}  # removed by a person or an undo
+        same = made
+    elif tail_of(found.source) in map(tail_of, same.sources):
+        return {}
+    if same.id != made.id and not same.binds:
+        return {}
+    said_here = same._replace(scope=wider(same, made))
+    kept = book.keep(said_here, found.source, again=again and same.when < found.at)
+    changes = kept[1] if kept else {}
+    if kept and made.created < kept[0].created:
+        changes |= book.changes([kept[0]._replace(created=made.created)])
+    return changes
+
+
+def _same(book: FactBook, made: Fact) -> Fact | None:
+    """Return the known fact with the same id, or of a comparable kind that says the same."""
+    if made.id in book.known():
+        return book.known()[made.id]
+    for fact in book.known().values():
+        is_alike = fact.kind == made.kind or (fact.kind in WEIGHED and made.kind in WEIGHED)
+        if is_alike and says_the_same(fact.description, made.description):
+            return fact
+        by_agent = is_saved(fact) and fact.origin.get("exchange") == made.origin["exchange"]
+        if by_agent and repeated([fact], made.description):
+            return fact
+    return None
+
+
+def resolve(book: FactBook, turns: Sequence[Turn]) -> Changes:
+    """Return the file changes that resolve the open issues mended in these turns."""
+    issues = [fact for fact in book.known().values() if fact.kind == FactKind.ISSUE and fact.binds]
+    fixes = [*find_fixes(turns)] if issues else []
+    changes: Changes = {}
+    for known in issues:
+        fix = next((fix for fix in fixes if fix.at > known.created and fix.mends(known.description)), None)
+        if fix is not None:
+            changes |= book.resolve_one(known.id, fix.at, fix.text)
+    return changes
+
+
+def _note_commit(book: FactBook, commit: str, files: Collection[str]) -> Changes:
+    """Return the file changes that record the commit of which facts speak whose files are all in it."""
+    due = [fact for fact in book.known().values() if fact.files and not fact.commit]
+    read = [book.read(fact) for fact in due if set(fact.files) <= set(files)]
+    return book.changes([fact._replace(commit=commit) for fact in read if fact is not None and not fact.commit])
+
+
+def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Save the facts that a session's turns state, and entries saved as decision and the like; returns the commit.
+
+    A second call adds nothing. Raises GitmemError if they could not be committed.
+    """
+    clean = [redacted(turn, store) for turn in turns]
+    findings = find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
+    return learn_findings(store, session, host, findings, turns=clean)
+
+
+def learn_findings(
+    store: Store, session: str, host: str, findings: Sequence[FoundFact], *, turns: Sequence[Turn] = (), model: str = ""
+) -> str | None:
+    """Commit findings, entries of `memory.md` that are no facts yet, and issues that these turns mend, in one commit.
+
+    Returns the commit. `model` is the one that made the findings, if any. Raises GitmemError if they could not be
+    committed.
+    """
+    when = max((*(one.at for one in findings), *(turn.ended for turn in turns)), default=store.context.clock())
+    code = project_code(os.path.dirname(store.root), store.context.environ)
+    as_of = cache(partial(_code_as_of, store, code, when))  # git is asked once
+
+    def plan(transaction: Transaction) -> bool:
+        book = FactBook(store, transaction)
+        changes: Changes = {}
+        for finding in (*findings, *_saved(transaction, book)):
+            changes |= take(book, finding, session, again=False)
+        changes |= resolve(book, turns)
+        if any(fact.files and not fact.commit for fact in book.known().values()):
+            changes |= _note_commit(book, *as_of())
+        ids = [fact.id for fact in book.known().values() if fact.path in changes]
+        subject = f"Update {count(len(ids), 'fact')}"
+        if book.new:
+            subject = f"{'Learn' if len(book.new) == 1 else f'Learn {len(book.new)} facts'}: {book.new[0].description}"
+        message = fact_message(subject, ids, session, host).by(model)
+        return bool(changes) and transaction.commit(message, changes, when=when)
+
+    outcome = transact(store, plan, purpose="learn")
+    known_facts(store)  # so that the next session's start finds them in the cache
+    return outcome.commit
+
+
+def _code_as_of(store: Store, code: ProjectCode | None, when: datetime) -> tuple[str, frozenset[str]]:
+    """Return the project's commit at the end of a session and its files."""
+    now = store.context.clock()
+    when = when + timedelta(days=1) if now - when > LIVE else now
+    return code.as_of(min(when, now)) if code else ("", frozenset())
+
+
+def _saved(transaction: Transaction, book: FactBook) -> list[FoundFact]:
+    """Return the decisions, issues and so on of `memory.md` that are no fact's source yet."""
+    data = transaction.read(MEMORY)
+    known = {tail_of(source) for fact in book.known().values() for source in fact.sources} if data else set()
+    findings = []
+    for entry in (found.entry for found in find_entries((data or b"").decode("utf-8", "replace"))):
+        # A line with the id of a fact is that fact's.
+        if _TYPES.get(entry.label) in _LEARNED and is_timed(entry.id) and tail_of(entry.id) not in known:
+            findings += _of_entry(entry)
+    return findings
+
+
+def _of_entry(entry: Entry) -> list[FoundFact]:
+    """Return an entry of `memory.md` as a finding; none if capture took it from an answer."""
+    kind = _TYPES[entry.label]
+    words = " ".join(entry.text.casefold().split())
+    at = moment_of(entry)
+    if not words or tail_of(derived_id(at, kind.value, words)) == tail_of(entry.id):
+        return []
+    text = entry.text if "\n" in entry.text else as_statement(entry.text)
+    return [FoundFact(_LEARNED[kind], text, SAVED, at, entry.id)]
+
+
+def moment_of(entry: Entry) -> datetime:
+    """Return when an entry was made, in UTC: from its id, as its line may have another time zone."""
+    return datetime.fromtimestamp(milliseconds_of(entry.id) / 1000, UTC).replace(microsecond=0)
+
+
+TOOL = "claude-code"
+MAX_BYTES = 65_536  # of one file
+MAX_FILES = 1_000
+_INDEX = "MEMORY.md"
+_SEEN = "adopted"  # in the private folder: how the mirrored folder looked last time
+_KINDS = {
+    "user": FactKind.PREFERENCE,
+    "feedback": FactKind.RULE,
+    "reference": FactKind.SOLUTION,
+    "project": FactKind.CORE_LOGIC,
+}
+
+
+class Adopted(Value):
+    """The result for a folder: ids of new, changed and retired facts, and the commits."""
+
+    new: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    retired: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+
+
+def adopt(store: Store, folder: str) -> Adopted:
+    """Mirror a folder of the agent's own memory; a second call adds nothing.
+
+    If the folder is missing or unreadable, nothing is retired. Raises GitmemError if it could not be committed.
+    """
+    made = _read_folder(folder, store.context)
+    if made is None:
+        return Adopted()
+    outcome = transact(store, partial(_mirror, store, made), purpose="adopt")
+    if outcome.commits:
+        known_facts(store)
+    return outcome.value._replace(commits=outcome.commits)
+
+
+def adopt_if_changed(store: Store, folder: str) -> None:
+    """Mirror a folder if it has changed since it was mirrored last."""
+    seen = os.path.join(store.private, _SEEN)
+    look = fingerprint(folder)
+    if look and read_text(seen) != look:
+        adopt(store, folder)
+        with contextlib.suppress(OSError, ValueError), open(seen, "w", encoding="utf-8", newline="\n") as file:
+            file.write(look)
+
+
+def fingerprint(folder: str) -> str:
+    """Return names, times and sizes of a folder's documents, "" if there is no folder."""
+    try:
+        with os.scandir(folder) as entries:
+            files = [(file.name, file.stat(follow_symlinks=False)) for file in entries if file.name.endswith(".md")]
+    except OSError:
+        return ""
+    return "\n".join(f"{name}\t{status.st_mtime_ns}\t{status.st_size}" for name, status in sorted(files)) + "\n"
+
+
+def _read_folder(folder: str, context: Context) -> list[Fact] | None:
+    """Return the memories in a folder as facts, None if it cannot be read; links and other files are skipped."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".md") and name != _INDEX)
+    except OSError:
+        return None
+    return [fact for name in names[:MAX_FILES] if (fact := _read_memory(os.path.join(folder, name), context))]
+
+
+def _read_memory(path: str, context: Context) -> Fact | None:
+    try:
+        data, modified = read_regular(path, MAX_BYTES + 1, follow=False), os.stat(path, follow_symlinks=False).st_mtime
+    except OSError:
+        return None
+    if data is None or len(data) > MAX_BYTES:
+        return None
+    document, name = Document.parse(data), os.path.basename(path)
+    given = document.metadata
+    about, description = given.get("metadata"), given.get("description")
+    kind = about.get("type") if isinstance(about, Mapping) else given.get("type")
+    description = description if isinstance(description, str) else ""
+    text = clean_text(document.body)
+    if document.problem is not None or not (text or description):
+        return None
+    fact = make_fact(
+        _KINDS.get(str(kind), FactKind.CORE_LOGIC),
+        text or description,
+        datetime.fromtimestamp(modified, context.clock().tzinfo).replace(microsecond=0),
+        description=description,
+        keywords=fact_keywords(f"{description} {text or description}"),
+        origin={"tool": TOOL, "id": name, "machine": context.machine},
+    )
+    return fact._replace(name=name.removesuffix(".md"))
+
+
+def _mirror(store: Store, memories: Sequence[Fact], transaction: Transaction) -> Adopted:
+    """Add the commit of new, changed and retired mirrors; return their ids."""
+    known = known_facts(store)
+    mirrors = {fact.adopted: fact for fact in known if fact.adopted}
+    paths = {fact.id: fact.path for fact in known}
+    new: dict[str, Fact] = {}
+    changed: dict[str, Fact] = {}
+    retired: dict[str, Fact] = {}
+    for made in memories:
+        mirror = mirrors.pop(made.adopted, None)
+        if mirror is None and made.id not in paths:  # else it was learned from a session
+            new.setdefault(made.id, made)
+        elif mirror is not None and (fact := _changed(_fact(transaction, mirror), made)):
+            changed[fact.id] = fact
+    for adopted, mirror in mirrors.items():
+        is_gone = adopted.startswith(f"{store.context.machine}/") and mirror.status != FactStatus.RETIRED
+        if is_gone and (fact := _fact(transaction, mirror)) is not None:
+            retired[fact.id] = fact._replace(status=FactStatus.RETIRED, updated=transaction.now)
+    facts = new | changed | retired
+    if facts:
+        counts = ((new, "new"), (changed, "changed"), (retired, "gone"))
+        numbers = ", ".join(f"{len(some)} {word}" for some, word in counts if some)
+        subject = f"Adopt the agent's own memory, {numbers}: {next(iter(facts.values())).description}"
+        message = session_message(subject, Op.ADOPT, Trailer.FACT, facts, host=TOOL)
+        transaction.commit(message, {paths.get(name, fact.path): render_fact(fact) for name, fact in facts.items()})
+    return Adopted(tuple(new), tuple(changed), tuple(retired))
+
+
+def _changed(mirror: Fact | None, made: Fact) -> Fact | None:
+    """Return a mirror updated from its file; None if it is up to date, or retired and its file unchanged."""
+    if mirror is None:
+        return None
+    is_same = (mirror.text, mirror.description) == (made.text, made.description)
+    is_retired = mirror.status is FactStatus.RETIRED
+    if is_same and (not is_retired or mirror.updated is None or mirror.updated > made.created):
+        return None
+    return mirror._replace(
+        text=made.text,
+        description=made.description,
+        keywords=made.keywords,
+        status=FactStatus.ACTIVE,
+        updated=made.created,
+    )
+
+
+def _fact(transaction: Transaction, known: Fact) -> Fact | None:
+    return parse_changeable(transaction.read(known.path), known.path)

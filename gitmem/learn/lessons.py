@@ -1,0 +1,355 @@
+"""Learn bug patterns, preferences and what the project is like; remove what never helped (spec M3, M5).
+
+Preferences go into the person's own store (`gitmem init --user`), for every project. A stated preference counts at
+once. A rule counts once it is repeated, in words such as "always" or because an earlier session has it, too, and only
+if it tells the agent how to work with this person. All other rules are the project's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+
+from gitmem.document.ids import BUGS, id_in, tail_of
+from gitmem.document.message import Message, Op, Trailer, one_line, session_message
+from gitmem.errors import GitmemError, RefusedError
+from gitmem.learn.episodes import find_episode_file, tasks_in
+from gitmem.learn.extract import FoundFact, find_facts
+from gitmem.learn.facts import learn_findings
+from gitmem.model.compare import says_the_same
+from gitmem.model.episode import episode_id, episode_paths, read_episode
+from gitmem.model.error import MATCH, ErrorSignature, likeness
+from gitmem.model.error_occurrence import ErrorOccurrence, find_occurrences, with_errors
+from gitmem.model.fact import Fact, FactKind
+from gitmem.model.pattern import BugPattern, begun, parse_pattern, pattern_id, render_pattern, seen_again
+from gitmem.model.project_knowledge import (
+    Knowledge,
+    KnowledgeKind,
+    commands_of,
+    hotspot_lines,
+    join_commands,
+    manifests_in,
+    of_commands,
+    parse_knowledge,
+    read_commands,
+    render_knowledge,
+    stack_lines,
+    structure_lines,
+    with_commands,
+)
+from gitmem.model.turns import Turn
+from gitmem.model.validity import in_force
+from gitmem.project.code import Past, list_files, project_code
+from gitmem.record.exchanges import find_session_file, with_links, without_links
+from gitmem.record.read import boot_lines, redacted
+from gitmem.store.known_facts import known_facts
+from gitmem.store.store import Store, own_store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
+from gitmem.tell.known_errors import counts, known_patterns, pattern_headers, signature_of
+from gitmem.tell.start import session_paths
+from gitmem.tell.usage_log import USELESS, Count
+from gitmem.text.sentences import count
+from gitmem.text.words import matcher
+from gitmem.values import Value
+
+_OF_PERSONS = (FactKind.PREFERENCE, FactKind.RULE)
+_NAMES_CODE = re.compile(r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b", re.IGNORECASE)
+
+
+def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Save the errors of a finished session and their mends; return the commit. A second call adds nothing.
+
+    Raises GitmemError if the patterns could not be committed.
+    """
+    project = os.path.dirname(store.root)
+    sights = find_occurrences([redacted(turn, store) for turn in with_errors(turns)], project)
+    if not sights:
+        return None
+
+    def plan(transaction: Transaction) -> bool:
+        episodes = _episodes(transaction, turns, {sight.exchange for sight in sights})
+        told = [sight._replace(episode=episodes.get(sight.exchange, "")) for sight in sights]
+        changed, new = patterns_with(store, transaction, told)
+        changes = rendered(changed)
+        if path := find_session_file(transaction, session, turns[0].started):
+            changes |= with_links(transaction, path, {pattern.path: pattern.title for pattern in changed.values()})
+        titles = one_line("; ".join(pattern.title for pattern in changed.values()), 60)
+        subject = f"Learn {count(len(changed), 'error')}{f', {new} new' if new else ''}: {titles}"
+        return transaction.commit(_message(subject, changed.values(), session, host), changes, when=turns[-1].ended)
+
+    outcome = transact(store, plan, purpose="learn")
+    pattern_headers(store)  # so that the next error finds them in the cache
+    return outcome.commit
+
+
+def patterns_with(
+    store: Store, transaction: Transaction, sights: Iterable[ErrorOccurrence]
+) -> tuple[dict[str, BugPattern], int]:
+    """Return the patterns that change with these sights, by path, and how many of them are new."""
+    signatures = {header.path: signature_of(header) for header in pattern_headers(store)}
+    changed: dict[str, BugPattern] = {}
+    new, there = 0, {*map(id_in, transaction.names(BUGS))}
+    for sight in sights:
+        pattern = _known(transaction, signatures, changed, sight.error)
+        after = begun(sight) if pattern is None else seen_again(pattern, sight)
+        if pattern is None and after.id in there:
+            continue  # a person rewrote the file
+        new += pattern is None
+        signatures[after.path] = after.error
+        changed[after.path] = after
+    return changed, new
+
+
+def _episodes(transaction: Transaction, turns: Sequence[Turn], wanted: set[str]) -> dict[str, str]:
+    """Return the ids of the existing episodes of these exchanges, by exchange."""
+    found: dict[str, str] = {}
+    for task in tasks_in(turns):
+        own = [turn.exchange_id for turn in task]
+        if wanted & set(own):
+            ids = (episode_id(task[0].session, exchange) for exchange in own)
+            there = (one for one in ids if find_episode_file(transaction, one, task[0].started))
+            found |= dict.fromkeys(own, next(there, ""))
+    return found
+
+
+def _known(
+    transaction: Transaction, known: dict[str, ErrorSignature], changed: dict[str, BugPattern], error: ErrorSignature
+) -> BugPattern | None:
+    """Return the pattern that matches an error best; None if none does, or its file cannot be parsed."""
+    own = pattern_id(error)
+    scored = ((path, id_in(path) == own, likeness(signature, error)) for path, signature in known.items())
+    likely = sorted(((1.0 if is_own else score, is_own, path) for path, is_own, score in scored), reverse=True)
+    for score, _, path in likely:
+        if score <= MATCH:
+            break
+        if path in changed:
+            return changed[path]
+        try:
+            data = transaction.read(path)
+        except (RefusedError, OSError):
+            continue
+        pattern = parse_pattern(data, path) if data is not None else None
+        if pattern is not None:
+            return pattern
+    return None
+
+
+def rendered(changed: Mapping[str, BugPattern]) -> dict[str, bytes | None]:
+    """Return the files of patterns, without those whose header a person wrote in a form that cannot be edited."""
+    files: dict[str, bytes | None] = {}
+    for path, pattern in changed.items():
+        with contextlib.suppress(ValueError):
+            files[path] = render_pattern(pattern)
+    return files
+
+
+def _message(subject: str, patterns: Iterable[BugPattern], session: str = "", host: str = "") -> Message:
+    ids = (pattern.id for pattern in patterns)
+    return session_message(subject, Op.PATTERN, Trailer.PATTERN, ids, session=session, host=host)
+
+
+UNUSED_DAYS = 90  # since an error came last
+RETRIEVALS = 2  # times told, from which an old episode stays
+
+
+class Cleanup(Value):
+    """The removed files, and the commit; None in a dry run and where nothing was to be done."""
+
+    episodes: tuple[str, ...]
+    patterns: tuple[str, ...]
+    commit: str | None = None
+
+
+def clean_up(store: Store, *, dry_run: bool = False) -> Cleanup:
+    """Remove old useless episodes and unused bug patterns from the tree, and the links of sessions to them.
+
+    History keeps them, an undo restores them. A pattern keeps the ids of its episodes, whose verdicts are of its mends.
+    """
+    found = Cleanup(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
+    if dry_run or not (found.episodes or found.patterns):
+        return found
+
+    def plan(transaction: Transaction) -> bool:
+        paths = {*found.episodes, *found.patterns}
+        changes: dict[str, bytes | None] = {path: None for path in paths if transaction.read(path) is not None}
+        for path in session_paths(store) if changes else ():
+            data = store.read(path) or b""
+            if without_links(data, paths) != data:
+                changes[path] = without_links(transaction.read(path) or b"", paths)
+        numbers = f"{count(len(found.episodes), 'episode')} and {count(len(found.patterns), 'pattern')}"
+        message = Message(f"Clean up {numbers} that were of no use", ((Trailer.OP.value, Op.CLEAR.value),))
+        return bool(changes) and transaction.commit(message, changes)
+
+    return found._replace(commit=transact(store, plan, purpose="cleanup", scan=True).commit)
+
+
+def _useless_episodes(store: Store) -> Iterator[str]:
+    """Yield the files of old episodes that were told seldom and helped little."""
+    days, uses = store.config.cleanup.max_age_days, counts(store)
+    oldest = store.context.clock() - timedelta(days=days)
+    for path in episode_paths(store) if days else ():
+        episode = read_episode(store, path)
+        use = uses.get(episode.id, Count()) if episode else Count()
+        if episode and episode.ended < oldest and use.usefulness < USELESS and use.retrieved < RETRIEVALS:
+            yield path
+
+
+def _unused_patterns(store: Store) -> list[str]:
+    """Return the files of bug patterns whose error came seldom and not lately; each time one was told counts, too."""
+    oldest, uses = store.context.clock() - timedelta(days=UNUSED_DAYS), counts(store)
+    return sorted(
+        pattern.path
+        for pattern in known_patterns(store)
+        if pattern.updated < oldest
+        and len(pattern.seen) + uses.get(pattern.id, Count()).retrieved < store.config.cleanup.min_usage_count
+    )
+
+
+def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Save the person's preferences of a finished session into their own store; return the commit there.
+
+    Raises GitmemError if the preferences could not be committed.
+    """
+    own = None if store.is_private else own_store(store)
+    if own is None or not turns:
+        return None
+    mine = {tail_of(turn.exchange_id) for turn in turns}
+    before = [
+        fact
+        for fact in in_force(known_facts(store))
+        if fact.kind in _OF_PERSONS and any(tail_of(source) not in mine for source in fact.sources)
+    ]
+    clean = [redacted(turn, store) for turn in turns]
+    findings = [
+        finding._replace(scope=())
+        for finding in find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
+        if finding.kind in _OF_PERSONS and _is_persons(finding, before)
+    ]
+    return learn_findings(own, session, host, findings) if findings else None
+
+
+def _is_persons(finding: FoundFact, before: Sequence[Fact]) -> bool:
+    """Return whether a preference or a rule is about the person's way of working, not about a project."""
+
+    def says(kind: str) -> bool:
+        return matcher("persons.tsv", kind).search(finding.text) is not None
+
+    if finding.files or _NAMES_CODE.search(finding.text) or says("of_project"):
+        return False
+    if finding.kind is FactKind.PREFERENCE:
+        return says("prefers") or says("manner")
+    if not says("manner") or says("of_things"):
+        return False
+    return says("again") or any(says_the_same(fact.description, finding.text) for fact in before)
+
+
+_OFTEN = 5  # commits since a pattern's error came, from which a file of it changed a lot
+_FROM_HISTORY = 0.8  # confidence
+
+
+def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Count the commands of a finished session; return the commit. A second call adds nothing.
+
+    Raises GitmemError if the commands could not be committed.
+    """
+    ran = commands_of(turns)
+    if not ran:
+        return None
+    path = KnowledgeKind.COMMANDS.path
+
+    def plan(transaction: Transaction) -> bool:
+        before = transaction.read(path)
+        commands = read_commands(before) if before is not None else {}
+        joined = join_commands(commands, ran)
+        if joined == commands:
+            return False
+        now = turns[-1].ended
+        document = render_knowledge(of_commands([*joined.values()]), before, now) or before
+        if document is None:
+            return False
+        data = with_commands(document, joined)
+        return transaction.commit(_message("Count commands that worked", (), session, host), {path: data}, when=now)
+
+    return transact(store, plan, purpose="learn").commit
+
+
+def learn_project(store: Store) -> str | None:
+    """Read the project's files, its git and the store into documents; return the commit, None if nothing changed.
+
+    Bug patterns whose files changed a lot are marked as stale, in a commit of its own. Raises GitmemError if the
+    documents could not be committed.
+    """
+    root = os.path.dirname(store.root)
+    if os.path.realpath(root) == os.path.realpath(store.context.home) or os.path.basename(store.root) != ".gitmem":
+        return None  # the person's own store, or one below the home: there is no project around it
+    code = project_code(root, store.context.environ)
+    if code is not None and code.root != os.path.realpath(root):
+        code = None  # the project is a folder of some other repository
+    past = code.past() if code is not None else Past()
+    mark_stale(store, past)
+    found = [known for known in _read_project(store, os.path.realpath(root), past) if known.lines]
+
+    def plan(transaction: Transaction) -> bool:
+        changes: dict[str, bytes | None] = {}
+        for known in found:
+            try:
+                data = render_knowledge(known, transaction.read(known.kind.path), store.context.clock())
+            except (RefusedError, OSError, ValueError):  # a person rewrote the file
+                continue
+            if data is not None:
+                changes[known.kind.path] = data
+        names = ", ".join(sorted(path.rpartition("/")[2].removesuffix(".md") for path in changes))
+        return bool(changes) and transaction.commit(_message(f"Learn of the project: {names}", ()), changes)
+
+    return transact(store, plan, purpose="learn").commit
+
+
+def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
+    """Return the existing documents, each with its bytes."""
+    found = []
+    for kind in KnowledgeKind:
+        with contextlib.suppress(GitmemError):
+            data = store.read(kind.path)
+            known = parse_knowledge(data) if data is not None else None
+            found += [(known, data)] if known is not None and data is not None else []
+    return found
+
+
+def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
+    files = past.files or list_files(top)
+    there = frozenset(files)
+    errors: Counter[str] = Counter()
+    for pattern in known_patterns(store):
+        errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
+    yield Knowledge(KnowledgeKind.STRUCTURE, tuple(structure_lines(files)), commit=past.commit)
+    yield Knowledge(KnowledgeKind.STACK, tuple(stack_lines(there)), tuple(manifests_in(files)), commit=past.commit)
+    hot = tuple(hotspot_lines([(commit.subject, commit.files) for commit in past.commits], errors, there))
+    yield Knowledge(KnowledgeKind.HOTSPOTS, hot, confidence=_FROM_HISTORY, commit=past.commit)
+
+
+def mark_stale(store: Store, past: Past) -> str | None:
+    """Mark the patterns most of whose files are gone, or were changed by several commits, since their error came.
+
+    Returns the commit, None if there is no such pattern.
+    """
+    there = frozenset(past.files)
+
+    def changed_a_lot(pattern: BugPattern) -> bool:
+        since = Counter(file for commit in past.commits if commit.at > pattern.updated for file in commit.files)
+        changed = [file for file in pattern.files if since[file] >= _OFTEN or (since[file] and file not in there)]
+        return bool(changed) and 2 * len(changed) > len(pattern.files)
+
+    found = [one.path for one in known_patterns(store) if not one.stale and changed_a_lot(one)]
+
+    def plan(transaction: Transaction) -> bool:
+        read = {path: parse_pattern(transaction.read(path) or b"", path) for path in found}
+        changes = {path: render_pattern(one._replace(stale=True)) for path, one in read.items() if one is not None}
+        subject = f"Mark {count(len(changes), 'bug pattern')} as stale: their files changed a lot"
+        return bool(changes) and transaction.commit(_message(subject, ()), changes)
+
+    return transact(store, plan, purpose="learn").commit if found else None

@@ -1,0 +1,405 @@
+"""Ask a model within the limits of a day: redact and fence the question, retry, check the reply (spec R6).
+
+A failure is no exception but the `why` of the result: the caller has an offline answer.
+
+The ledger has a file a day in the private folder; each line is one write. The estimated maximum of a question is
+written before it is asked, its cost after the answer. A process that finds, by the lines before its own, a limit
+exceeded voids its line. So concurrent processes need no lock, and exceed a limit at most by the error of the last
+estimate. A question whose process was killed counts with its maximum. Tested through
+`tests/archive/test_summarize.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import takewhile
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from gitmem.errors import RefusedError
+from gitmem.llm import (
+    HOST,
+    OFFLINE,
+    AnswerError,
+    DeadlineError,
+    ProviderError,
+    RefusalError,
+    ReplyError,
+    cost_of,
+    fenced,
+    make_model,
+    parse_reply,
+)
+from gitmem.platform.machine import is_running, namespace, read_resource, start_time
+from gitmem.redact.redact import redact
+from gitmem.store.findings import FailureLog, LoggedFailure
+from gitmem.tell.usage_log import DayLog
+from gitmem.text.words import estimate_tokens
+from gitmem.values import Value
+
+if TYPE_CHECKING:
+    from gitmem.config import SummaryConfig
+    from gitmem.llm import Model, ModelAnswer, Question
+    from gitmem.llm.http import Patience
+    from gitmem.store.store import Store
+
+
+LEDGER_FOLDER = "models"
+_KEPT_DAYS = 60
+_MAX_BYTES = 8_000_000  # of a day's file; a line has 200
+_ABOUT = ("purpose", "subject", "provider", "model")  # of a question, in its line
+_CENTS = 100
+_NO_MODEL = "no model is named; 'gitmem config --user summary.provider agent' names one"
+_BY_AGENT = "the agent sums it up in its next session, as summary.provider is host"
+
+
+class SpentError(RefusedError):
+    """A limit of the day is reached; the message says which."""
+
+
+class Spent(Value):
+    """The cost of a question, or its estimated maximum; `dollars` is None if the price is unknown."""
+
+    tokens: int = 0
+    dollars: float | None = 0.0
+    seconds: float = 0.0
+
+
+class Asking(Value):
+    """A question in the ledger: purpose, subject, provider and model. `ended` is None until it is answered.
+
+    `killed` is whether the process that asked it is gone without an answer.
+    """
+
+    number: str
+    at: datetime
+    purpose: str
+    subject: str
+    provider: str
+    model: str
+    spent: Spent
+    ended: datetime | None = None
+    failure: str = ""
+    killed: bool = False
+
+
+class Day(Value):
+    """The totals of a day; `unpriced` counts questions whose price is unknown."""
+
+    questions: int
+    failures: int
+    spent: Spent
+    unpriced: int
+
+
+class Ledger:
+    """The ledger of one store, in its private folder."""
+
+    def __init__(self, private: str, clock: Callable[[], datetime]) -> None:
+        self.log = DayLog(os.path.join(private, LEDGER_FOLDER), _KEPT_DAYS, _MAX_BYTES)
+        self._clock = clock
+
+    def begin(self, asking: Asking, limits: SummaryConfig) -> Asking:
+        """Record a question before it is asked; returns it with its number and time.
+
+        Raises:
+            SpentError: a limit of this day would be exceeded; the question must not be asked.
+            OSError: it could not be recorded; the question must not be asked.
+        """
+        asking = asking._replace(number=os.urandom(8).hex(), at=self._clock())
+        about = {name: getattr(asking, name) for name in _ABOUT}
+        at = asking.at.isoformat(timespec="seconds")
+        line = {"n": asking.number, "at": at, **about, **asking.spent._asdict(), "process": _process()}
+        self.log.add(asking.at, line)
+        before = takewhile(lambda other: other.number != asking.number, self._read([self.log.name_of(asking.at)]))
+        spent = day_of([*before, asking]).spent
+        for used, most, act in (
+            (spent.tokens, limits.tokens_per_day, "read and write {:,} tokens"),
+            ((spent.dollars or 0.0) * _CENTS, limits.cents_per_day, "cost {:,} US cents"),
+            (spent.seconds, limits.seconds_per_day, "work {:,} seconds"),
+        ):
+            if most and used > most:
+                self.log.add(asking.at, {"n": asking.number, "void": True})
+                why = f"Models may {act.format(most)} for one day."
+                raise SpentError(why, "It goes on tomorrow; 'gitmem config' shows the limits.")
+        return asking
+
+    def end(self, asking: Asking, spent: Spent, model: str = "", failure: str = "") -> None:
+        """Record the end of a question; if that fails, it counts with its estimated maximum."""
+        line: dict[str, object] = {"n": asking.number, "end": self._clock().isoformat(timespec="seconds")}
+        line |= {**spent._asdict(), "seconds": round(spent.seconds, 3)}
+        line |= {key: value for key, value in (("model", model), ("failure", failure[:300])) if value}
+        with contextlib.suppress(OSError):
+            self.log.add(asking.at, line)
+
+    def today(self) -> list[Asking]:
+        """Return today's questions, in order."""
+        return self._read([self.log.name_of(self._clock())])
+
+    def every(self) -> list[Asking]:
+        """Return the questions of all days that are kept, in order."""
+        return self._read(self.log.names())
+
+    def _read(self, names: Iterable[str]) -> list[Asking]:
+        askings: dict[str, Asking] = {}
+        processes: dict[str, object] = {}
+        for values in self.log.read(names):
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                number = str(values["n"])
+                if values.get("void"):
+                    askings.pop(number, None)
+                elif "at" in values:
+                    at = datetime.fromisoformat(str(values["at"]))
+                    purpose, subject, provider, model = (str(values.get(name, "")) for name in _ABOUT)
+                    askings[number] = Asking(number, at, purpose, subject, provider, model, _spent(values))
+                    processes[number] = values.get("process")
+                elif number in askings:
+                    asking = askings[number]
+                    askings[number] = asking._replace(
+                        ended=datetime.fromisoformat(str(values["end"])),
+                        spent=_spent(values),
+                        model=str(values.get("model") or asking.model),
+                        failure=str(values.get("failure", "")),
+                    )
+        for number, asking in askings.items():
+            if asking.ended is None and _is_gone(processes[number]):
+                askings[number] = asking._replace(spent=asking.spent._replace(seconds=0.0), killed=True)
+        return list(askings.values())
+
+
+def _process() -> list[object]:
+    return [os.getpid(), start_time(os.getpid()), namespace()]
+
+
+def _is_gone(process: object) -> bool:
+    """Return whether the process of a line has ended; False where that cannot be told from here."""
+    match process:
+        case [int(pid), str(started), str(place)] if place == namespace():
+            return not is_running(pid) or start_time(pid) not in {"", started}
+    return False
+
+
+def day_of(askings: Iterable[Asking]) -> Day:
+    """Return the totals of these questions."""
+    questions = list(askings)
+    priced = [asking.spent.dollars for asking in questions if asking.spent.dollars is not None]
+    spent = Spent(
+        sum(asking.spent.tokens for asking in questions), sum(priced), sum(asking.spent.seconds for asking in questions)
+    )
+    return Day(len(questions), sum(bool(asking.failure) for asking in questions), spent, len(questions) - len(priced))
+
+
+def _spent(values: Mapping[str, object]) -> Spent:
+    tokens, dollars, seconds = values.get("tokens"), values.get("dollars"), values.get("seconds")
+    return Spent(
+        tokens if isinstance(tokens, int) else 0,
+        float(dollars) if isinstance(dollars, int | float) else None,
+        float(seconds) if isinstance(seconds, int | float) else 0.0,
+    )
+
+
+T = TypeVar("T")
+
+_COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the background
+
+
+@dataclass(frozen=True, slots=True)
+class AskResult(Generic[T]):
+    """The result of a question: the value read from the reply, or None and `why`.
+
+    `raw` is the last unusable reply, `model` the one that replied, `tokens` and `dollars` the cost of all tries (None:
+    unknown).
+    """
+
+    value: T | None
+    why: str = ""
+    raw: str = ""
+    provider: str = ""
+    model: str = ""
+    dollars: float | None = 0.0
+    tokens: int = 0
+
+
+def patience() -> Patience:
+    """Return the retries of spec R6: three, after 1, 2 and 4 seconds, or after the time the server names."""
+    from gitmem.llm.http import Patience
+
+    return Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
+
+
+def is_worth_asking(store: Store, subject: str) -> bool:
+    """Return whether to ask in the background: a model is named, nobody else is asking, and it did not just fail."""
+    config = store.config.summary
+    if config.provider in {OFFLINE, HOST}:
+        return False
+    now = store.context.clock()
+    last = next((asking for asking in reversed(_ledger(store).today()) if asking.subject == subject), None)
+    if last is None:
+        return True
+    if last.ended is None:
+        return last.killed or now - last.at > timedelta(seconds=config.timeout_seconds)
+    return not last.failure or now - last.ended > _COOL_DOWN
+
+
+def instructions_for(store: Store, purpose: str) -> str:
+    """Return the instructions for a purpose: the text of the settings, else the shipped one.
+
+    A store's tracked file can set it only with the person's consent ("Settings"): it is behaviour, not data.
+    """
+    own = getattr(store.config.prompts, purpose)
+    return own or read_resource("templates", "prompts", f"{purpose}.md").decode()
+
+
+def ask(
+    store: Store,
+    question: Question,
+    subject: str,
+    read: Callable[[Mapping[str, object]], T],
+    tries: Patience | None = None,
+) -> AskResult[T]:
+    """Ask the model of the settings, with retries; `read` raises ReplyError for an unusable reply.
+
+    `subject` is the path or name of what the question is about. Errors of providers and replies are not raised, but
+    written to the log of failures; that no model is named is none. Raises RefusedError if the answer could not be kept:
+    the store is opened, or nothing is to be written.
+    """
+    store.check_writes()
+    asked = _asked(store, question, subject, read, tries)
+    if asked.value is None and store.config.summary.provider not in {OFFLINE, HOST}:
+        FailureLog(store.private).record(LoggedFailure(store.context.clock(), "model", f"{subject}: {asked.why}"))
+    return asked
+
+
+def _asked(
+    store: Store, question: Question, subject: str, read: Callable[[Mapping[str, object]], T], tries: Patience | None
+) -> AskResult[T]:
+    provider = store.config.summary.provider
+    try:
+        model = make_model(store.config.summary, store.context.environ)
+    except ProviderError as error:
+        return AskResult(None, error.sentences, provider=provider)
+    if model is None:
+        return AskResult(None, _BY_AGENT if provider == HOST else _NO_MODEL, provider=provider)
+    material = redact(question.material, allow=store.config.redaction.allow).text
+    return _Tries(store, model, question._replace(material=material), subject).run(read, tries or patience())
+
+
+class _Tries:
+    """The tries of one question, and what they cost so far."""
+
+    def __init__(self, store: Store, model: Model, question: Question, subject: str) -> None:
+        self._config = config = store.config.summary
+        self._model, self._request = model, fenced(question, os.urandom(16))
+        self._ledger = _ledger(store)
+        self._deadline = time.monotonic() + config.timeout_seconds
+        self._name, self._raw, self._dollars, self._tokens = model.name(self._request.size), "", 0.0, 0
+        self._is_priced = True
+        tokens = estimate_tokens(self._request.system + self._request.text)
+        most = cost_of(model.price(self._request.size, tokens), tokens, self._request.most_tokens)
+        spent = Spent(tokens + self._request.most_tokens, most, config.timeout_seconds)
+        now = store.context.clock()
+        self._asking = Asking("", now, question.purpose, subject, model.provider, self._name, spent)
+
+    def run(self, read: Callable[[Mapping[str, object]], T], tries: Patience) -> AskResult[T]:
+        failures = 0
+        while True:
+            wait = 0.0
+            try:
+                return self._result(self._once(read), "")
+            except ReplyError as error:
+                why = f"the reply of {self._name} {error}"
+            except ProviderError as error:
+                why, wait = error.sentences, error.wait
+                self._raw = getattr(error, "raw", "") or self._raw
+                if not error.passing and not isinstance(error, AnswerError):
+                    return self._result(None, why)
+            except (SpentError, OSError) as error:
+                return self._result(None, str(error))
+            failures += 1
+            pause = tries.pause(failures, wait)
+            if failures >= tries.tries or time.monotonic() + pause >= self._deadline:
+                return self._result(None, why)
+            tries.sleep(pause)
+
+    def _result(self, value: T | None, why: str) -> AskResult[T]:
+        dollars = self._dollars if self._is_priced else None
+        return AskResult(value, why, self._raw, self._model.provider, self._name, dollars, self._tokens)
+
+    def _once(self, read: Callable[[Mapping[str, object]], T]) -> T:
+        """Ask once, and record the cost, also of a failure."""
+        asking, begun = self._ledger.begin(self._asking, self._config), time.monotonic()
+        spent, failure, model = asking.spent, "it was interrupted", ""
+        try:
+            answer = self._model.ask(self._request, self._deadline)
+            spent, model = self._spent(answer), answer.model
+            self._name = model
+            if answer.refused:
+                said = f": {answer.text[:200]}" if answer.text else ""
+                raise RefusalError(f"{model} refuses to answer{said}.")
+            self._raw = answer.text
+            value = read(parse_reply(answer.text, self._request.schema))
+            failure = ""
+        except (ProviderError, ReplyError) as error:
+            failure = str(error)
+            if isinstance(error, ProviderError) and not isinstance(error, AnswerError | DeadlineError | RefusalError):
+                spent = Spent()  # nothing was charged, unlike for the other errors
+            raise
+        else:
+            return value
+        finally:
+            seconds = time.monotonic() - begun
+            self._ledger.end(asking, spent._replace(seconds=seconds), model=model, failure=failure)
+
+    def _spent(self, answer: ModelAnswer) -> Spent:
+        tokens = answer.input_tokens + answer.output_tokens
+        price = self._model.price(self._request.size, answer.input_tokens)
+        dollars = answer.cost if answer.cost is not None else cost_of(price, answer.input_tokens, answer.output_tokens)
+        self._is_priced = self._is_priced and dollars is not None
+        self._dollars += dollars or 0.0
+        self._tokens += tokens
+        return Spent(tokens, dollars)
+
+
+def _ledger(store: Store) -> Ledger:
+    return Ledger(store.private, store.context.clock)
+
+
+def without_secrets(store: Store, given: Mapping[str, object]) -> dict[str, object]:
+    """Return a model's answer with all strings in it redacted."""
+    allow = store.config.redaction.allow
+
+    def clean(value: object) -> object:
+        if isinstance(value, str):
+            return redact(value, allow=allow).text
+        if isinstance(value, dict):
+            return {key: clean(below) for key, below in value.items()}
+        return [clean(below) for below in value] if isinstance(value, list) else value
+
+    return {key: clean(value) for key, value in given.items()}
+
+
+class Spending(Value):
+    """What models cost today (see `gitmem.llm.ask.Day`), and the limits of a day; 0 for no limit."""
+
+    provider: str
+    questions: int
+    failures: int
+    tokens: int
+    dollars: float
+    unpriced: int
+    seconds: float
+    most_tokens: int
+    most_dollars: float
+    most_seconds: int
+
+
+def spending(store: Store) -> Spending:
+    """Return today's cost of models for this store."""
+    config, day = store.config.summary, day_of(_ledger(store).today())
+    about = config.provider, day.questions, day.failures, day.spent.tokens, round(day.spent.dollars or 0.0, 6)
+    most = config.tokens_per_day, config.cents_per_day / _CENTS, config.seconds_per_day
+    return Spending(*about, day.unpriced, round(day.spent.seconds, 1), *most)

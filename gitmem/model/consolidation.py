@@ -1,0 +1,256 @@
+"""Consolidation planned as a value (spec P4): days become weeks and weeks months, by age. Pure.
+
+A day goes into its ISO week when it is more than `weekly_days` old, a week into the month of its Thursday (which is
+what gives a week its year, too) when its last day is more than `monthly_days` old. A step makes or extends one document
+and takes its sources out of the tree; history keeps them.
+
+A document of weeks or months has a section for each day or week: a few sentences made of it by `Digest`. What is no
+chatter stays as it is, with its ids: decisions, preferences and open issues for ever, in weeks also what was
+learned and mended; and every line that a person wrote by hand. So tiers lose no decision.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from gitmem.document.document import Document, as_texts
+from gitmem.document.entry import (
+    TIMELINE,
+    Entry,
+    MemoryType,
+    Section,
+    entry_ids,
+    fences,
+    find_entries,
+    find_section,
+    remove_entries,
+    render_entry,
+    restore_entries,
+    sections,
+)
+from gitmem.document.ids import daily_path, monthly_path, scopes_in, weekly_path
+from gitmem.model.exchange import Fields, render_fields, split_fields
+from gitmem.model.outcome import is_resolved
+from gitmem.model.rotation import holders_of, last_day, month_of, week_of
+from gitmem.platform.machine import date
+from gitmem.values import Value
+
+DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
+BY_HAND = "Written by hand"
+_OVER = 2  # days; a younger day is not over in every time zone
+OFFLINE = "offline"
+
+# The text of a section and its title, as a few sentences, a line each; "" where there is nothing to say.
+Digest = Callable[[str, str], str]
+
+_PERIOD = re.compile(r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|W[0-9]{2})")
+_ALWAYS = tuple(kind.label for kind in MemoryType if kind.lasts)
+_IN_WEEKS = (*_ALWAYS, MemoryType.LEARNING.label, MemoryType.ERROR_FIX.label)
+_EXCHANGE = "Exchange"
+_HEADING = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)
+_OWN_TITLE = re.compile(r"(?:[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{4}-W[0-9]{2})?")
+_OWN_SECTIONS = ("", TIMELINE.casefold(), *(kind.label.casefold() for kind in MemoryType))
+
+
+class ConsolidationStep(Value):
+    """One consolidation: the document `target` named `period` takes in `sources`, oldest first."""
+
+    target: str
+    period: str
+    sources: tuple[str, ...]
+
+    @property
+    def tier(self) -> str:
+        """Return `weekly` or `monthly`."""
+        return self.target.partition("/")[0]
+
+
+def plan_consolidation(
+    paths: Iterable[str], today: date, *, weekly_days: int = 7, monthly_days: int = 30
+) -> tuple[ConsolidationStep, ...]:
+    """Return the steps due for these paths, days before weeks, the oldest first.
+
+    A week that a first run makes of old days becomes part of its month in the next one; 0 days switch a tier off.
+    """
+    steps: dict[str, tuple[str, list[str]]] = {}
+    for path in sorted(paths):
+        if (day := _day_of(path)) and weekly_days and (today - day).days > weekly_days:
+            week = week_of(day)
+            steps.setdefault(weekly_path(week), (week, []))[1].append(path)
+    for path in sorted(paths):
+        if (last := _last_day(path)) and monthly_days and (today - last).days > monthly_days:
+            month = month_of(last)
+            steps.setdefault(monthly_path(month), (month, []))[1].append(path)
+    return tuple(ConsolidationStep(target, period, tuple(sources)) for target, (period, sources) in steps.items())
+
+
+def consolidate(step: ConsolidationStep, documents: Mapping[str, bytes], before: bytes | None, digest: Digest) -> bytes:
+    """Return the target's document with its sources added to the content `before`.
+
+    Idempotent: a section is replaced, an entry added once.
+    """
+    document = Document.parse(before if before is not None else period_document(step.period))
+    body, scope = document.body, {*as_texts(document.get("scope"))}
+    keeps = _IN_WEEKS if step.tier == WEEKLY else _ALWAYS
+    for path in step.sources:
+        given = Document.parse(documents[path])
+        source, told = given.body, _to_digest(given.body)
+        tags = (tag for entry in find_entries(told) for tag in entry.entry.tags)
+        scope |= {*as_texts(given.get("scope")), *scopes_in(tags)}
+        period = path.rpartition("/")[2].removesuffix(".md")
+        place = find_section(body, period)
+        known = body[place.body : place.end] if place else ""  # a day that came again: keep both
+        sentences = digest(known + told, period)
+        if sentences:
+            body = _put_section(body, period, sentences, document.newline)
+        body = restore_entries(body, _kept(source, period, keeps), document.newline)
+        for title, text in _by_hand(source, period):
+            place = find_section(body, title)
+            known = body[place.body : place.end].strip("\r\n") if place else ""
+            if text not in known:
+                body = _put_section(body, title, text if known in text else f"{known}\n\n{text}", document.newline)
+    if scope and document.problem is None:
+        document = document.set("scope", sorted(scope))
+    return document.with_body(body).render()
+
+
+def period_document(period: str, text: str = "", method: str = OFFLINE) -> bytes:
+    """Return the empty document of a week or month; every machine makes the same bytes."""
+    weekly = "-W" in period
+    first = date.fromisocalendar(int(period[:4]), int(period[6:]), 1) if weekly else date.fromisoformat(f"{period}-01")
+    kind, name = (WEEKLY, "week") if weekly else (MONTHLY, "month")
+    head = f"---\nid: {name}-{period}\nkind: {kind}\ncreated: {first}T00:00:00Z\nmethod: {method}\n---\n"
+    return f"{head}# {period}\n{f'{chr(10)}{text.strip(chr(10))}{chr(10)}' if text.strip() else ''}".encode(
+        "utf-8", "surrogateescape"
+    )
+
+
+def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: date) -> str:
+    """Return the lines of a daily log or a weekly document that sentences in one of `holders` replace.
+
+    These are the entries that a consolidation does not keep, and of a week the sentences on its days; none of a period
+    that is not over.
+    """
+    last = _day_of(path) or _last_day(path)
+    if last is None or (today - last).days < _OVER:
+        return ""
+    body, period = Document.parse(data).body, path.rpartition("/")[2].removesuffix(".md")
+    for target, section, keeps in _tellers(path, period):
+        held = Document.parse(holders.get(target, b"")).body
+        place = find_section(held, section)
+        if place is not None and held[place.body : place.end].strip():
+            kept = {entry.id for _, entry in _kept(body, period, keeps)}
+            entries = [body[entry.start : entry.end] for entry in find_entries(body) if entry.entry.id not in kept]
+            return "\n".join([*entries, *_sentences(body)])
+    return ""
+
+
+def _tellers(path: str, period: str) -> list[tuple[str, str, Sequence[str]]]:
+    """Return the documents that may summarise a day or a week: path, section, labels of kept entries."""
+    if day := _day_of(path):
+        week, month = holders_of(day)
+        return [(week, period, _IN_WEEKS), (month, week_of(day), _ALWAYS)]
+    last = _last_day(path)
+    return [(monthly_path(month_of(last)), period, _ALWAYS)] if last else []
+
+
+def _sentences(body: str) -> list[str]:
+    """Return the sections of a weekly or monthly document with sentences on its days or weeks."""
+    return [body[part.start : part.end] for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title)]
+
+
+def retold_lines(data: bytes, there: Collection[str]) -> str:
+    """Return the sentences of a weekly or monthly document on periods whose own files are `there` again."""
+    kept = []
+    for text in _sentences(Document.parse(data).body):
+        period = text.partition("\n")[0].lstrip("#").strip()
+        path = weekly_path(period) if "W" in period else daily_path(period)
+        kept += [text] if path in there else []
+    return "\n".join(kept)
+
+
+def _day_of(path: str) -> date | None:
+    return last_day(path) if path.startswith(f"{DAILY}/") else None
+
+
+def _last_day(path: str) -> date | None:
+    """Return the Sunday of a weekly document, which is no second version of one."""
+    return last_day(path) if path.startswith(f"{WEEKLY}/") and "_" not in path else None
+
+
+def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry]]:
+    """Return the entries that stay, each with its section and date: no resolved issues."""
+    return [
+        (entry.label, entry if " " in entry.time else entry._replace(time=f"{period} {entry.time}"))
+        for entry in (entry.entry for entry in find_entries(body))
+        if entry.label in keeps and not (entry.label == MemoryType.ISSUE.label and is_resolved(entry.text))
+    ]
+
+
+def _to_digest(body: str) -> str:
+    """Return the text of a log to summarise: results and findings, or requests if there are none."""
+    entries = [found.entry for found in find_entries(body) if found.entry.label not in _ALWAYS]
+    results = [result for result in map(_result, entries) if result is not None]
+    periods = (part for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title))
+    return "".join([*map(render_entry, results or entries), *(body[part.body : part.end] for part in periods)])
+
+
+def _result(entry: Entry) -> Entry | None:
+    """Return an exchange as its result, None if it has none; other entries as they are."""
+    if entry.label != _EXCHANGE:
+        return entry
+    fields = split_fields(entry.text)
+    if not fields.answer and not fields.said:
+        return None
+    return entry._replace(text=render_fields(Fields(answer=fields.answer, said=fields.said)))
+
+
+def _by_hand(body: str, period: str) -> list[tuple[str, str]]:
+    """Return the text that people wrote into a log, with a title each: no entries and no headings of gitmem's."""
+    pieces: list[str] = []
+    carried: list[tuple[str, str]] = []
+    parts = sections(body)
+    for part in (Section(0, "", 0, 0, parts[0].start if parts else len(body)), *parts):
+        if part.level > 1 and _PERIOD.fullmatch(part.title):
+            continue
+        ours = _OWN_TITLE.fullmatch(part.title) if part.level == 1 else part.title.casefold() in _OWN_SECTIONS
+        whole = body[part.start : part.end]
+        text = remove_entries(body[part.body : part.end], entry_ids(whole))
+        if not text.strip():
+            continue
+        if part.title.startswith(BY_HAND):
+            carried.append((part.title, text.strip("\r\n")))
+        else:
+            pieces.append((text if ours else body[part.start : part.body] + text).strip("\r\n"))
+    return [*carried, *([(f"{BY_HAND} on {period}", _lowered("\n\n".join(pieces)))] if pieces else [])]
+
+
+def _lowered(text: str) -> str:
+    """Return a text with headings of level 1 and 2 lowered by two, except in fences."""
+    pieces, position = [], 0
+    for start, end in (*fences(text), (len(text), len(text))):
+        pieces += [_HEADING.sub(lambda match: ("##" + match[1])[:6], text[position:start]), text[start:end]]
+        position = end
+    return "".join(pieces)
+
+
+def _put_section(body: str, title: str, text: str, newline: str) -> str:
+    """Return a document with a section added in order of titles, or replaced."""
+    lines = newline.join(["", *text.split("\n"), ""])
+    block = f"## {title}{newline}{lines}"
+    place = find_section(body, title)
+    if place is not None:
+        return body[: place.start] + block + (newline if body[place.end :].strip() else "") + body[place.end :]
+    later = next((part for part in sections(body) if part.level > 1 and _rank(part.title) > _rank(title)), None)
+    if later is None:
+        kept = body.rstrip("\r\n")
+        return (f"{kept}{newline}{newline}" if kept else "") + block.rstrip("\r\n") + newline
+    return body[: later.start] + block + newline + body[later.start :]
+
+
+def _rank(title: str) -> tuple[int, str]:
+    """Return the place of a section: periods first, then people's text, then kept entries."""
+    if _PERIOD.fullmatch(title):
+        return 0, title
+    return (1, title) if title.startswith(BY_HAND) else (2, "")

@@ -1,0 +1,346 @@
+"""The entries of a turn in the daily log and in `memory.md` (spec J3, J7, P2). Pure.
+
+Made without a model, in the language of the conversation, and derived from the turn alone: the same turn gives the same
+entries whenever and by whomever it is captured.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.document.entry import STATE, TIMELINE, Entry, MemoryType, clean_text
+from gitmem.document.ids import scope_tags, session_tag
+from gitmem.model.events import PLACE
+from gitmem.model.exchange import (
+    EXCHANGE,
+    LABEL_FAILED,
+    LABEL_FILES,
+    MENDED,
+    Exchange,
+    Fields,
+    listed_files,
+    render,
+    render_fields,
+)
+from gitmem.model.outcome import ERROR_LENGTH, Outcome, find_cues, judge_outcome, told_error
+from gitmem.model.turns import Turn, derived_id, human_text, is_restated, is_trivial, program
+from gitmem.text.sentences import is_korean, split
+from gitmem.text.sentences import shorten as shorten_all
+from gitmem.text.words import keywords
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from datetime import datetime
+
+    from gitmem.model.turns import Failure
+
+
+ANSWER_LENGTH = 20_000  # characters; the transcript has the rest
+ASKED_LENGTH = 200
+DONE_LENGTH = 400
+COMMAND_LENGTH = 120
+_FAILURES_SHOWN = 3
+_IDLE_ANSWER = 200  # characters; a shorter answer to "ok" is in the log alone
+_COURTESY_WORDS = 2  # "Sounds good."
+
+_COURTESIES = 3  # courtesies at the start of an answer
+_READ = 20_000  # characters from which sentences are taken
+_LOOK_AT = 1_000  # characters searched for them
+_COURTESY = (
+    *("perfect!", "excellent!", "great!", "great,", "awesome", "good catch", "good point", "good question"),
+    *("you're right", "you're absolutely right", "you are right", "you're welcome", "let me ", "now let me", "i'll "),
+    *("sure", "okay,", "ok,", "alright", "got it", "i see", "right, ", "ah, ", "good idea", "great question"),
+    *("done!", "done.", "all done!", "all done.", "working on it"),
+    *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
+)
+
+
+class Placed(Value):
+    """An entry, its section, and its time, which gives the day of its daily log."""
+
+    section: str
+    entry: Entry
+    at: datetime
+
+
+# Words of an exchange that its turn writes, in English and Korean.
+FIXED, AFTER = ("then worked", "이후 성공"), ("worked after", "다음 작업 후 성공")
+_OPEN, _UNFIXED = ("Open", "남은 문제"), ("not fixed in this turn", "이 턴에서는 해결되지 않음")
+_FILES = tuple(f"{word}: " for word in LABEL_FILES)
+# The agent's own files, which are not the project's: its plans, its notes, its settings for the person.
+_AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:/|~|[A-Za-z]:).*/\.claude/")
+
+
+class Remembered(Value):
+    """The entries of a turn for the daily log and for `memory.md`, and the subject of its commit."""
+
+    logged: Placed
+    told: Entry | None
+    state: Entry | None
+    subject: str
+
+
+def remember(
+    turn: Turn,
+    roots: Sequence[str],
+    boot_lines: Collection[str] = (),
+    *,
+    exchange: bool = True,
+    answer_chars: int = ANSWER_LENGTH,
+) -> Remembered | None:
+    """Return the entries of a turn; None where it was idle: "ok", an empty prompt, a notification.
+
+    `roots` are the folders that names of files are told from, the first that holds one; `boot_lines` are what the
+    agent's own boot files say (`turns.content_lines`). Without `exchange`, the host's model writes what goes into
+    `memory.md`.
+    """
+    read = _read(turn, roots, boot_lines)
+    if read is None:
+        return None
+    turn, asked, done, files = read
+    text = clean_text(render_fields(fields_of(turn, asked, done, files, answer_chars)))
+    logged = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
+    head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
+    is_told = exchange and _is_told(turn, asked, done)
+    told = _exchange(turn, asked, done, files) if is_told else None
+    state = _state(turn, head, files) if is_told else None
+    return Remembered(Placed(TIMELINE, logged, turn.started), told, state, f"{EXCHANGE}: {head}")
+
+
+def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = ()) -> Entry | None:
+    """Return the exchange entry of a turn, as in `remember`; None if there is none."""
+    read = _read(turn, roots, boot_lines)
+    return _exchange(*read) if read is not None and _is_told(*read[:3]) else None
+
+
+def _is_told(turn: Turn, asked: str, done: str) -> bool:
+    return bool(turn.tools or ((asked or len(done) >= _IDLE_ANSWER) and _whole(done, DONE_LENGTH)))
+
+
+def _read(
+    turn: Turn, roots: Sequence[str], boot_lines: Collection[str]
+) -> tuple[Turn, str, str, tuple[str, ...]] | None:
+    """Return a turn with its request, result and relative files; None if it was idle."""
+    failures = [failure for failure in turn.failures if told_error(failure.error)]
+    for root in filter(None, roots):
+        places = (f"{PLACE}{root.rstrip('/')}/", PLACE)
+        failures = [failure._replace(meanwhile=failure.meanwhile.replace(*places)) for failure in failures]
+    said, done = human_text(turn.prompt), human_text(turn.answer)
+    asked = "" if is_trivial(said) or is_restated(said, boot_lines) else said
+    if is_restated(done, boot_lines):
+        done = ""
+    turn = turn._replace(failures=explained(failures, done))
+    if not (asked or turn.files or turn.failures or _tells(said, done, turn.tools)):
+        return None
+    return turn, asked, done, relative_files(turn.files, roots)
+
+
+def _tells(said: str, done: str, tools: int) -> bool:
+    """Return whether an answer to "ok", or to nothing that a person said, tells more than a courtesy."""
+    if not said.strip():
+        return bool(tools) and len(done) >= _IDLE_ANSWER
+    is_courtesy = len(done.split()) <= _COURTESY_WORDS or not any(keywords(done))
+    return bool(tools and done) or len(done) >= _IDLE_ANSWER or not is_courtesy
+
+
+def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
+    """Return names of files as a person in one of the folders `roots` says them, with `/`, each once.
+
+    Files of the agent's own, such as its plans, are left out.
+    """
+    prefixes = [root.replace("\\", "/").rstrip("/") + "/" for root in roots if root]
+    names: dict[str, None] = {}
+    for name in (file.replace("\\", "/") for file in files):
+        below = next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
+        names.setdefault(below)
+    return tuple(name for name in names if not _AGENTS_OWN.search(name))
+
+
+def explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
+    """Return failures with the answer's explanation of a fix, where it names the program."""
+    if all(failure.fixed_by or failure.explained for failure in failures):
+        return tuple(failures)
+    fixes = [shorten(cue.text, ERROR_LENGTH) for cue in find_cues(done) if cue.type is MemoryType.ERROR_FIX]
+    told = []
+    for failure in failures:
+        name = f"`{program(failure.command)}"
+        if not failure.fixed_by and not failure.explained and len(name) > 1:  # else it was read back from a log
+            failure = failure._replace(explained=next((fix for fix in fixes if name in fix), ""))  # noqa: PLW2901
+        told.append(failure)
+    return tuple(told)
+
+
+def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_chars: int) -> Fields:
+    """Return the fields of a turn's entry in the daily log (docs/format.md, "Turns")."""
+    korean = is_korean(asked or done)
+    errors = []
+    for failure in turn.failures:
+        end = f"{MENDED}{_mended(failure, korean=korean)}" if _is_mended(failure) else ""
+        errors.append(f"{_code(failure.command or failure.tool)}: {told_error(failure.error)}{end}")
+    outcome = judge_outcome(turn._replace(answer=done)) if turn.closed else Outcome.SUCCESS  # else not known yet
+    return Fields(
+        request=without_middle(asked, PROMPT_LENGTH),
+        answer=without_middle(done, answer_chars) if turn.closed else "",
+        said=texts_between(map(human_text, turn.said), done, answer_chars),
+        errors=tuple(dict.fromkeys(errors)),
+        files=tuple(files) if turn.closed else (),
+        outcome="" if outcome is Outcome.SUCCESS else outcome.value,
+    )
+
+
+def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
+    """Return the entry of `memory.md`: request, result, files, failures and their fixes."""
+    korean = is_korean(asked or done)
+    failed = []
+    # A test run until it passes is one failure.
+    last = {(failure.tool, program(failure.command)): failure for failure in turn.failures}
+    for failure in list(last.values())[-_FAILURES_SHOWN:]:
+        end = _mended(failure, korean=korean) if _is_mended(failure) else _UNFIXED[korean]
+        failed.append(
+            f"{LABEL_FAILED[korean]}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}"
+        )
+    exchange = Exchange(
+        turn.exchange_id,
+        f"{turn.ended:%Y-%m-%d %H:%M:%S}",
+        _tags(turn),
+        summary=headline(asked, ASKED_LENGTH) if asked else "",
+        details=_whole(done, DONE_LENGTH),
+        files=tuple(files),
+        failed=tuple(failed),
+        raw=True,
+    )
+    return render(exchange, korean=korean)
+
+
+def _is_mended(failure: Failure) -> bool:
+    return bool(failure.fixed_by or failure.explained)
+
+
+def _mended(failure: Failure, *, korean: bool) -> str:
+    """Return the mend of a failure: what alone changed before its command worked, or that it then worked."""
+    if failure.explained:
+        return failure.explained
+    if failure.meanwhile and "\n" not in failure.meanwhile:
+        edit = failure.meanwhile.startswith(PLACE)
+        return f"{AFTER[korean]}: {failure.meanwhile if edit else _code(failure.meanwhile)}"
+    return f"{FIXED[korean]}: {_code(failure.fixed_by)}"
+
+
+def joined_exchange(before: str, after: str) -> str:
+    """Return the text of an exchange that continued after it was saved: old and new lines merged."""
+    lines = {_about(line): line for line in before.split("\n")}
+    for line in after.split("\n"):
+        about = _about(line)
+        if about in _FILES and about in lines:
+            names = lines[about].removeprefix(about).split(", ") + line.removeprefix(about).split(", ")
+            line = about + ", ".join(dict.fromkeys(names))  # noqa: PLW2901
+        lines[about] = line
+    return "\n".join(lines.values())
+
+
+def _about(line: str) -> str:
+    """Return the key that makes two lines of an exchange one: both list files, or both are about one failure."""
+    return next((label for label in _FILES if line.startswith(label)), line.rpartition(" → ")[0] or line)
+
+
+def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
+    """Return the entry of Current State: where the work is after this turn."""
+    korean = is_korean(head)
+    parts = [head]
+    if files:
+        parts.append(f"{LABEL_FILES[korean]}: {listed_files(files[:5], korean=korean, of=len(files))}")
+    left = [failure for failure in turn.failures if not _is_mended(failure)]
+    parts += [f"{_OPEN[korean]}: {_code(failure.command or failure.tool)}" for failure in left[-1:]]
+    at = f"{turn.ended:%Y-%m-%d %H:%M:%S}"
+    return Entry(turn.entry_id("state"), at, STATE, clean_text(" · ".join(parts)), _tags(turn))
+
+
+def _tags(turn: Turn) -> tuple[str, ...]:
+    return (*session_tag(turn.session), *scope_tags(turn.scope))
+
+
+def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Sequence[MemoryType]) -> list[Placed]:
+    """Return the cues of these types in a text as entries of the daily log; equal texts get equal ids."""
+    found = []
+    for cue in find_cues(text):
+        if cue.type in types and not is_restated(cue.text, boot_lines):
+            words = " ".join(cue.text.casefold().split())
+            clock = at.strftime("%H:%M:%S")
+            entry = Entry(derived_id(at, cue.type.value, words), clock, cue.type.label, clean_text(cue.text))
+            found.append(Placed(cue.type.label, entry, at))
+    return found
+
+
+def _code(text: str) -> str:
+    """Return a command on one line as inline code."""
+    line = " ".join(text.split()).replace("`", "'")
+    return f"`{line[:COMMAND_LENGTH]}…`" if len(line) > COMMAND_LENGTH else f"`{line}`"
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return the first sentences of a text that fit; only the beginning of a long text is read."""
+    return shorten_all(text[:_READ], limit)
+
+
+def _whole(text: str, limit: int) -> str:
+    """Return a text shortened, without courtesies before it and without a trailing lead-in."""
+    for sentence in split(text[:_LOOK_AT])[:_COURTESIES]:
+        if not sentence.casefold().startswith(_COURTESY) or not text.lstrip().startswith(sentence):
+            break
+        text = text.lstrip()[len(sentence) :]
+    short = shorten(text, limit)
+    sentences = split(short)
+    if len(sentences) > 1 and sentences[-1].endswith(":"):
+        return short[: short.rfind(sentences[-1])].rstrip()
+    return short
+
+
+LEFT_OUT = "[…]"
+PROMPT_LENGTH = 4_000  # characters; the transcript has the rest
+_MOST = 400_000  # characters of a text; real ones have a few thousand
+_BEGINNING = 0.6  # share of the kept text that comes from the beginning
+# A code block, a table, a short line, or a sentence of a long one, with the blanks behind it.
+_PIECE = re.compile(
+    r"(?:^[ \t]{0,12}(?P<mark>`{3,}|~{3,})(?s:.*?)(?:^[ \t]{0,12}(?P=mark)[`~]*[ \t]*$|\Z)|(?:^[ \t]*\|.*\n?)+"
+    r"|.{1,200}$|.{1,1000}?(?:(?<=[.!?])[ \t]+|(?<=[。！？])|$)|.{1,1000})\n*|\n+",  # noqa: RUF001
+    re.MULTILINE,
+)
+_HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>\S.*)")
+
+
+def without_middle(text: str, limit: int) -> str:
+    """Return a text truncated in the middle to about `limit` characters; code blocks and tables stay or go whole."""
+    text = re.sub(r"\n{3,}", "\n\n", clean_text(text[:_MOST]))
+    if len(text) <= limit:
+        return text
+    pieces = [match[0] for match in _PIECE.finditer(text)]
+    first, last, room = 0, len(pieces), limit * _BEGINNING
+    while first < last and len(pieces[first]) <= room:
+        room -= len(pieces[first])
+        first += 1
+    room += limit * (1 - _BEGINNING)
+    while last > first and len(pieces[last - 1]) <= room:
+        room -= len(pieces[last - 1])
+        last -= 1
+    cut = pieces[0][: limit // 2]
+    head = "".join(pieces[:first]) or cut.rpartition("\n" if "\n" in cut else " ")[0] or cut
+    return "\n\n".join(filter(None, (head.rstrip(), LEFT_OUT, "".join(pieces[last:]).strip("\n"))))
+
+
+def headline(asked: str, limit: int) -> str:
+    """Return the first sentences of a request, with the next heading after a lead-in.
+
+    "Implement the following plan:" says nothing without the title of the plan.
+    """
+    lines = [line for line in asked.split("\n") if line.strip()]
+    if len(lines) > 1 and lines[0].rstrip().endswith(":") and (title := _HEADING.match(lines[1].strip())):
+        return shorten(f"{lines[0].strip()} {title['title'].strip()}", limit)
+    return shorten(asked, limit)
+
+
+def texts_between(texts: Iterable[str], answer: str, limit: int) -> tuple[str, ...]:
+    """Return what an agent said between its tool calls, each text once, without those that the answer holds."""
+    known = " ".join(answer.split())
+    found = dict.fromkeys(without_middle(text, limit) for text in texts if " ".join(text.split()) not in known)
+    return tuple(filter(None, found))

@@ -1,0 +1,278 @@
+"""Events of an agent's host, delivered by its hooks, in one form for all hosts (spec J1 to J10).
+
+The JSON of Claude Code is read; other hosts' is brought into this shape first (gitmem.hosts). Nothing of it is trusted:
+a field of the wrong type counts as missing, and texts are bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from gitmem.model.added_lines import added_lines
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
+    from typing import Any
+
+    from gitmem.model.added_lines import Added
+
+
+PLACE = "change `"  # begins an edit; one that changes more than a few lines names its file alone
+_EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
+_PATHS = ("file_path", "notebook_path", "path")
+_TARGETS = (*_PATHS, "url", "pattern", "query", "description")
+_BEFORE, _AFTER = ("old_string", "old_str"), ("new_string", "new_str", "content", "new_source")
+_PATCHED, _MOVED = ("*** Add File: ", "*** Update File: ", "*** Delete File: "), "*** Move to: "
+_MOST, _LONGEST = 6, 320  # lines, characters
+_UNTOLD = ".env"  # begins the name of a file whose lines stay untold
+
+
+def is_place(change: str) -> bool:
+    """Return whether an edit says no more than which file was changed."""
+    return change.startswith(PLACE) and change.endswith("`") and change.count("`") == 2  # noqa: PLR2004
+
+
+def changes_of(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:
+    """Return what a tool call changes, file by file."""
+    if tool not in _EDITORS:
+        return ()
+    if patch := _patch_of(tool_input):
+        return tuple(_told(path, lines) for path, lines in _patched(patch))
+    path, edits = _first(tool_input, _PATHS), tool_input.get("edits")
+    listed = edits if isinstance(edits, list) else [tool_input]
+    pairs = [(_first(one, _BEFORE), _first(one, _AFTER)) for one in listed if isinstance(one, dict)]
+    lines = [line for before, after in pairs for line in _differing(before.splitlines(), after.splitlines())]
+    return (_told(path, lines),) if path else ()
+
+
+def _patch_of(tool_input: Mapping[str, object]) -> str:
+    patch = _first(tool_input, ("patch", "command"))
+    return patch if "*** Begin Patch" in patch else ""
+
+
+def _patched(patch: str) -> list[tuple[str, list[str]]]:
+    """Return the files of a patch, each with the lines that change."""
+    files: list[tuple[str, list[str]]] = []
+    for line in patch.splitlines():
+        head = next((head for head in _PATCHED if line.startswith(head)), "")
+        if head:
+            files.append((line.removeprefix(head).strip(), []))
+        elif files and line[:1] in {"-", "+"}:
+            files[-1][1].append(f"{line[0]} {line[1:].strip()}")
+    return [file for file in files if file[0]]
+
+
+def _differing(before: list[str], after: list[str]) -> Iterator[str]:
+    """Yield the lines of an edit without those that it has before and after."""
+    while before and after and before[0] == after[0]:
+        before, after = before[1:], after[1:]
+    while before and after and before[-1] == after[-1]:
+        before, after = before[:-1], after[:-1]
+    yield from (f"- {line.strip()}" for line in before if line.strip())
+    yield from (f"+ {line.strip()}" for line in after if line.strip())
+
+
+def _told(path: str, lines: list[str]) -> str:
+    place = f"{PLACE}{path}`"
+    text = " ".join(f"`{line.replace('`', chr(39))}`" for line in lines if line[2:])
+    secret = path.replace("\\", "/").rpartition("/")[2].startswith(_UNTOLD)
+    return place if secret or not text or len(lines) > _MOST or len(text) > _LONGEST else f"{place}: {text}"
+
+
+MAX_TEXT = 200_000  # characters of a prompt or an answer that are kept; the transcript has the rest
+MAX_DETAIL = 4_000  # characters of a command or an error
+_MAX_NAME = 1_000  # characters of an id or a path
+# Tools that write a whole plan down, and its place in their input: of Codex, Claude Code, OpenCode, Qwen and Gemini.
+_PLANS = {"update_plan": "plan", **dict.fromkeys(("TodoWrite", "todowrite", "todo_write", "write_todos"), "todos")}
+_APPROVED = "ExitPlanMode"  # Claude Code's tool at whose end a person accepted a plan
+_STATES = ("pending", "in_progress", "completed")
+GIVEN_UP = ("cancelled", "deleted")  # of OpenCode and Gemini, Claude Code
+_MAX_STEPS = 50
+# Lines of a plan that begin a step, the surest form first: a box to tick, a numbered heading, a number, a dash.
+_STEPS = (
+    r"^[-*] \[(?P<done>[ xX])\] +(?P<text>.+)",
+    r"^#{1,6} +(?:\*\*)?(?:(?:step|phase|task|단계) *)?[0-9]{1,2}(?:단계)?[.):\u2014-]? +(?P<text>.+)",
+    r"^(?:\*\*)?[0-9]{1,2}[.)] +(?P<text>.+)",
+    r"^[-*] +(?P<text>.+)",
+)
+_CODE = r"(?ms)^[ \t]*```.*?(?:^[ \t]*```|\Z)"
+
+
+class HookKind(StrEnum):
+    """The kind of an event; the value is the host's own name for it."""
+
+    SESSION_START = "SessionStart"
+    PROMPT = "UserPromptSubmit"
+    TOOL = "PostToolUse"
+    TOOL_FAILED = "PostToolUseFailure"
+    STOP = "Stop"
+    SUBAGENT_STOP = "SubagentStop"
+    PRE_COMPACT = "PreCompact"
+    POST_COMPACT = "PostCompact"
+    SESSION_END = "SessionEnd"
+    SAID = "(said)"  # only in a transcript: between two tool calls
+    INTERRUPTED = "(interrupted)"  # only in a transcript: the person broke the turn off
+
+
+class HookEvent(Value):
+    """One event of a session.
+
+    `turn` is the host's id of the turn ("" if it has none); `text` is the prompt, the last answer, the error, the
+    source of a start or the reason of an end; `command` is the command that a tool ran, `target` another argument (a
+    file it read, an address), and `files` are the files it changed; `agent` is the subagent ("" for the main one);
+    `source` is the name of the event in the spool; `steps` are those that a tool wrote down (`plan_steps`), `changes`
+    the lines that it changed, by file (`changes_of`), `added` all lines that it added (`added_lines`).
+    """
+
+    kind: HookKind
+    session: str
+    at: datetime
+    host: str
+    cwd: str = ""
+    transcript: str = ""
+    turn: str = ""
+    text: str = ""
+    tool: str = ""
+    tool_id: str = ""
+    command: str = ""
+    target: str = ""
+    files: tuple[str, ...] = ()
+    agent: str = ""
+    source: str = ""
+    steps: tuple[tuple[str, str, str], ...] = ()
+    changes: tuple[str, ...] = ()
+    added: Added = ()
+
+
+_TEXT_OF = {
+    HookKind.SESSION_START: "source",
+    HookKind.PROMPT: "prompt",
+    HookKind.TOOL_FAILED: "error",
+    HookKind.STOP: "last_assistant_message",
+    HookKind.SUBAGENT_STOP: "last_assistant_message",
+    HookKind.PRE_COMPACT: "trigger",
+    HookKind.POST_COMPACT: "compact_summary",
+    HookKind.SESSION_END: "reason",
+}
+
+
+def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> HookEvent | None:
+    """Return the event in a hook's JSON; None for events that a memory does not need.
+
+    `at` is when it was delivered, `host` what entries call the host. Raises ValueError if it is no hook's payload: it
+    has no event name or no session.
+    """
+    name, session = _string(payload, "hook_event_name"), _string(payload, "session_id", _MAX_NAME)
+    if not name or not session.strip():
+        raise ValueError("the payload has no hook_event_name or no session_id")
+    if name not in _TEXT_OF and name != HookKind.TOOL:
+        return None
+    kind = HookKind(name)
+    return HookEvent(
+        kind=kind,
+        session=session,
+        at=at,
+        host=host,
+        cwd=_string(payload, "cwd", _MAX_NAME),
+        transcript=_string(payload, "transcript_path", _MAX_NAME),
+        turn=_string(payload, "prompt_id", _MAX_NAME) or _string(payload, "turn_id", _MAX_NAME),
+        text="" if payload.get("is_interrupt") is True else _string(payload, _TEXT_OF.get(kind, ""), MAX_TEXT),
+        tool_id=_string(payload, "tool_use_id", _MAX_NAME),
+        agent=_string(payload, "agent_id", _MAX_NAME),
+        **call_fields(
+            _string(payload, "tool_name", _MAX_NAME), payload.get("tool_input"), payload.get("tool_response")
+        ),
+    )
+
+
+def call_fields(tool: str, given: object, result: object = None) -> dict[str, Any]:
+    """Return the fields of an event that a tool call with this input and this result fills."""
+    tool_input: Mapping[str, object] = given if isinstance(given, dict) else {}
+    return {
+        "tool": tool,
+        "command": _string(tool_input, "command", MAX_DETAIL),
+        "target": _first(tool_input, _TARGETS, MAX_DETAIL),
+        "files": changed_files(tool, tool_input),
+        "steps": plan_steps(tool, tool_input, result),
+        "changes": changes_of(tool, tool_input),
+        "added": added_lines(tool, tool_input, result),
+    }
+
+
+def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the files that a tool call changes, as named in the call."""
+    if tool not in _EDITORS:
+        return ()
+    named = [_string(tool_input, key, _MAX_NAME) for key in _PATHS]
+    for line in _patch_of(tool_input).split("\n"):
+        named += [line[len(start) :].strip()[:_MAX_NAME] for start in (*_PATCHED, _MOVED) if line.startswith(start)]
+    return tuple(dict.fromkeys(filter(None, named)))
+
+
+def plan_steps(tool: str, tool_input: Mapping[str, object], result: object = None) -> tuple[tuple[str, str, str], ...]:
+    """Return the steps that a call writes down: text, status, and the host's key of the step; () for other tools.
+
+    Most tools give the whole plan, `TaskCreate` one more step. `TaskUpdate` gives what changes in the step of its key:
+    "" for what stays, one of `GIVEN_UP` for a step that goes. `result` is the call's result, as the host tells it.
+    """
+    if tool == "TaskCreate":
+        created = _key_of(result)
+        return tuple((text, status, created) for text, status, _ in _steps([tool_input], "subject"))
+    if tool == "TaskUpdate":
+        status, text = _string(tool_input, "status", _MAX_NAME), _string(tool_input, "subject", MAX_DETAIL)
+        status, key = status if status in {*_STATES, *GIVEN_UP} else "", _string(tool_input, "taskId", _MAX_NAME)
+        return ((text, status, key),) if key and (text or status) else ()
+    if tool == _APPROVED:
+        told = result.get("plan") if isinstance(result, dict) else result
+        plan = _string(tool_input, "plan") or _string({"plan": told}, "plan")
+        return steps_of_plan(plan.rpartition("Approved Plan")[2])
+    given = tool_input.get(_PLANS.get(tool, ""))
+    return steps_of_plan(given) if isinstance(given, str) else _steps(given, "content", "step", "description")
+
+
+def steps_of_plan(plan: str) -> tuple[tuple[str, str, str], ...]:
+    """Return the steps of a plan in markdown: its ticked lines, else its numbered headings, numbers or dashes.
+
+    A form counts that begins two lines, dashes only in a plan without headings; code is skipped.
+    """
+    lines = re.sub(_CODE, "", plan[:MAX_TEXT]).splitlines()
+    headed = any(line.startswith("#") for line in lines)
+    for form in _STEPS[:-1] if headed else _STEPS:
+        found = [match for line in lines if (match := re.match(form, line[:MAX_DETAIL], re.IGNORECASE))]
+        if len(found) > 1:
+            done = (match.groupdict().get("done") for match in found)
+            texts = (match["text"].replace("**", "").strip(" -:\u2014") for match in found)
+            told = zip(texts, done, strict=True)
+            return tuple((text, _STATES[2 * (one in {"x", "X"})], "") for text, one in told)[:_MAX_STEPS]
+    return ()
+
+
+def _key_of(result: object) -> str:
+    """Return the host's key of a step that was created: in an object, or in a sentence ("Task #3 created …")."""
+    task = result.get("task") if isinstance(result, dict) else None
+    if isinstance(task, dict):
+        return str(task.get("id", ""))[:_MAX_NAME]
+    said = re.match(r"Task #(\w{1,40}) created", result) if isinstance(result, str) else None
+    return said[1] if said else ""
+
+
+def _steps(given: object, *names: str) -> tuple[tuple[str, str, str], ...]:
+    listed = [step for step in given[:_MAX_STEPS] if isinstance(step, dict)] if isinstance(given, list) else []
+    rows = ((_first(step, names, MAX_DETAIL), _string(step, "status")) for step in listed)
+    return tuple(
+        (text, status if status in _STATES else "pending", "")
+        for text, status in rows
+        if text and status not in GIVEN_UP
+    )
+
+
+def _string(payload: Mapping[str, object], key: str, limit: int = MAX_TEXT) -> str:
+    value = payload.get(key) if key else None
+    return value[:limit] if isinstance(value, str) else ""
+
+
+def _first(given: Mapping[str, object], keys: Iterable[str], limit: int = MAX_TEXT) -> str:
+    return next(filter(None, (_string(given, key, limit) for key in keys)), "")

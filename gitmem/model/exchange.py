@@ -1,0 +1,314 @@
+"""The forms of an exchange, a request and its result: in a session's file and `memory.md`, and in the daily log. Pure.
+
+It has the id of its turn: at the session's end it replaces the entry that the turn wrote into `memory.md` (spec V1,
+V2). Its first line is the one-sentence summary; the lines below have labels in the language of the conversation
+(docs/format.md, "Sessions"). In the daily log (docs/format.md, "Turns") the text begins with the request. Then come the
+parts, in this order, each from a line that begins with its mark, after a blank line: answer, one for each text between
+tool calls, one for each error, files, outcome.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.document.document import flow
+from gitmem.document.entry import Entry, clean_text, find_entries
+from gitmem.document.ids import slug
+from gitmem.document.message import one_line
+from gitmem.errors import RefusedError
+from gitmem.model.outcome import Outcome
+from gitmem.platform.machine import UTC
+from gitmem.text.sentences import is_korean
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+
+EXCHANGE = "Exchange"
+SECTION = "Exchanges"
+MAX_SUMMARY = 300  # characters
+MAX_DETAILS = 1_200
+MAX_ASKED = 200
+MAX_KEYWORDS, MAX_KEYWORD = 5, 40
+MAX_FILES = 12
+_READABLE, _DIGEST = 12, 10  # characters of an id that is not fit for a file name, and of the digest behind them
+_MORE_FILES = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
+
+
+class Exchange(Value):
+    """A request and its result. `failed` are the lines about errors, as the turn wrote them.
+
+    A `raw` one is as its turn wrote it: the summary is the request, and there is no outcome.
+    """
+
+    id: str
+    time: str
+    tags: tuple[str, ...]
+    summary: str
+    asked: str = ""
+    details: str = ""
+    files: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    outcome: Outcome = Outcome.SUCCESS
+    at: datetime | None = None  # when, if it is known in more than the clock of some machine
+    raw: bool = False
+
+
+# Words of an exchange, in English and Korean.
+_ASKED, _DONE, LABEL_FILES, LABEL_FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
+_KEYWORDS, _OUTCOME = ("Keywords", "키워드"), ("Outcome", "결과")
+_MORE = ("{} more", "외 {}개")
+_OUTCOMES = {
+    Outcome.SUCCESS: ("success", "성공"),
+    Outcome.PARTIAL: ("partial", "일부"),
+    Outcome.FAILED: ("failed", "실패"),
+    Outcome.INTERRUPTED: ("interrupted", "중단"),
+}
+# Of a summary, whether the person writes Korean: changed files, tests that pass or fail, what was broken off, programs.
+WORDS = {
+    False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
+    True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
+}
+
+# Lead-ins of an answer: "Here is a summary of the changes:".
+_LEADS_ON = re.compile(
+    r"^(?:here(?:'s| is| are) (?:a |the )?[^:.;]{0,60}|summary|[^:.;]{0,30}다음과 같습니다|主な[^:.;]{0,20})"
+    r"\s*[:\uff1a][\s;]*",
+    re.IGNORECASE,
+)
+_LOOSE = " :;.\uff1a"  # left over where a sentence was removed
+
+
+def render(exchange: Exchange, *, korean: bool | None = None) -> Entry:
+    """Return the entry of an exchange, within its bounds, with labels in the language of its texts if none is given."""
+    told = f"{exchange.asked} {exchange.summary} {exchange.details}"
+    at = is_korean(told) if korean is None else korean
+    lines = [one_line(exchange.summary, MAX_SUMMARY)] if exchange.summary else []
+    lines += [f"{_ASKED[at]}: {one_line(exchange.asked, MAX_ASKED)}"] if exchange.asked.strip() else []
+    lines += [f"{_DONE[at]}: {one_line(exchange.details, MAX_DETAILS)}"] if exchange.details.strip() else []
+    lines += [f"{LABEL_FILES[at]}: {listed_files(exchange.files, korean=at)}"] if exchange.files else []
+    lines += exchange.failed
+    words = [one_line(word, MAX_KEYWORD).replace(",", " ") for word in exchange.keywords[:MAX_KEYWORDS]]
+    lines += [f"{_KEYWORDS[at]}: {', '.join(filter(None, words))}"] if any(words) else []
+    lines += [] if exchange.raw else [f"{_OUTCOME[at]}: {_OUTCOMES[exchange.outcome][at]}"]
+    return Entry(exchange.id, exchange.time, EXCHANGE, clean_text("\n".join(lines)), exchange.tags)
+
+
+def listed_files(files: Sequence[str], *, korean: bool = False, of: int = 0) -> str:
+    """Return files on one line, with the number of those left out; `of` is how many there are if not all are given."""
+    shown = ", ".join(files[:MAX_FILES])
+    more = (of or len(files)) - len(files[:MAX_FILES])
+    return f"{shown}, {_MORE[korean].format(more)}" if more > 0 else shown
+
+
+def parse(entry: Entry) -> Exchange | None:
+    """Return the exchange in an entry; None if it has none."""
+    if entry.label != EXCHANGE:
+        return None
+    first, *lines = entry.text.split("\n")
+    labels = (_ASKED, _DONE, LABEL_FILES, LABEL_FAILED, _KEYWORDS, _OUTCOME)
+    if first.startswith(tuple(prefix for words in labels for prefix in _prefixes(words))):
+        first, lines = "", [first, *lines]
+    outcome = _value(lines, _OUTCOME)
+    return Exchange(
+        id=entry.id,
+        time=entry.time,
+        tags=entry.tags,
+        summary=first,
+        asked=_value(lines, _ASKED),
+        details=_value(lines, _DONE),
+        files=tuple(name for name in _listed(lines, LABEL_FILES) if not _MORE_FILES.fullmatch(name)),
+        failed=tuple(line for line in lines if line.startswith(_prefixes(LABEL_FAILED))),
+        keywords=tuple(_listed(lines, _KEYWORDS)),
+        outcome=next((kind for kind, words in _OUTCOMES.items() if outcome in words), Outcome.PARTIAL),
+        raw=not outcome,
+    )
+
+
+def exchanges_in(data: bytes) -> list[Exchange]:
+    """Return the exchanges in a session's file, in order."""
+    parsed = [parse(found.entry) for found in find_entries(data.decode("utf-8", "replace"))]
+    return [exchange for exchange in parsed if exchange is not None and not exchange.raw]
+
+
+def details_without(done: str, sentence: str) -> str:
+    """Return the result without the sentence that is the summary, and without lead-ins."""
+    before, _, after = done.partition(sentence) if sentence else ("", "", done)
+    rest = f"{before.rstrip()} {after.lstrip(_LOOSE)}".strip(" ;")
+    return " ".join(re.sub(_LEADS_ON, "", rest).split())
+
+
+def took_the_place(now: Exchange, captured: Exchange) -> bool:
+    """Return whether request and answer in an entry are still as its turn wrote them."""
+    return now.raw and (now.summary, now.details) == (captured.summary, captured.details)
+
+
+def new_session(session: str, host: str, name: str, started: datetime) -> bytes:
+    """Return the beginning of a session's file; every machine makes the same bytes of it.
+
+    `name` is what stands for the session in a path, `started` when it began.
+    """
+    stamp = started.astimezone(UTC)
+    text = f"""\
+---
+id: session-{stamp:%Y%m%d-%H%M%S}-{name}
+kind: session
+created: {stamp:%Y-%m-%dT%H:%M:%SZ}
+session: {flow(session)}
+host: {flow(host)}
+method: offline
+---
+# Session {name}
+
+## {SECTION}
+"""
+    return text.encode("utf-8", "replace")
+
+
+def file_name(session: str) -> str:
+    """Return the file name of a session: its id if that is fit for a name, else a slug of the id and a digest.
+
+    Raises RefusedError if the id is empty.
+    """
+    import hashlib
+
+    from gitmem.redact.redact import redact
+
+    if not session.strip():
+        raise RefusedError(
+            "The transcript has no session id.", "Give the id that the agent's host has for the session."
+        )
+    shown = redact(session).text  # a file name is pushed, and stays in history
+    name = slug(shown)
+    if name == session:
+        return name
+    digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{slug(shown, length=_READABLE).rstrip('-') or 'session'}-{digest}"
+
+
+def _prefixes(labels: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{label}: " for label in labels)
+
+
+def _value(lines: Sequence[str], labels: Sequence[str]) -> str:
+    """Return the text after a label, "" if the label is missing."""
+    prefixes = _prefixes(labels)
+    return next((line.partition(": ")[2] for line in lines if line.startswith(prefixes)), "")
+
+
+def _listed(lines: Sequence[str], labels: Sequence[str]) -> list[str]:
+    return [part for part in _value(lines, labels).split(", ") if part]
+
+
+def names_only_files(summary: str) -> bool:
+    """Return whether a summary says of the result no more than which files were changed."""
+    result = summary.rpartition(" → ")[2]
+    forms = (re.escape(words[0]).replace(r"\{\}", r"\S+(?:, \S+)*") for words in WORDS.values())
+    return any(re.fullmatch(form, result) for form in forms)
+
+
+ANSWER, SAID, ERROR, FILES, OUTCOME = "**Answer:**", "**Said:**", "**Error:**", "**Files:**", "**Outcome:**"
+MENDED = " → "  # in an error, before its mend
+# What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
+_LABELS = (
+    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Said|Error|Files):\*\*"
+    r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
+)
+_MARK = r"(?m)^\*\*(Answer|Said|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
+
+
+class Fields(Value):
+    """What an entry of the daily log says of an exchange; `outcome` is "" where it succeeded or is not known yet."""
+
+    request: str = ""
+    answer: str = ""
+    said: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    outcome: str = ""
+
+
+def render_fields(fields: Fields) -> str:
+    """Return the text of an entry with these fields, which `split_fields` takes apart again."""
+    parts = [_unmarked(fields.request)] if fields.request else []
+    parts += _part(ANSWER, _unmarked(fields.answer))
+    for text in fields.said:
+        parts += _part(SAID, _unmarked(text))
+    for error in fields.errors:
+        parts += _part(ERROR, _unmarked(error))
+    parts += _part(FILES, ", ".join(" ".join(name.split()) for name in fields.files))
+    parts += _part(OUTCOME, " ".join(fields.outcome.split()))
+    return "\n\n".join(parts)
+
+
+def split_fields(text: str) -> Fields:
+    """Return the fields in the text of an entry.
+
+    A part ends where the next mark begins. A merge of lines may have put parts into another order, or a part there
+    twice: of errors, texts of mid-turn and files all are read; another answer or outcome is text of the part before it.
+    """
+    ends = [(0, 0, "")]  # of the request; of each part: start, start of its text, mark
+    once: set[str] = set()
+    for match in re.finditer(_MARK, text):
+        if match[0] not in once:
+            ends.append((match.start(), match.end(), match[0]))
+            once.update({match[0]} & {ANSWER, OUTCOME})
+    stops = [start for start, _, _ in ends[1:]] + [len(text)]
+    parts = [(mark, text[begin:stop].strip("\n ")) for (_, begin, mark), stop in zip(ends, stops, strict=True)]
+    values = dict(parts)
+    lists = [tuple(name for name in text.split(", ") if name) for mark, text in parts if mark == FILES]
+    return Fields(
+        request=values[""],
+        answer=values.get(ANSWER, ""),
+        said=tuple(text for mark, text in parts if mark == SAID and text),
+        errors=tuple(text for mark, text in parts if mark == ERROR and text),
+        files=lists[0] if len(lists) == 1 else tuple(dict.fromkeys(name for names in lists for name in names)),
+        outcome=values.get(OUTCOME, ""),
+    )
+
+
+def without_labels(text: str) -> str:
+    """Return the text of an exchange without gitmem's own words: labels of its parts, and its outcome."""
+    return re.sub(_LABELS, "", text)
+
+
+def join_fields(before: Fields, after: Fields) -> Fields:
+    """Return the fields of a turn joined from two captured parts.
+
+    Of two requests or answers the later stays where it holds the earlier; else both stay, the earlier first.
+    """
+    errors: dict[str, str] = {}
+    for error in (*before.errors, *after.errors):  # each once, with its mend if any of them names one
+        failure = error.rpartition(MENDED)[0] or error
+        if errors.get(failure, failure) == failure:
+            errors[failure] = error
+    return Fields(
+        request=_both(before.request, after.request),
+        answer=_both(before.answer, after.answer),
+        said=tuple(dict.fromkeys((*before.said, *after.said))),
+        errors=tuple(errors.values()),
+        files=tuple(dict.fromkeys((*before.files, *after.files))),
+        outcome=before.outcome if after.answer in before.answer else after.outcome,
+    )
+
+
+def _both(before: str, after: str) -> str:
+    if before in after:
+        return after
+    return before if after in before else f"{before}\n\n{after}"
+
+
+def _part(mark: str, text: str) -> list[str]:
+    """Return a part of an entry; a list, table or code block begins on a line of its own."""
+    if not text:
+        return []
+    apart = text.startswith(("- ", "* ", "```", "~~~", "|", "#", ">", "1. "))
+    return [f"{mark}\n{text}" if apart else f"{mark} {text}"]
+
+
+def _unmarked(text: str) -> str:
+    """Return a text in which no line begins like a part: the colon goes out of the bold words."""
+    return re.sub(_MARK, r"**\1**:", text.strip("\n"))

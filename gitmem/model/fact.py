@@ -1,0 +1,304 @@
+"""A permanent fact (spec V4 to V7, P3), and its file: the format of the host's own memory files with more fields.
+
+The host's (Claude Code's) are `name`, `description` and `metadata.type`; the body is what the fact says, in a person's
+words. What a person wrote into a file (other fields, comments, their order) stays when a fact is changed: a change is
+made in the bytes it was read from (docs/format.md, "Facts"). A session's start reads hundreds of facts from a cache, so
+this module brings neither YAML nor `dataclasses`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import partial
+
+from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts, flow, plain_value
+from gitmem.document.ids import ALPHABET, FACTS, digest, file_name_of, slug
+from gitmem.platform.machine import UTC, datetime
+from gitmem.text.words import keywords
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T", bound=StrEnum)
+
+
+FOLDER = FACTS
+MAX_DESCRIPTION = 200  # characters, on one line
+_NAME_LENGTH = 60
+_MAX_KEYWORDS = 8
+_DIGEST = 10  # characters of an id after its letter
+PATH = re.compile(rf"{FOLDER}/(?P<kind>[a-z-]+)/(?P<id>[a-z][{ALPHABET}]{{{_DIGEST}}})(?:-[^/]*)?\.md")
+_BLANKS = re.compile(r"\s+")
+_END_MARKS = " .!?。！？…"  # noqa: RUF001  # said with or without, a sentence is the same
+
+
+class FactKind(StrEnum):
+    """The kind of a fact, also the first letter of its id (spec P3, V4)."""
+
+    DECISION = "decision"
+    PREFERENCE = "preference"
+    RULE = "rule"
+    SOLUTION = "solution"
+    CORE_LOGIC = "core-logic"
+    PATTERN = "pattern"
+    ISSUE = "issue"
+
+    @property
+    def letter(self) -> str:
+        """Return the first letter of ids of this kind: `d`, `p`, `i` as in older tools; `f` for a preference."""
+        return {"preference": "f", "core-logic": "c"}.get(self.value, self.value[0])
+
+    @property
+    def host_type(self) -> str:
+        """Return the host's `metadata.type`: user, feedback, project or reference."""
+        return {"preference": "user", "rule": "feedback", "solution": "reference"}.get(self.value, "project")
+
+
+class FactStatus(StrEnum):
+    """The status of a fact: `active` and `open` ones bind."""
+
+    ACTIVE = "active"
+    OPEN = "open"
+    RESOLVED = "resolved"
+    SUPERSEDED = "superseded"
+    RETIRED = "retired"
+
+
+BINDING = (FactStatus.ACTIVE, FactStatus.OPEN)
+UNDATED = datetime.fromtimestamp(0, UTC)  # of a fact whose file does not say when it was made
+PURGED = "(purged)"  # what a purge leaves of a text (`gitmem.purge.MARKER`): a fact that says no more holds no more
+
+
+class Fact(Value):
+    """A fact. `text` is its body, `description` its first line; an unknown field is "", empty or None.
+
+    `confidence` is from 0 to 1. `origin` says where it was first learned: `tool`, `id` (its name there),
+    `session`, `exchange`, `commit`, and `by`, the model that judged it.
+    `sources` are all entries, exchanges and sessions with it. `files` are the
+    project's files it is about, as of `commit` on `branch`; `lines` are digests of the lines in them that it speaks of
+    (`gitmem.project.places`); `scope` are the parts of the project it is of, none: all of it.
+    `review` are the ids of facts that contradict it, to be decided by a person (spec V6); `pinned` ones are told at
+    every start. `file` is the path it was read from, `source` its content; both are empty for a new fact, `source` and
+    `text` for one out of the cache of headers.
+    """
+
+    id: str
+    kind: FactKind
+    text: str
+    created: datetime
+    name: str = ""
+    description: str = ""
+    updated: datetime | None = None
+    status: FactStatus = FactStatus.ACTIVE
+    confidence: float | None = None
+    origin: Mapping[str, str] = {}  # never changed
+    sources: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    commit: str = ""
+    branch: str = ""
+    lines: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    pinned: bool = False
+    supersedes: tuple[str, ...] = ()
+    superseded_by: str = ""
+    review: tuple[str, ...] = ()
+    file: str = ""
+    source: bytes = b""
+
+    @property
+    def path(self) -> str:
+        """Return the path it was read from, else the path of a new file."""
+        if self.file:
+            return self.file
+        return f"{FOLDER}/{self.kind.value}/{file_name_of(self.id, self.description or self.text)}"
+
+    @property
+    def binds(self) -> bool:
+        """Return whether sessions are told the fact as valid."""
+        return self.status in BINDING
+
+    @property
+    def is_reworded(self) -> bool:
+        """Return whether its words are not those of its name, which it got when it was made."""
+        return bool(
+            self.updated and self.name and not self.adopted and self.name != _named(self.kind, self.description)
+        )
+
+    @property
+    def when(self) -> datetime:
+        """Return when it was last stated or changed."""
+        return self.updated or self.created
+
+    @property
+    def session(self) -> str:
+        """Return the session it was first learned in."""
+        return self.origin.get("session", "")
+
+    @property
+    def adopted(self) -> str:
+        """Return the file of an agent's own memory that it mirrors, as MACHINE/FILE; "" if none."""
+        machine, name = self.origin.get("machine"), self.origin.get("id")
+        return f"{machine}/{name}" if machine and name else ""
+
+
+def day_of(moment: datetime) -> str:
+    """Return the day of a fact, as it is told."""
+    return "undated" if moment == UNDATED else f"{moment:%Y-%m-%d}"
+
+
+def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact:
+    """Return a new fact: its id is of its whole text, its name and its description of the first paragraph."""
+    from gitmem.document.message import one_line  # a start and a search make no facts
+
+    text = clean(text)
+    description = one_line(str(more.pop("description", "")) or text.split("\n\n")[0], MAX_DESCRIPTION)
+    name = _named(kind, description)
+    status = FactStatus.OPEN if kind is FactKind.ISSUE else FactStatus.ACTIVE
+    fact = Fact(fact_id(kind, text), kind, text, created, name, description, status=status)
+    return fact._replace(**more)
+
+
+def _named(kind: FactKind, description: str) -> str:
+    return slug(description, length=_NAME_LENGTH) or kind.value
+
+
+def fact_id(kind: FactKind, text: str) -> str:
+    """Return the id of a fact: the letter of its kind, and a digest of its text.
+
+    Case, blanks and the full stop do not count, so that two machines make the same file of one fact.
+    """
+    import unicodedata  # not needed by the start of a session
+
+    words = unicodedata.normalize("NFC", _BLANKS.sub(" ", text).strip().rstrip(_END_MARKS).casefold())
+    return hashed_id(kind.letter, kind.value, words.encode("utf-8", "replace").decode())
+
+
+def hashed_id(letter: str, *content: str) -> str:
+    """Return the id of a fact or a concept by its letter and content."""
+    number = int.from_bytes(digest(*content)[:8], "big")
+    return letter + "".join(ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(_DIGEST)))
+
+
+def fact_keywords(text: str) -> tuple[str, ...]:
+    """Return the keywords of a fact, each stem once, in order."""
+    shown: dict[str, str] = {}
+    for stem, word in keywords(text):
+        shown.setdefault(stem, word.strip("._/-").casefold())
+    return tuple(filter(None, dict.fromkeys(shown.values())))[:_MAX_KEYWORDS]
+
+
+def is_fact_path(path: str) -> bool:
+    """Return whether a path is the path of a fact."""
+    return PATH.fullmatch(path) is not None
+
+
+def clean(body: str) -> str:
+    """Return a text cleaned for a fact's body."""
+    from gitmem.document.entry import clean_text
+
+    return clean_text(body)
+
+
+# What a session's end adds behind the text (`gitmem.record.exchanges.with_links`).
+_LINKS = re.compile(r"\n\s*## Links\s*\n(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
+
+
+def _member(kind: type[T], given: object) -> T | None:
+    return next((one for one in kind if one.value == given), None)
+
+
+def _share(given: object) -> float | None:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return float(given) if 0 <= given <= 1 else None
+
+
+# The keys of the header in order, and how each is read.
+_HEADER: Mapping[str, Callable[[object], Any]] = {
+    **dict.fromkeys(("name", "description", "id"), as_text),
+    "kind": partial(_member, FactKind),
+    "status": partial(_member, FactStatus),
+    "created": as_moment,
+    "updated": as_moment,
+    "confidence": _share,
+    "origin": lambda given: {key: as_text(one) for key, one in given.items()} if isinstance(given, dict) else {},
+    "sources": as_texts,
+    "keywords": as_texts,
+    "files": as_texts,
+    "commit": as_text,
+    "branch": as_text,
+    "lines": as_texts,
+    "scope": as_texts,
+    "supersedes": as_texts,
+    "superseded_by": as_text,
+    "review": as_texts,
+    "pinned": lambda given: given is True,
+}
+
+
+def parse_fact(data: bytes, path: str = "") -> Fact | None:
+    """Return the fact of a file, read tolerantly; None where it has no id and no kind, not even in its path."""
+    document, named = Document.parse(data), PATH.fullmatch(path)
+    given = document.readable
+    fields = {key: read(given.get(key)) for key, read in _HEADER.items()}
+    if named:
+        fields |= {"id": fields["id"] or named["id"], "kind": fields["kind"] or _member(FactKind, named["kind"])}
+    if fields["kind"] is None or not fields["id"]:
+        return None
+    fields["created"] = fields["created"] or UNDATED
+    is_issue = fields["kind"] is FactKind.ISSUE
+    fields["status"] = fields["status"] or (FactStatus.OPEN if is_issue else FactStatus.ACTIVE)
+    text = clean(without_links(document.body))
+    if text == PURGED and fields["status"] in BINDING:
+        fields["status"] = FactStatus.RETIRED
+    return Fact(text=text, file=path, source=data, **fields)
+
+
+def without_links(body: str) -> str:
+    """Return the body of a fact's file without the links that a session's end added."""
+    return _LINKS.sub("", body)
+
+
+def parse_changeable(data: bytes | None, path: str) -> Fact | None:
+    """Return the fact of a file whose header can be changed, None for any other file."""
+    fact = parse_fact(data, path) if data is not None else None
+    return fact if fact is not None and Document.parse(fact.source).problem is None else None
+
+
+def render_fact(fact: Fact) -> bytes:
+    """Return a fact's file: a new one, or the one it was read from with only the changed fields rewritten.
+
+    Raises BrokenHeaderError if the header of that file cannot be read, so nothing can be changed in it.
+    """
+    if not fact.source:
+        return ("\n".join(["---", *_header(fact), "---", fact.text]).rstrip("\n") + "\n").encode("utf-8", "replace")
+    document = Document.parse(fact.source)
+    if document.problem is not None:
+        raise BrokenHeaderError(document.problem)
+    before = parse_fact(fact.source)
+    for key in (key for key in _HEADER if before is None or getattr(fact, key) != getattr(before, key)):
+        value = getattr(fact, key)
+        document = (
+            document.remove(key) if value in ("", (), None) or value is False else document.set(key, plain_value(value))
+        )
+    if before is None or fact.text != before.text:
+        newline, links = document.newline, _LINKS.search(document.body)
+        ends = [fact.text.replace("\n", newline), *(["", links[0].strip()] if links else []), ""]
+        document = document.with_body(newline.join(ends))
+    return document.render()
+
+
+def _header(fact: Fact) -> list[str]:
+    """Return the lines of a new fact's header in order, without empty fields."""
+    given = ((key, getattr(fact, key)) for key in _HEADER)
+    lines = [f"{key}: {_flow(value)}" for key, value in given if value not in (None, "", (), {}) and value is not False]
+    # In the host's place and form.
+    return [*lines[:2], "metadata:", f"  type: {fact.kind.host_type}", *lines[2:]]
+
+
+def _flow(value: object) -> str:
+    return value.isoformat(timespec="seconds") if isinstance(value, datetime) else flow(plain_value(value))

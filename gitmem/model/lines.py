@@ -1,0 +1,431 @@
+"""The lines of facts in `memory.md`, and marks on text about facts that no longer hold (docs/memory.md).
+
+A line is an entry with the id of its fact, and a view of it. Struck out, ticked off or deleted, it ends the fact;
+reworded, it rewords it. Elsewhere a fact is found by its id, by type and words in archives and weeks older than these
+ids, by the memory it was learned from, or by its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+
+from gitmem.document.entry import (
+    CONTINUED,
+    CORE_DECISIONS,
+    KNOWN_ISSUES,
+    RECENT_CONTEXT,
+    STATE,
+    Entry,
+    FoundEntry,
+    find_entries,
+    render_entry,
+    replace_entry,
+    restore_entries,
+)
+from gitmem.document.ids import ID_FORM, is_fact_id, tail_of
+from gitmem.model import validity
+from gitmem.model.fact import Fact, FactKind, fact_id
+from gitmem.model.validity import FactPlace, Standing, Status, what_holds
+from gitmem.platform.machine import datetime
+from gitmem.values import Value
+
+SHORTEST = 12  # characters of a statement that is known by its words alone
+_FEW = 3  # words of a statement whose first and last may be parts of other words
+_QUOTED = 60  # characters of a statement that a mark names
+_KINDS = {kind.value.replace("-", " ").title(): kind for kind in FactKind}  # by the label of a line
+STATE_MARK = rf" \[(?:superseded|retired|resolved): (?P<id>{ID_FORM})\]"  # on a State in memory.md
+_LINK = re.compile(r"(?m)^- [0-9-]{10} \[.*(?P<end>\]\([^()\n]*\) (?P<id>[0-9a-z]{11}))$")  # to an exchange
+# The end of a statement: a particle of a Korean word, not the middle of a word or name, and the end mark of a sentence.
+_END = r"[가-힣]*(?!\w|[./-]+\w)(?:[.!?…。]+(?![\w.]))?"
+# The rest of a sentence, in which a dot may be part of a name.
+_REST = r"(?:[^.!?…。\n]|[.!?…](?=\w)){0,200}(?!\w)(?:[.!?…。]+(?![\w.]))?"
+_OPEN = r"['\"]?[ \t]*\n[ \t]+status: (?P<open>open)\b"  # behind an issue in a summary's header
+
+
+class ShownMemory(Value):
+    """A memory in a shown text: its id, its words, the fact that it is ("" for none), its place, and that of a mark."""
+
+    id: str
+    text: str
+    fact: str
+    start: int
+    end: int
+    at: int
+
+
+class Marks(Value):
+    """The facts of a store and their statuses, by id.
+
+    `sources` are, by the digest of a memory, the facts that were learned from it. `words` are the words of facts that
+    do not hold here or need a word, `in_force` those of the others; `wordings` match what reworded facts said first, by
+    their names.
+    `changes` say who changed a fact of the person's, until the person answers.
+    """
+
+    facts: Mapping[str, Fact]
+    statuses: Mapping[str, Status]
+    sources: Mapping[str, tuple[str, ...]] = {}  # never changed
+    words: Mapping[str, str] = {}  # never changed
+    in_force: frozenset[str] = frozenset()
+    wordings: Mapping[str, str] = {}  # never changed
+    changes: Mapping[str, str] = {}  # never changed
+
+    def id_of(self, entry: Entry) -> str:
+        """Return the id of the fact whose line an entry is, "" if it is none."""
+        if entry.id in self.statuses:
+            return entry.id
+        kind = _KINDS.get(entry.label)
+        identifier = fact_id(kind, entry.text) if kind else ""
+        return identifier if identifier in self.statuses else ""
+
+    def has_ended(self, identifier: str) -> bool:
+        """Return whether this is a fact that no longer holds; one that somebody else ended is in question."""
+        return identifier in self.statuses and not self.statuses[identifier].holds and identifier not in self.changes
+
+    def said_in(self, memory: str, text: str) -> tuple[str, ...]:
+        """Return the facts that a memory tells otherwise than they stand now, by its id ("" for none) and its text."""
+        told = (*self.learned(memory, text), *(one for *_, one in self.stated(text)))
+        return tuple(one for one in dict.fromkeys(told) if one not in text)
+
+    def learned(self, memory: str, text: str) -> list[str]:
+        """Return the facts learned from a memory that its text tells otherwise than they stand now."""
+        return [one for one in self.sources.get(tail_of(memory), ()) if memory and self._is_other(one, text)]
+
+    def stated(self, text: str) -> list[tuple[int, int, str]]:
+        """Return where a text has old words of facts: begin, end and fact, of overlapping ones the longest.
+
+        Words within what a longer fact in force says are that fact's: "use npm" in "do not use npm".
+        """
+        found: list[tuple[int, int, str]] = []
+        low = normalized(text) if self.words or self.wordings else ""
+        pairs = set(pairwise(low.split()))  # a large text is not searched for each of many facts
+        for identifier, said in self.words.items():
+            parts = said.split(" ", _FEW)
+            if (len(parts) <= _FEW or (parts[1], parts[2]) in pairs) and said in low:
+                found += _places(said, identifier, text)
+                longer = [one for one in self.in_force if said in one and one in low]
+                found += (place for one in longer for place in _places(one, "", text))
+        for identifier, form in self.wordings.items():
+            if self.facts[identifier].name.partition("-")[0] in low:
+                reworded = list(re.finditer(rf"(?<!\w){form}{_REST}", text, re.IGNORECASE))
+                longer = [one for one in self.in_force if reworded and one in low and re.search(form, one)]
+                others = [(begin, -end) for one in longer for end, begin, _ in _places(one, "", text)]
+                found += (
+                    (-match.end(), match.start(), identifier)
+                    for match in reworded  # up to the end of its sentence, which may be behind the longer one's
+                    if not any(begin <= match.start() < end for begin, end in others)
+                )
+        found = sorted((start, end, one) for end, start, one in found)
+        ends = [0, *accumulate((-end for _, end, _ in found), max)]
+        longest = zip(ends, found, strict=False)
+        return [(start, -end, one) for before, (start, end, one) in longest if -end > before and one]
+
+    def mark(self, identifier: str) -> str:
+        """Return the status of a fact in words, with those of its successor; "" if it is undisputed and in force."""
+        status = self.statuses.get(identifier)
+        if identifier in self.changes:
+            return self.changes[identifier]
+        if status is None:
+            return ""
+        words = [str(status.place)] if status.place else []
+        if status.disputes:
+            others = " / ".join(self.facts[dispute].description for dispute in status.disputes if dispute in self.facts)
+            words.append(f"in dispute with: {others}" if others else "in dispute")
+        if words or status.holds:
+            return "; ".join(words)
+        since = f" since {status.since:%Y-%m-%d}" if status.since else ""
+        if status.successor not in self.facts:
+            return f"{status.standing}{since}"
+        after = "then" if self.has_ended(status.successor) else "now"
+        return f"{status.standing}{since}, {after}: {self.facts[status.successor].description}"
+
+    def is_old_wording(self, identifier: str, text: str) -> bool:
+        """Return whether a text is a former wording of a fact in force."""
+        fact = self.facts[identifier]
+        return fact.is_reworded and normalized(fact.description) not in normalized(text)
+
+    def _is_other(self, identifier: str, text: str) -> bool:
+        """Return whether a fact that was learned from a text has ended, or was reworded since."""
+        if self.has_ended(identifier):
+            return normalized(self.facts[identifier].description) not in self.in_force
+        return self.is_old_wording(identifier, text)
+
+    def of_memory(self, memory: ShownMemory, stated: Collection[str]) -> str:
+        """Return what to say of a whole memory: the status of the fact that it is, else of facts learned from it.
+
+        Those that are `stated` in its text are marked there.
+        """
+        own = memory.fact
+        if own:
+            return self.mark(own) or (self.now(own) if self.is_old_wording(own, memory.text) else "")
+        told = [one for one in self.learned(memory.id, memory.text) if one not in stated]
+        quoted = (f"{self._quoted(one)} is " if self.has_ended(one) else "" for one in told)
+        return "; ".join(f"{words}{self.now(one)}" for words, one in zip(quoted, told, strict=True))
+
+    def now(self, identifier: str) -> str:
+        """Return the status of a fact, or what a reworded one says now, in words."""
+        if self.has_ended(identifier) or identifier in self.changes or self.statuses[identifier].place:
+            return self.mark(identifier)
+        return f"now: {self.facts[identifier].description}"
+
+    def _quoted(self, identifier: str) -> str:
+        words = self.facts[identifier].description
+        return f'"{words}"' if len(words) <= _QUOTED else f'"{words[:_QUOTED].rstrip()}…"'
+
+
+def _places(said: str, name: str, text: str) -> list[tuple[int, int, str]]:
+    """Return where a text says a statement: its end, negative, its begin, and a name for it."""
+    form = r"\s+".join(map(re.escape, said.split()))
+    same = re.finditer(rf"(?<!\w){form}{_END}", text, re.IGNORECASE)
+    return [(-match.end(), match.start(), name) for match in same]
+
+
+def marks_of(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> Marks:
+    """Return the marks of these facts; `places` as in `what_holds`."""
+    known = {fact.id: fact for fact in facts}
+    statuses = what_holds(known.values(), places)
+    sources: dict[str, list[str]] = {}
+    words, wordings = {}, {}
+    for fact in known.values():
+        for source in fact.sources:
+            sources.setdefault(tail_of(source), []).append(fact.id)
+        if statuses[fact.id].holds and fact.is_reworded and len(fact.name) >= SHORTEST:
+            form = r"[^\w/-]+".join(map(re.escape, fact.name.split("-")))
+            if not re.search(form, normalized(fact.description)):
+                wordings[fact.id] = form
+    holding = [fact for fact in known.values() if statuses[fact.id].holds and fact.id not in places]
+    # They are only compared with those of facts that have ended, and with what others said before.
+    is_any_old = len(holding) < len(known) or wordings
+    in_force = frozenset(normalized(fact.description) for fact in holding if is_any_old)
+    for fact in known.values():
+        if fact.id in places or not statuses[fact.id].holds:
+            statement = normalized(fact.description)
+            if len(statement) >= SHORTEST and statement not in in_force:
+                words[fact.id] = statement
+    return Marks(known, statuses, {digest: tuple(ids) for digest, ids in sources.items()}, words, in_force, wordings)
+
+
+def normalized(text: str) -> str:
+    """Return a statement in lower case, with single spaces and without an end mark, for comparison."""
+    return " ".join(text.split()).rstrip(".!?…。").rstrip().casefold()
+
+
+_ID_BEHIND = re.compile(rf" \^{ID_FORM}$")
+
+
+def with_marks(text: str, marks: Marks, memory: str = "") -> str:
+    """Return a text with a mark behind each statement that does not hold as it says, or is in dispute.
+
+    Every door calls this with what it is about to show: a document, or lines of one, perhaps those of one `memory`,
+    given by its id. What is said of a whole memory stands at the end of its first line.
+    """
+    return "".join(marked_parts(text, marks, memory))
+
+
+def marked_parts(text: str, marks: Marks, memory: str = "") -> list[str]:
+    """Return a text cut at its marks, which stand between the parts, as `with_marks` joins them."""
+    stated = marks.stated(text)
+    memories = _memories(text, marks) or ([_whole(text, memory, marks)] if memory else [])
+    edits: list[tuple[int, int, str]] = []
+    own: set[tuple[int, str]] = set()  # where the line of a fact states itself
+    for one in memories:
+        inside = [(begin, name) for begin, _, name in stated if one.start <= begin < one.end]
+        own.update((begin, name) for begin, name in inside if name == one.fact)
+        if mark := marks.of_memory(one, {name for _, name in inside}):
+            edits.append((one.at, one.at, f" [{mark}]"))
+    for begin, end, name in stated:
+        if (begin, name) not in own:
+            at = end if (of := _ID_BEHIND.search(text, begin, end)) is None else of.start()  # that of its entry
+            edits.append((at, at, f" [{marks.now(name)}]"))
+        if (is_open := re.compile(_OPEN).match(text, end)) and marks.has_ended(name) and not marks.statuses[name].place:
+            edits.append((*is_open.span("open"), Standing.RESOLVED))
+    said = {name for *_, name in stated}
+    for state in re.finditer(STATE_MARK, text):
+        if state["id"] in marks.facts:
+            mark = "" if state["id"] in said else marks.mark(state["id"])
+            edits.append((*state.span(), f" [{mark}]" if mark else ""))
+    parts, done = [], 0
+    for begin, end, words in sorted(edits):
+        parts += [text[done:begin], words]
+        done = max(done, end)
+    return [*parts, text[done:]]
+
+
+def _whole(text: str, memory: str, marks: Marks) -> ShownMemory:
+    header = re.match(r"---\n(?:[^\n]*\n)*?---\s*", text)
+    at = text.find("\n", header.end() if header else 0)
+    own = memory if memory in marks.statuses else ""
+    return ShownMemory(memory, text, own, 0, len(text), at if at >= 0 else len(text))
+
+
+def _memories(text: str, marks: Marks) -> list[ShownMemory]:
+    """Return the entries of a text, and its links to exchanges."""
+    found = []
+    for start, end, entry in ((one.start, one.end, one.entry) for one in find_entries(text)):
+        first = text.find("\n", start, end)
+        at = text.rindex(f" ^{entry.id}", start, first if first >= 0 else end)
+        found.append(ShownMemory(entry.id, entry.text, marks.id_of(entry), start, end, at))
+    links = (ShownMemory(link["id"], link[0], "", *link.span(), link.start("end")) for link in _LINK.finditer(text))
+    return [*found, *links]
+
+
+def without_ended(text: str, marks: Marks) -> str:
+    """Return a text without the lines of facts that do not hold."""
+    for entry in reversed(find_entries(text)):
+        if marks.has_ended(marks.id_of(entry.entry)):
+            text = text[: entry.start] + text[entry.end :]
+    return text
+
+
+TOLD = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)  # kinds that have a line once learned
+SECTIONS = {  # of `memory.md`, by kind; a pattern has a line where somebody saved it, other kinds have none
+    FactKind.DECISION: CORE_DECISIONS,
+    FactKind.PREFERENCE: CORE_DECISIONS,
+    FactKind.RULE: CORE_DECISIONS,
+    FactKind.ISSUE: KNOWN_ISSUES,
+    FactKind.PATTERN: RECENT_CONTEXT,
+}
+# As strings: hooks load this module, and only an edit of `memory.md` needs these.
+_STRUCK = r"~~(?=\S)[^~\n]*~~"
+_TICKED = r"^(?:[-*+] +)?(?:\[[0-9: -]+\] +)?(?:\*\*[^*\n]*\*\*[^:\n]{0,200}: *)?\[[xX]\]"
+# What a line has beside its statement: bullet, box, time, label, tags, id.
+_FRAME = r"^[ \t]*(?:[-*+] +)?(?:\[[ xX]?\] +)?(?:\[[0-9: -]+\] *)?(?:\*\*[^*\n]{1,60}\*\*(?: #[\w/-]{1,50}){0,50}: ?)?"
+_MORE = rf"(?:{CONTINUED})*"
+
+
+class LineEdits(Value):
+    """What a person's edit of `memory.md` did to facts, by id, and its body with damaged lines made whole."""
+
+    ended: tuple[str, ...]
+    reworded: dict[str, str]
+    revived: tuple[str, ...]
+    body: str
+
+
+def line_of(fact: Fact, time: str, tags: tuple[str, ...] = ()) -> Entry:
+    """Return the entry of a fact at a local time."""
+    return Entry(fact.id, time, fact.kind.value.replace("-", " ").title(), fact.text, tags)
+
+
+def fact_entries(body: str) -> dict[str, Entry]:
+    """Return the entries of facts by id."""
+    return {entry.entry.id: entry.entry for entry in find_entries(body) if is_fact_id(entry.entry.id)}
+
+
+def updated_body(
+    body: str,
+    facts: Mapping[str, Fact],
+    newline: str = "\n",
+    *,
+    new: Mapping[str, str] | None = None,
+    gone: Collection[str] = (),
+) -> str:
+    """Return the body of `memory.md` with its lines as these facts are.
+
+    `facts` holds every fact to look at, and the successors of each. Lines of facts that do not hold, and of those that
+    are `gone`, are left out; the State of a turn that told them says so. `new` are the ids of facts that are to have a
+    line, each with its local time.
+    """
+    marks = marks_of(facts.values())
+    entries = find_entries(body)
+    for entry in reversed(entries):
+        identifier = entry.entry.id
+        fact = facts.get(identifier)
+        if entry.entry.label == STATE:
+            state = state_as_of_now(entry.entry, marks, _turn_of(entry.entry, entries))
+            body = body if state == entry.entry else replace_entry(body, entry, state, newline)
+        elif identifier in gone or marks.has_ended(identifier):
+            body = body[: entry.start] + body[entry.end :]
+        elif fact is not None and entry.entry.text != fact.text:
+            body = replace_entry(body, entry, entry.entry._replace(text=fact.text), newline)
+    told = ((facts[one], time) for one, time in (new or {}).items() if not marks.has_ended(one))
+    lines = [(SECTIONS[fact.kind], line_of(fact, time)) for fact, time in told if fact.kind in SECTIONS]
+    return restore_entries(body, lines, newline)
+
+
+def state_as_of_now(state: Entry, marks: Marks, turn: str = "") -> Entry:
+    """Return the entry of Current State with a mark for each ended fact of its turn.
+
+    `turn` is the id of the exchange of the same turn, where it is known.
+    """
+    text = re.sub(STATE_MARK, lambda mark: "" if mark["id"] in marks.facts else mark[0], state.text)
+    ended = (one for one in marks.said_in(turn, text) if marks.has_ended(one))
+    return state._replace(text=text + "".join(f" [{marks.statuses[one].standing}: {one}]" for one in ended))
+
+
+def _turn_of(state: Entry, entries: Sequence[FoundEntry]) -> str:
+    """Return the id of the exchange of a state's turn, which ended in the same second of the same session."""
+    of_turn = (
+        entry.entry for entry in entries if entry.entry.time == state.time and entry.entry.tags[:1] == state.tags[:1]
+    )
+    return next((entry.id for entry in of_turn if entry.label != STATE and not is_fact_id(entry.id)), "")
+
+
+def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:
+    """Return the changes of facts that follow from a person's edit of their lines in `memory.md`; `old` are the lines.
+
+    A body without any text says nothing: somebody emptied the file.
+    """
+    new = fact_entries(after)
+    if not after.strip():
+        return LineEdits((), {}, (), after)
+    ended: list[str] = []
+    reworded: dict[str, str] = {}
+    for identifier, entry in old.items():
+        changed = new.get(identifier)
+        if changed is None:
+            start, end = _damaged(after, entry)
+            line = after[start:end].split("\n", maxsplit=1)[0]
+            if start == end or is_ended(line):
+                ended.append(identifier)
+                after = after[:start] + after[end:]
+                continue
+            text = re.sub(_FRAME, "", line.rstrip("\r")).replace(f"^{identifier}", "").strip()
+            more = entry.text.split("\n")[1:]
+            changed = entry._replace(text="\n".join([text, *more]) if text else entry.text)
+            after = after[:start] + render_entry(changed) + after[end:]
+        if is_ended(changed.text.split("\n")[0]):
+            ended.append(identifier)
+        elif changed.text != entry.text:
+            reworded[identifier] = changed.text
+    return LineEdits(tuple(ended), reworded, tuple(new.keys() - old.keys()), after)
+
+
+def facts_as_edited(edits: LineEdits, get: Callable[[str], Fact | None], now: datetime) -> dict[str, Fact]:
+    """Return the facts that edits of their lines change, by id; `get` finds them."""
+    changed = {}
+    for one in (*edits.ended, *edits.reworded, *edits.revived):
+        fact = new = get(one)
+        if fact is None or new is None:
+            continue
+        if one in edits.reworded:
+            new = validity.reworded(fact, edits.reworded[one], now) if edits.reworded[one] != fact.text else fact
+        elif one in edits.revived:
+            new = validity.revived(fact, now)
+        elif fact.binds:
+            new = validity.ended(fact, now)
+        if new != fact:
+            changed[one] = new
+    return changed
+
+
+def is_ended(line: str) -> bool:
+    """Return whether a line is struck out as a whole, or ticked off."""
+    if re.match(_TICKED, line):
+        return True
+    rest = re.sub(_STRUCK, "", line)
+    return rest != line and not re.search(r"\w", re.sub(r"\^\w+", "", re.sub(_FRAME, "", rest)))
+
+
+def _damaged(body: str, entry: Entry) -> tuple[int, int]:
+    """Return the range of a line that is no entry any more, by its id or else its words; empty if it is gone."""
+    first = entry.text.split("\n")[0]
+    match = re.search(rf"(?m)^[^\n]*\^{entry.id}\b[^\n]*(?:\n|\Z)", body)
+    if match is None and first:
+        match = re.search(rf"(?m)^(?:[^\n]*[ ~])?{re.escape(first)}(?:~~)?[ \t]*\r?(?:\n|\Z)", body)
+    if match is None:
+        return 0, 0
+    more = re.compile(_MORE).match(body, match.end())
+    return match.start(), more.end() if more else match.end()

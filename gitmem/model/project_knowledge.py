@@ -1,0 +1,326 @@
+"""Knowledge of a project, a document a kind, `patterns/project/<kind>.md` (docs/format.md, "Learned patterns"). Pure.
+
+Commands keep the exchanges in which they worked or failed as ids, so that what two machines count joins as a union.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cache
+
+from gitmem.document.document import Document, as_moment, as_texts, flow, plain_value
+from gitmem.model.turns import Turn
+from gitmem.platform.machine import table
+from gitmem.text.sentences import at_least
+from gitmem.values import Value
+
+FOLDER = "patterns/project"
+KIND = "knowledge"
+MAX_LINES = 40
+_MAX_SOURCES = 40
+_SECTION = "\n## "  # begins what a person added
+
+
+class KnowledgeKind(StrEnum):
+    """The subject of a document; the value is its file's name."""
+
+    STRUCTURE = "structure"
+    STACK = "stack"
+    COMMANDS = "commands"
+    HOTSPOTS = "hotspots"
+
+    @property
+    def path(self) -> str:
+        """The file of this kind."""
+        return f"{FOLDER}/{self.value}.md"
+
+
+class Knowledge(Value):
+    """The knowledge of one kind: its lines, its source files and exchanges, and its confidence."""
+
+    kind: KnowledgeKind
+    lines: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    confidence: float = 1.0
+    commit: str = ""
+    updated: datetime | None = None
+
+
+def parse_knowledge(data: bytes) -> Knowledge | None:
+    """Return the knowledge of a document, None if it holds none."""
+    document = Document.parse(data)
+    given = document.metadata
+    about = str(given.get("about", ""))
+    if given.get("kind") != KIND or about not in set(KnowledgeKind):
+        return None
+    confidence, updated = given.get("confidence"), given.get("updated") or given.get("created")
+    return Knowledge(
+        kind=KnowledgeKind(about),
+        lines=tuple(
+            line[2:].rstrip() for line in document.body.partition(_SECTION)[0].splitlines() if line.startswith("- ")
+        ),
+        files=as_texts(given.get("files")),
+        sources=as_texts(given.get("sources")),
+        confidence=float(confidence) if isinstance(confidence, int | float) else 1.0,
+        commit=str(given.get("commit") or ""),
+        updated=updated if isinstance(updated, datetime) else None,
+    )
+
+
+def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> bytes | None:
+    """Return the new document, None if the old one has the same lines; a person's own sections stay.
+
+    Raises ValueError if the header of the old document cannot be changed in place.
+    """
+    stamp = now.astimezone(UTC).replace(microsecond=0)
+    head = {"id": f"knowledge-{known.kind.value}", "kind": KIND, "about": known.kind.value, "created": stamp}
+    start = "\n".join(["---", *(f"{key}: {flow(plain_value(value))}" for key, value in head.items()), "---", ""])
+    old = parse_knowledge(before) if before is not None else None
+    if old is not None and old.lines == known.lines[:MAX_LINES]:
+        return None
+    document = Document.parse(start.encode() if before is None else before)
+    fields: dict[str, object] = {"files": known.files[:_MAX_SOURCES], "sources": known.sources[-_MAX_SOURCES:]}
+    fields |= {"confidence": round(known.confidence, 2), "commit": known.commit}
+    for key, value in (fields if before is None else fields | {"updated": stamp}).items():
+        document = document.set(key, plain_value(value)) if value else document
+    body = "\n".join([f"# {known.kind.value.capitalize()}", "", *(f"- {line}" for line in known.lines[:MAX_LINES]), ""])
+    _, section, theirs = document.body.partition(_SECTION)
+    return document.with_body(body + section + theirs).render()
+
+
+_FILES, _FEW_FILES = 10, 5  # lines of each
+_OFTEN = 3  # changes of a file, at least
+_FIX = re.compile(r"(?:\w+[/:] ?)?(?:fix(?:e[sd])?|hotfix|bugfix|revert)\b", re.IGNORECASE)
+
+
+def hotspot_lines(
+    commits: Sequence[tuple[str, tuple[str, ...]]], errors: Mapping[str, int], there: frozenset[str]
+) -> list[str]:
+    """Return the files with most changes, errors of sessions, and commits (a subject and files) that fix."""
+    often = _most_named((files for _, files in commits), there)
+    fixes = (files for subject, files in commits if _FIX.match(subject))
+    fixed = _most_named(fixes, frozenset(filter(is_code, there)))
+    broken = sorted(((number, file) for file, number in errors.items() if number > 1), reverse=True)
+    return [
+        *(f"{file} changes often ({at_least(number)} changes)" for number, file in often[:_FILES]),
+        *(f"{file} breaks often ({at_least(number)} errors)" for number, file in broken[:_FILES]),
+        *(f"{file} was mended often ({at_least(number)} fixes)" for number, file in fixed[:_FEW_FILES]),
+    ]
+
+
+def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> list[tuple[int, str]]:
+    """Return how often files are named in several groups: code first, then texts and settings; the most named first."""
+    counts = Counter(file for files in groups for file in set(files) if file in there and not is_dull(file))
+    often = ((number, file) for file, number in counts.items() if number >= _OFTEN)
+    return sorted(often, key=lambda one: (not is_code(one[1]), -one[0], one[1]))
+
+
+_LONGEST = 120  # characters of a command
+# Arguments of a command for the whole project.
+_ALL = (
+    r"(?: (?:\./\.\.\.|\.|//\.\.\.|all|run|-r|-w|--all(?:-\w{1,20}){0,2}|--workspace|--check|--release|--fix|--noEmit"
+    r"|src|tests?|-q|-v|-p|--write)){0,4}"
+)
+_PARTS = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
+_REDIRECTED = re.compile(r"\s*[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})")
+_BEFORE = re.compile(r"(?:[A-Z_][A-Z0-9_]{0,40}=\S{0,80} |time |timeout [0-9]{1,6}[smh]? |sudo ){0,4}")
+_QUOTED = re.compile(r"['\"`$<(]")
+
+
+def project_commands(line: str) -> Iterator[str]:
+    """Yield the commands on a line that are about the whole project, without shell syntax."""
+    runners, tools = (*_named("runner"), *_named("tool"))
+    whole = rf"(?:(?:{runners}) [\w:.-]{{1,40}}|(?:{tools})){_ALL}"
+    for part in _PARTS.split(line)[:20]:
+        bare = _BEFORE.sub("", _REDIRECTED.sub("", part.strip()), count=1).strip()
+        if len(bare) <= _LONGEST and not _QUOTED.search(bare) and re.fullmatch(whole, bare) and purpose_of(bare):
+            yield " ".join(word for word in bare.split() if word not in ("-q", "-v"))
+
+
+def purposes_in(text: str) -> Iterator[str]:
+    """Yield the purposes of commands that a request or a command names."""
+    low = text.casefold()
+    yield from (name for name, form in _named("purpose").items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", low))
+    yield from (name for name, word in _named("request").items() if word in low)
+
+
+def purpose_of(command: str) -> str:
+    """Return the purpose of a command, "" if unknown."""
+    return next(purposes_in(command), "")
+
+
+_FEWEST = 2  # exchanges in which a command worked, from which it is listed
+_MOST_IDS, _MOST_COMMANDS = 30, 30
+
+
+class Command(Value):
+    """A command, the exchanges in which its last run worked or failed, and the last such times, in UTC."""
+
+    text: str
+    worked: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    last_worked: str = ""
+    last_failed: str = ""
+
+    @property
+    def fails_now(self) -> bool:
+        """Whether its last run failed, though it worked before."""
+        return bool(self.worked) and self.last_failed > self.last_worked
+
+    @property
+    def tried(self) -> int:
+        """The number of exchanges in which it ran."""
+        return len({*self.worked, *self.failed})
+
+    def joined(self, more: Command) -> Command:
+        """Return this with what another session or machine counted."""
+        return Command(
+            self.text,
+            tuple(dict.fromkeys((*self.worked, *more.worked)))[-_MOST_IDS:],
+            tuple(dict.fromkeys((*self.failed, *more.failed)))[-_MOST_IDS:],
+            max(self.last_worked, more.last_worked),
+            max(self.last_failed, more.last_failed),
+        )
+
+
+def commands_of(turns: Iterable[Turn]) -> list[Command]:
+    """Return the commands of a session, each with the result of its last run in each exchange."""
+    commands: dict[str, Command] = {}
+    for turn in turns:
+        ended = {command: run.failed for run in turn.runs for command in project_commands(run.command)}
+        for text, failed in ended.items():
+            one, at = (turn.exchange_id,), turn.ended.astimezone(UTC).isoformat(timespec="seconds")
+            seen = Command(text, failed=one, last_failed=at) if failed else Command(text, one, last_worked=at)
+            commands[text] = commands.get(text, Command(text)).joined(seen)
+    return list(commands.values())
+
+
+def read_commands(data: bytes) -> dict[str, Command]:
+    """Return the commands in the header of the document."""
+    given = Document.parse(data).get("commands")
+    commands = {}
+    for text, value in given.items() if isinstance(given, dict) else ():
+        if isinstance(value, dict):
+            worked, failed = (as_texts(value.get(key)) for key in ("worked", "failed"))
+            times = [as_moment(value.get(f"last_{key}")) for key in ("worked", "failed")]
+            last = [at.astimezone(UTC).isoformat(timespec="seconds") if at else "" for at in times]
+            commands[str(text)] = Command(str(text), worked, failed, *last)
+    return commands
+
+
+def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict[str, Command]:
+    """Return known commands joined with those of another session; above a limit the last run ones stay."""
+    joined = dict(known)
+    for command in more:
+        joined[command.text] = joined.get(command.text, Command(command.text)).joined(command)
+    newest = sorted(joined.values(), key=lambda one: (max(one.last_worked, one.last_failed), one.text), reverse=True)
+    return {one.text: one for one in sorted(newest[:_MOST_COMMANDS], key=lambda one: one.text)}
+
+
+def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
+    """Return the document with commands in its header. Raises ValueError if the header cannot be changed in place."""
+    values = {
+        text: {key: value for key, value in command._asdict().items() if value and key != "text"}
+        for text, command in commands.items()
+    }
+    return Document.parse(data).set("commands", plain_value(values)).render()
+
+
+def command_lines(commands: Iterable[Command], *, counted: bool = False) -> list[str]:
+    """Return the commands that worked, by purpose; with `counted` how often, and the last day."""
+    lines = []
+    for command in sorted(commands, key=lambda one: (purpose_of(one.text), -len(one.worked), one.text)):
+        line = f"{purpose_of(command.text) or 'Run'} `{command.text}`{'; its last run failed' * command.fails_now}"
+        if counted:
+            line += f" (worked in {len(command.worked)} of {command.tried}, last on {command.last_worked[:10]})"
+        lines += [line] if len(command.worked) >= _FEWEST else []
+    return lines
+
+
+def of_commands(commands: Sequence[Command]) -> Knowledge:
+    """Return what is known of commands, as sure as they worked in the exchanges in which they ran."""
+    sources = tuple(dict.fromkeys(one for command in commands for one in (*command.worked, *command.failed)))
+    worked, failed = (sum(len(getattr(command, key)) for command in commands) for key in ("worked", "failed"))
+    lines, sure = tuple(command_lines(commands)), worked / ((worked + failed) or 1)
+    return Knowledge(KnowledgeKind.COMMANDS, lines, sources=sources, confidence=sure)
+
+
+_MOST, _LANGUAGES = 12, 6  # names, languages of a line
+_FOLDERS = 12  # of a project
+_LEVELS, _DEEPEST = 2, 3  # folders below each other that are counted apart, and that may be packages
+_NO_CODE = frozenset({"", "SQL", "Markdown"})
+
+
+def structure_lines(files: Sequence[str]) -> list[str]:
+    """Return the largest folders, two levels deep, with their languages and number of files, and the packages."""
+    folders: dict[str, Counter[str]] = defaultdict(Counter)
+    for file in files:
+        above = "/".join(file.split("/")[:-1][:_LEVELS])
+        folders[above][language_of(file)] += 1
+    largest = sorted(filter(None, folders), key=lambda name: (-folders[name].total(), name))
+    languages = {name: [one for one, _ in folders[name].most_common(3) if one] for name in largest}
+    lines = [", ".join([f"{name}/: {_files(folders[name].total())}", *languages[name]]) for name in largest]
+    packages = dict.fromkeys(file.rpartition("/")[0] + "/" for file in manifests_in(files) if "/" in file)
+    return [*lines[:_FOLDERS], *([f"Packages: {_listed([*packages])}"] if packages else ())]
+
+
+def manifests_in(files: Iterable[str]) -> list[str]:
+    """Return the manifests of a project and its packages, those at the top first; none of tests and examples."""
+    named = (file for file in files if file.rpartition("/")[2] in _named("manifest") and not _is("aside", file))
+    return sorted((file for file in named if file.count("/") <= _DEEPEST), key=lambda file: (file.count("/"), file))
+
+
+@cache
+def _named(kind: str) -> dict[str, str]:
+    """Return the names of a kind in `gitmem/data/project.tsv`, each with its meaning."""
+    return {name: " ".join(meaning) for row, name, *meaning in table("project.tsv") if row == kind}
+
+
+@cache
+def _suffixes() -> dict[str, str]:
+    return {suffix: name for name, suffixes in _named("language").items() for suffix in suffixes.split()}
+
+
+def language_of(file: str) -> str:
+    """Return the language of a file by its suffix, "" for an unknown one."""
+    return _suffixes().get(file.rpartition(".")[2].casefold() if "." in file else "", "")
+
+
+def is_code(file: str) -> bool:
+    """Return whether a file is of a programming language, and not generated."""
+    return language_of(file) not in _NO_CODE and not is_dull(file)
+
+
+def is_dull(file: str) -> bool:
+    """Return whether a file is a lock file, a picture, or somebody else's."""
+    return _is("dull", file)
+
+
+def _is(kind: str, file: str) -> bool:
+    return any(re.search(form, file) for form in _named(kind))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{at_least(number)} files"
+
+
+def stack_lines(there: frozenset[str]) -> list[str]:
+    """Return the languages of these files, the manifests among them, and what installs packages by the lock files."""
+    counts = Counter(language_of(file) for file in there if is_code(file))
+    found = [f"{name} ({_files(counts[name])})" for name in sorted(counts, key=lambda one: (-counts[one], one))]
+    manifests = manifests_in(there)
+    return [
+        *([f"Languages: {', '.join(found[:_LANGUAGES])}"] if found else ()),
+        *([f"Manifests: {_listed(manifests)}"] if manifests else ()),
+        *(f"Packages are installed with {tool} ({name})" for name, tool in _named("lock").items() if name in there),
+    ]

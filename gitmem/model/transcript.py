@@ -1,0 +1,316 @@
+"""Read a host's transcript tolerantly (docs/format.md, "Transcripts").
+
+The format is the host's own and changes with every version, so each part is looked at as if it were missing: a line
+that is no JSON, two objects on a line, a record of an unknown kind are passed over and cost nothing but themselves.
+Read here are Claude Code's JSON lines (seen from 1.0.98 to 2.1.330); other hosts bring a reader (gitmem.hosts).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import StrEnum
+
+from gitmem.model.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, call_fields
+from gitmem.platform.machine import UTC, datetime
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import tzinfo
+
+    Reader = Callable[[dict[str, object], "Record"], Iterator["Record"]]
+
+
+MAX_LINE = 16 * 1024 * 1024  # characters, three times those of a picture; in a longer line, objects are still found
+_BETWEEN = " \t\r\n\ufeff"  # characters around objects
+_TRIES = 50  # positions of a damaged line where another object may begin
+_DECODER = json.JSONDecoder(strict=False)
+_BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+_YEARS = range(1970, 9999)  # a `datetime` at the edges of its range cannot change its time zone
+
+
+class Role(StrEnum):
+    """The author of a part of a transcript."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    CALL = "call"
+    RESULT = "result"
+    SUMMARY = "summary"
+    ABOUT = "about"  # no part: the session, folder and turn of the parts after it
+
+
+class Record(Value):
+    """One part of a transcript.
+
+    `text` is what was said, or a tool's result; `turn` is the host's id of the turn, else of the record; `input` is
+    what a tool was called with; `injected` says that no person and no model wrote it; `sidechain` that a subagent did.
+    `tokens` is how much of the context was in use, where the host says so.
+    """
+
+    role: Role
+    at: datetime
+    session: str
+    text: str = ""
+    turn: str = ""
+    tool: str = ""
+    tool_id: str = ""
+    input: dict[str, object] | None = None
+    failed: bool = False
+    injected: bool = False
+    sidechain: bool = False
+    cwd: str = ""
+    model: str = ""
+    tokens: int = 0
+
+    def call(self, tool: str, key: str, given: object) -> Record:
+        """Return the call of a tool at this place; arguments that are no object count as none."""
+        return self._replace(role=Role.CALL, tool=tool, tool_id=key, input=given if isinstance(given, dict) else {})
+
+    def result(self, text: str, key: str, *, failed: bool) -> Record:
+        """Return the result of the call with this key."""
+        return self._replace(role=Role.RESULT, text=text, tool_id=key, failed=failed)
+
+
+class Unread:
+    """Counts the lines of a transcript that are not JSON objects from end to end."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self._damaged = self._goes_on = False
+
+    def damage(self) -> None:
+        """Count the present line as unreadable."""
+        self._damaged = True
+
+    def end(self, line: str) -> None:
+        """End the present line; an overlong one comes in pieces, of which only the last has a line end."""
+        self.lines += self._damaged and not self._goes_on
+        self._goes_on = self._damaged and not line.endswith("\n")
+        self._damaged = False
+
+
+def records(lines: Iterable[str], unread: Unread | None = None, read: Reader | None = None) -> Iterator[Record]:
+    """Yield the parts of a transcript in order; a missing time is that of the record before.
+
+    `read` yields the parts of one JSON object, given a record with its time, session and folder; Claude Code's form is
+    read without it. Unreadable lines are skipped; `unread` counts them.
+    """
+    base = Record(Role.ABOUT, _BEFORE_TIME, "")
+    unread, read = unread or Unread(), read or _claude
+    for line in lines:
+        for item in objects(line, unread.damage):
+            at, session = _time(item.get("timestamp")) or base.at, _string(item, "sessionId") or base.session
+            base = base._replace(at=at, session=session)
+            for part in read(item, base):
+                if part.role is Role.ABOUT:
+                    base = part
+                else:
+                    yield part
+        unread.end(line)
+
+
+def objects(line: str, damage: Callable[[], object] = bool) -> Iterator[dict[str, object]]:
+    """Yield the JSON objects on a line; damaged parts are skipped up to the next object.
+
+    `damage` is called for each skipped part.
+    """
+    if len(line) > MAX_LINE:
+        damage()
+        return
+    end, tries, begins = 0, 0, "{"
+    while tries < _TRIES and (position := line.find(begins, end)) >= 0:
+        if line[end:position].strip(_BETWEEN):
+            damage()
+        try:
+            item, end = _DECODER.raw_decode(line, position)
+        except (ValueError, RecursionError):
+            damage()
+            end, tries, begins = position + 1, tries + 1, '{"'
+            continue
+        begins = "{"
+        if isinstance(item, dict):
+            yield item
+    if line[end:].strip(_BETWEEN):
+        damage()
+
+
+def _claude(item: dict[str, object], base: Record) -> Iterator[Record]:
+    message = item.get("message")
+    kind = _string(item, "type")
+    if kind not in {"user", "assistant"} or not isinstance(message, dict):
+        return
+    base = base._replace(
+        role=Role.USER if kind == "user" else Role.ASSISTANT,
+        turn=_string(item, "promptId") or _string(item, "uuid"),
+        injected=any(item.get(name) is True for name in ("isMeta", "isVisibleInTranscriptOnly")),
+        sidechain=item.get("isSidechain") is True,
+        cwd=_string(item, "cwd"),
+        model=_string(message, "model"),
+        tokens=_tokens(message.get("usage")),
+    )
+    if item.get("isCompactSummary") is True:
+        yield base._replace(role=Role.SUMMARY, text=content_text(message.get("content")), injected=True)
+        return
+    yield from blocks(message.get("content"), base)
+
+
+def blocks(content: object, base: Record) -> Iterator[Record]:
+    """Yield the texts, calls and results of a message, a text or Anthropic's blocks, as records like `base`."""
+    if isinstance(content, str):
+        yield base._replace(text=content)
+    for block in content if isinstance(content, list) else ():
+        kind = block.get("type") if isinstance(block, dict) else None
+        if kind == "text" and _string(block, "text"):
+            yield base._replace(text=_string(block, "text"))
+        elif kind == "tool_use":
+            yield base.call(_string(block, "name"), _string(block, "id"), block.get("input"))
+        elif kind == "tool_result":
+            text, failed = content_text(block.get("content")), block.get("is_error") is True
+            yield base.result(text, _string(block, "tool_use_id"), failed=failed)
+
+
+def content_text(content: object) -> str:
+    """Return the text of a message or a result: a string, or the texts among its blocks."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(text for block in blocks if isinstance(block, dict) and (text := _string(block, "text")))
+
+
+def _tokens(usage: object) -> int:
+    if not isinstance(usage, dict):
+        return 0
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    values = (usage.get(name) for name in names)
+    return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
+
+
+def _time(value: object) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at if at.year in _YEARS else None
+
+
+def _string(item: dict[str, object], key: str) -> str:
+    value = item.get(key)
+    return value if isinstance(value, str) else ""
+
+
+_OWN_TOOL = r"mcp__(?:\w*_)?gitmem__memory_\w+"
+_MAX_INPUT = 2_000  # characters of one argument of a tool
+
+
+def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], str] = str) -> Iterator[str]:
+    """Yield a transcript's lines without injected text; a tool's result keeps `result_chars` characters.
+
+    Results of gitmem's own tools are left out: they are in the memory already.
+
+    `clean` removes secrets from a text before it is truncated, which could cut one in two.
+    """
+    own: set[str] = set()
+    for part in parts:
+        if part.role is Role.CALL and re.fullmatch(_OWN_TOOL, part.tool):
+            own.add(part.tool_id)
+        if part.injected and part.role is not Role.SUMMARY:
+            continue
+        head = {"at": part.at.isoformat(timespec="milliseconds"), "role": part.role.value}
+        if part.sidechain:
+            head["agent"] = "sub"
+        try:
+            recalled = part.role is Role.RESULT and part.tool_id in own
+            content = _said(part._replace(text="") if recalled else part, result_chars, clean)
+            line = json.dumps({**head, **content}, ensure_ascii=False) if content else ""
+        except RecursionError:  # parsed, but nested too deeply for this recursion
+            continue
+        if line:
+            yield line
+
+
+def _said(part: Record, result_chars: int, clean: Callable[[str], str]) -> dict[str, object]:
+    from gitmem.model.turns import human_text  # late: the events of a host need none of it
+
+    if part.role is Role.CALL:
+        given = {key: _short(value, _MAX_INPUT, clean) for key, value in (part.input or {}).items()}
+        return {"tool": part.tool, "id": part.tool_id, "input": given}
+    if part.role is Role.RESULT:
+        said: dict[str, object] = {"id": part.tool_id, "text": _short(human_text(part.text), result_chars, clean)}
+        return {**said, "failed": True} if part.failed else said
+    text = human_text(part.text) if part.role is Role.USER else part.text.strip()
+    return {"text": text} if text else {}
+
+
+def _short(value: object, limit: int, clean: Callable[[str], str]) -> object:
+    """Return a value truncated; of a text the beginning and the end stay, with the number of characters left out."""
+    if isinstance(value, int | float | bool) or value is None:
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(text) <= limit or (isinstance(value, str) and len(clean(text)) <= limit):
+        return value if len(text) <= limit else clean(text)
+    text, head = clean(text), limit * 2 // 3
+    return f"{text[:head]}\n… {len(text) - limit:,} characters left out …\n{text[len(text) - limit + head :]}"
+
+
+_SAID = 500  # characters of the output of a command that worked
+
+
+def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claude-code") -> Iterator[HookEvent]:
+    """Yield the prompts, tool uses, words and last answers of a transcript, times in `zone` (None: this machine's)."""
+    calls: dict[str, Record] = {}
+    last: Record | None = None  # the agent's last text, perhaps its answer
+    called = False  # a tool, after it
+    turn = ""
+
+    def said(kind: HookKind) -> Iterator[HookEvent]:
+        if last is not None:
+            yield _event(kind, last, turn, zone, host, text=last.text[:MAX_TEXT])
+
+    for part in parts:
+        if part.role is Role.USER and not part.sidechain and (kind := _kind_of(part)):
+            yield from said(HookKind.STOP) if not called or kind is HookKind.INTERRUPTED else ()
+            last, called = None, False
+            turn = (part.turn if kind is HookKind.PROMPT else "") or turn
+            yield _event(kind, part, turn, zone, host, text=part.text[:MAX_TEXT])
+        elif part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
+            yield from () if called else said(HookKind.SAID)
+            last, called = part, False
+        elif part.role is Role.CALL:
+            calls[part.tool_id] = part
+            if not part.sidechain:  # text before it was no answer, unless the turn is broken off
+                yield from () if called else said(HookKind.SAID)
+                called = True
+        elif part.role is Role.RESULT and (call := calls.pop(part.tool_id, None)) is not None:
+            yield from _tool(call, part, turn, zone, host)
+    yield from said(HookKind.STOP)
+    yield from said(HookKind.INTERRUPTED) if called else ()
+
+
+def _kind_of(part: Record) -> HookKind | None:
+    """Return whether a person prompted or interrupted the agent; None for injected text."""
+    from gitmem.model.turns import INTERRUPTION, human_text
+
+    if part.text.startswith(INTERRUPTION):
+        return HookKind.INTERRUPTED
+    return HookKind.PROMPT if not part.injected and human_text(part.text) else None
+
+
+def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: str) -> Iterator[HookEvent]:
+    event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, zone, host)
+    event = event._replace(tool_id=call.tool_id, **call_fields(call.tool, call.input, result.text))
+    output = result.text[-_SAID:] if event.command else ""  # the result of a command is at its end
+    yield event._replace(
+        text=result.text[:MAX_DETAIL] if result.failed else output,
+        changes=() if result.failed else event.changes,
+        agent="sidechain" if call.sidechain else "",
+    )
+
+
+def _event(kind: HookKind, part: Record, turn: str, zone: tzinfo | None, host: str, *, text: str = "") -> HookEvent:
+    at = part.at.astimezone(zone)
+    return HookEvent(kind, part.session, at, host, cwd=part.cwd, turn=turn, text=text)

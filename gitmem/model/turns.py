@@ -1,0 +1,406 @@
+"""Fold the events of sessions into turns, prompt, answer, failures and changed files, and tell noise from words. Pure.
+
+A turn is what the host gives one prompt id: from a prompt to the answer that ends it. Events come in any order, twice,
+and without their beginning or end; the same events always give the same turns. Noise is injected text, commands of the
+host, restated boot files and trivial prompts; the host's markers are those of Claude Code 1.0.98 to 2.1.330 and Codex
+0.169.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import cache
+
+from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
+from gitmem.model.command import (
+    bare,
+    effects_before,
+    has_effect,
+    runs_again,
+    shows_mended,
+    without_wrappers,
+    written,
+)
+from gitmem.model.events import PLACE, HookEvent, HookKind
+from gitmem.platform.machine import table
+from gitmem.text.terminal import FENCE
+from gitmem.text.words import matcher
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from datetime import datetime
+
+    from gitmem.model.added_lines import Added
+
+
+BOOT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")
+
+INTERRUPTION = "[Request interrupted by user"
+_TAGS = ("<command-name>", "</command-name>", "<command-args>", "</command-args>")
+_MAX_TRIVIAL = 60  # characters; a longer text of such words alone is still looked at word by word
+_WORD = re.compile(r"[^\W_]+")
+_SHORT_LINE = 20  # characters; shorter lines are in many files
+_MOSTLY = 0.5
+
+
+def human_text(text: str) -> str:
+    """Return the person's own part of a prompt, "" if all of it was injected by the host or a hook."""
+    if any(f"<command-name>{name}</command-name>" in text for name in _noise("host_command")):
+        return ""
+    text = without_elements(text, (FENCE, *_noise("element")))
+    for tag in _TAGS:  # a command of the person's own: its name and arguments
+        text = text.replace(tag, " ")
+    text = text.strip()
+    return "" if text.startswith((INTERRUPTION, *_noise("not_said"))) else text
+
+
+@cache
+def _noise(kind: str) -> tuple[str, ...]:
+    return tuple(row[1] for row in table("noise.tsv") if row[0] == kind)
+
+
+def without_elements(text: str, names: Iterable[str]) -> str:
+    """Return a text without these elements; an unclosed one reaches to the end."""
+    for name in names:
+        opening, closing = f"<{name}", f"</{name}>"
+        start = text.find(opening)
+        while start >= 0:
+            after = text[start + len(opening) : start + len(opening) + 1]
+            if after and after not in "> \t\r\n/":  # a longer name with this prefix
+                start = text.find(opening, start + 1)
+                continue
+            end = text.find(closing, start)
+            text = text[:start] + (text[end + len(closing) :] if end >= 0 else "")
+            start = text.find(opening, start)
+    return text
+
+
+def is_trivial(text: str) -> bool:
+    """Return whether a prompt only says "ok" or "continue", in a few words that carry no content."""
+    if len(text) > _MAX_TRIVIAL:
+        return False
+    trivial = {word for words in _noise("trivial") for word in words.split()}
+    return all(word.casefold() in trivial or word.isdigit() for word in _WORD.findall(text))
+
+
+def content_lines(texts: Iterable[str]) -> frozenset[str]:
+    """Return the lines of the boot files that are long enough to be told again, compared without markup and case."""
+    return frozenset(line for text in texts for line in _plain_lines(text))
+
+
+def is_restated(text: str, boot_lines: Collection[str]) -> bool:
+    """Return whether most of a text is in the boot files, which the agent loads at every start."""
+    lines = _plain_lines(text)
+    return bool(lines) and sum(line in boot_lines for line in lines) > _MOSTLY * len(lines)
+
+
+def _plain_lines(text: str) -> list[str]:
+    plain = (" ".join(_WORD.findall(line)).casefold() for line in text.split("\n"))
+    return [line for line in plain if len(line) >= _SHORT_LINE]
+
+
+_TWICE_SECONDS = 5.0  # within which a repeated prompt without an id is a second delivery
+_AGAIN_SECONDS = 1.0  # within which the same tool call without an id is a second delivery
+_MAX_FAILURES = 20  # of a turn, listed one by one
+_MAX_SAID = 200  # texts of a turn between its tool calls
+_MAX_RUNS = 50  # of a turn that are read, the last ones
+
+
+class Failure(Value):
+    """A failed tool call: its command, its error, and the command that then worked ("" if none).
+
+    `meanwhile` are the edits and the commands with an effect until its command ran again, one a line: what mended it,
+    if the command then worked. `again` says that it failed once more instead.
+    `explained` is the answer's sentence about its mend, `fixed_at` the time of `fixed_by`, None if that is unknown.
+    """
+
+    at: datetime
+    tool: str
+    tool_id: str
+    command: str
+    error: str
+    fixed_by: str = ""
+    meanwhile: str = ""
+    explained: str = ""
+    fixed_at: datetime | None = None
+    again: bool = False
+
+
+class Run(Value):
+    """A command and its output, as far as the host reports it: that of a success is only in a transcript.
+
+    `after` are the edits between the command before and this one.
+    """
+
+    command: str
+    said: str
+    failed: bool
+    after: tuple[str, ...] = ()
+
+
+class Turn(Value):
+    """A prompt, its answer, and the tool calls between them.
+
+    `closed` says that it was answered, or that the next prompt came; `interrupted` that the person broke it off. `said`
+    is what the agent said between its tool calls, where a transcript tells; `used` are the tools of its
+    calls, in order. `sources` are the names of its events, `logged` is the id of the entry that it was read back from,
+    `edits` are those after its last command, `scope` is the part of the project it is of, "" for all of it,
+    `added` are the lines of code that its edits added, by file.
+    """
+
+    session: str
+    host: str
+    key: str
+    started: datetime
+    ended: datetime
+    prompt: str = ""
+    answer: str = ""
+    files: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    tools: int = 0
+    closed: bool = False
+    cwd: str = ""
+    sources: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = ()
+    said: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+    interrupted: bool = False
+    logged: str = ""
+    edits: tuple[str, ...] = ()
+    scope: str = ""
+    added: Added = ()
+
+    @property
+    def exchange_id(self) -> str:
+        """The id of this turn's exchange."""
+        return self.logged or exchange_id(self.session, self.key)
+
+    def entry_id(self, *what: str, at: datetime | None = None) -> str:
+        """Return the id of an entry of this turn; but for `at`, it does not depend on the time of capture."""
+        return derived_id(at or self.started, self.session, self.key, *what)
+
+
+def derived_id(at: datetime, *content: str) -> str:
+    """Return an id whose tail is a digest of content and origin (docs/format.md, "Entries")."""
+    return make_id(int(at.timestamp() * 1000), digest(*content)[:TAIL_BYTES])
+
+
+def fold(events: Iterable[HookEvent]) -> list[Turn]:
+    """Return the turns of all sessions in these events, in order of their start."""
+    sessions: dict[str, _Session] = {}
+    for event in sorted(events, key=lambda event: (event.at, _ORDER[event.kind])):
+        if event.kind in _OF_TURN:
+            sessions.setdefault(event.session, _Session(event.session)).add(event)
+    turns = [turn for session in sessions.values() for turn in session.turns.values()]
+    return sorted(turns, key=lambda turn: (turn.started, turn.session, turn.key))
+
+
+_OF_TURN = (HookKind.PROMPT, HookKind.TOOL, HookKind.TOOL_FAILED, HookKind.STOP, HookKind.SAID, HookKind.INTERRUPTED)
+_ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of events in the same moment
+
+
+def turn_key(event: HookEvent) -> str:
+    """Return the key of the turn that an event starts; a digest of the prompt if the host has no turn ids (J3)."""
+    return event.turn or f"p-{digest(event.text)[:8].hex()}"
+
+
+class _Session:
+    """The turns of one session, built event by event."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._calls: dict[object, datetime] = {}  # of tools, by id or what they are, and when they were last seen
+        self._current = ""
+        self.turns: dict[str, Turn] = {}
+
+    def add(self, event: HookEvent) -> None:
+        key = event.turn or self._current
+        if event.kind is HookKind.PROMPT:
+            key = self._key_of_prompt(event)
+        turn = self.turns.get(key)
+        if turn is None:
+            before = self.turns.get(self._current)
+            if before and not event.agent:  # the person typed again, so no answer came
+                self.turns[self._current] = before._replace(closed=True)
+            turn = Turn(self._name, event.host, key, event.at, event.at, cwd=event.cwd)
+        turn = turn._replace(ended=max(turn.ended, event.at), sources=(*turn.sources, event.source))
+        if not self._is_again(event):
+            turn = _changed(turn, event)
+        self.turns[key] = turn
+        if not event.agent:
+            self._current = key
+
+    def _is_again(self, event: HookEvent) -> bool:
+        """Return whether this is a second delivery of a tool call: of the same id, or without one the same at once."""
+        if event.kind not in {HookKind.TOOL, HookKind.TOOL_FAILED}:
+            return False
+        told = (event.turn, event.agent, event.tool, event.command, event.target, event.files, event.text)
+        call = event.tool_id or told
+        before = self._calls.get(call)
+        self._calls[call] = event.at
+        return before is not None and (bool(event.tool_id) or (event.at - before).total_seconds() < _AGAIN_SECONDS)
+
+    def _key_of_prompt(self, event: HookEvent) -> str:
+        key = given = turn_key(event)
+        times = 1
+        while not event.turn and (turn := self.turns.get(key)) and turn.closed:
+            if (event.at - turn.ended).total_seconds() <= _TWICE_SECONDS:
+                break
+            times += 1
+            key = f"{given}-{times}"
+        return key
+
+
+def _changed(turn: Turn, event: HookEvent) -> Turn:
+    """Return a turn with one more event."""
+    if event.kind is HookKind.PROMPT:
+        return turn if turn.prompt else turn._replace(prompt=event.text, started=min(turn.started, event.at))
+    if event.kind is HookKind.STOP:
+        return turn._replace(answer=event.text or turn.answer, closed=True, interrupted=False)
+    if event.kind is HookKind.SAID:
+        return turn._replace(said=(*turn.said, event.text)[-_MAX_SAID:])
+    if event.kind is HookKind.INTERRUPTED:
+        return turn._replace(interrupted=True, closed=True)
+    files, failed = turn.files, event.kind is HookKind.TOOL_FAILED
+    if failed:
+        failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
+        failures = (*(_failed_again(one, event) for one in turn.failures), failure)[:_MAX_FAILURES]
+    else:
+        files = tuple(dict.fromkeys((*turn.files, *event.files)))
+        failures = tuple(_after(failure, event) for failure in turn.failures)
+    added = turn.added if failed else (*turn.added, *event.added)
+    called = turn._replace(
+        files=files, failures=failures, tools=turn.tools + 1, used=(*turn.used, event.tool), added=added
+    )
+    if not event.command:
+        return called._replace(edits=(*turn.edits, *event.changes)[-_MAX_RUNS:])
+    run = Run(event.command, event.text, failed, turn.edits)
+    return called._replace(runs=(*turn.runs, run)[-_MAX_RUNS:], edits=())
+
+
+def _after(failure: Failure, event: HookEvent) -> Failure:
+    """Return a failure updated by a later success."""
+    if failure.fixed_by:
+        return failure
+    if _is_retry(failure, event):
+        return failure._replace(fixed_by=_what(event), fixed_at=event.at)
+    return failure if failure.again else _with_changes(failure, event.changes or effect_of(event.command))
+
+
+def _failed_again(failure: Failure, event: HookEvent) -> Failure:
+    """Return a failure updated by a later one."""
+    ran = failure.tool == event.tool and bool(event.command) and runs_again(failure.command, event.command)
+    if failure.again or failure.fixed_by:
+        return failure
+    if not (ran or _is_retry(failure, event)):
+        return _with_changes(failure, effect_of(event.command.rpartition("&&")[0]))  # only the end may have failed
+    before = effects_before(failure.command, event.command) if ran else ""
+    return _with_changes(failure._replace(again=True), (before,))
+
+
+def _with_changes(failure: Failure, changes: Iterable[str]) -> Failure:
+    """Return a failure with what was changed since."""
+    return failure._replace(meanwhile="\n".join(filter(None, (failure.meanwhile, *changes))))
+
+
+def effect_of(command: str) -> tuple[str, ...]:
+    """Return a command on one line if it has an effect on others, or the file that it writes."""
+    if command and has_effect(command):
+        return (" ".join(bare(command).split()),)
+    return (f"{PLACE}{path}`",) if (path := written(command)) else ()
+
+
+def _what(event: HookEvent) -> str:
+    return event.command or " ".join(event.files)
+
+
+def _call(event: HookEvent) -> str:
+    return f"{event.tool} {event.target}".strip()
+
+
+def _is_retry(failure: Failure, event: HookEvent) -> bool:
+    """Return whether a tool call is the failed one once more: the same command, or the same file."""
+    if failure.tool != event.tool:
+        return False
+    if event.command:
+        return shows_mended(failure.command, failure.error, event.command, event.text)
+    return failure.command in {_what(event), _call(event)}
+
+
+def inner_program(command: str) -> str:
+    """Return the program that a command runs with its subcommand, without what wraps it."""
+    return program(without_wrappers(command.partition("<<")[0]))
+
+
+def program(command: str) -> str:
+    """Return the program of a command line, with its subcommand; `cd` and assignments are skipped."""
+    last = command.rpartition("&&")[2].strip()
+    words = [word for word in last.split() if "=" not in word[:40] or word.startswith("-")]
+    named = [word for word in words[:3] if not word.startswith("-")]
+    return " ".join(named[:2]) if len(named) > 1 and named[1].isalnum() else " ".join(named[:1])
+
+
+MAX_READ = 600  # characters of a request: the rest is pasted or explains
+
+
+class TaskType(StrEnum):
+    """The type of a task."""
+
+    BUG_FIX = "bug_fix"
+    FEATURE = "feature"
+    REFACTOR = "refactor"
+    TEST = "test"
+    DOCS = "docs"
+    QUESTION = "question"
+    SETUP = "setup"
+    REVIEW = "review"
+
+
+_TASKS = "tasks.tsv"
+# The least ambiguous type first: the first match wins.
+_SUREST = (
+    *(TaskType.REVIEW, TaskType.TEST, TaskType.BUG_FIX, TaskType.REFACTOR, TaskType.DOCS, TaskType.SETUP),
+    TaskType.FEATURE,
+)
+_SHORT = 60  # characters: a request that begins in the middle of a talk
+
+
+def classify(request: str) -> TaskType:
+    """Return the type of a request's task: a question by its form, else the first match, else a feature."""
+    text = _plain(request)
+    rest = matcher(_TASKS, "asks_politely").sub("", text)
+    asks = rest != text or _has("asks", text) or text.endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
+    if asks and not _has("orders", rest):
+        return TaskType.QUESTION
+    return next((kind for kind in _SUREST if _has(kind, text)), TaskType.FEATURE)
+
+
+def tells(request: str) -> bool:
+    """Return whether a request has no word of a task, an order or a question ("my user is ann")."""
+    return not any(_has(kind, _plain(request)) for kind in ("asks", "orders", *_SUREST))
+
+
+def asks_back(request: str) -> bool:
+    """Return whether a request asks what was before ("why did we pick sqlite?", "포트가 몇이었죠?")."""
+    return _has("past", _plain(request)) or _has("ago", _plain(request))
+
+
+def without_ago(request: str) -> str:
+    """Return a request without words such as "last time"."""
+    return matcher(_TASKS, "ago").sub(" ", request)
+
+
+def follows_up(request: str) -> bool:
+    """Return whether a request continues the last task ("still broken", "2번으로", "and commit it")."""
+    text = _plain(request)
+    return len(text) <= _SHORT and _has("follow_up", text)
+
+
+def _plain(request: str) -> str:
+    return " ".join(request[:MAX_READ].split()).casefold()
+
+
+def _has(kind: str, text: str) -> bool:
+    return matcher(_TASKS, kind).search(text) is not None

@@ -1,0 +1,258 @@
+"""Decide which facts hold now; end, reword and bring them back; supersede one by another (spec V6).
+
+A chain of superseded facts leads from the oldest to the active one. `supersede` makes no circle; two machines that
+decided differently can, once a sync merges both decisions: then the fact that was changed last is the active one, on
+every machine. A session that starts loads this, so it stays light.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+
+from gitmem.document.message import one_line
+from gitmem.model.fact import BINDING, MAX_DESCRIPTION, UNDATED, Fact, FactKind, FactStatus, fact_keywords
+from gitmem.platform.machine import datetime
+from gitmem.values import Value
+
+
+def ended(fact: Fact, now: datetime, why: str = "") -> Fact:
+    """Return a fact retired, or an issue resolved; `why` is added to its text. One that is so already stays."""
+    is_issue = fact.kind is FactKind.ISSUE
+    status, word = (FactStatus.RESOLVED, "Resolved") if is_issue else (FactStatus.RETIRED, "Retired")
+    reason = f"\n\n**{word}:** {why.strip()}" if why.strip() else ""
+    if fact.status is status and reason in fact.text:
+        return fact
+    return fact._replace(status=status, text=fact.text + reason, review=(), updated=now)
+
+
+def reworded(fact: Fact, text: str, now: datetime) -> Fact:
+    """Return a fact that says something else; its id stays."""
+    description = one_line(text.split("\n\n", maxsplit=1)[0], MAX_DESCRIPTION)
+    return fact._replace(text=text, description=description, keywords=fact_keywords(text), updated=now)
+
+
+def revived(fact: Fact, now: datetime) -> Fact:
+    """Return a fact that holds again."""
+    if fact.binds and not fact.superseded_by:
+        return fact
+    status = FactStatus.OPEN if fact.kind is FactKind.ISSUE else FactStatus.ACTIVE
+    return fact._replace(status=status, superseded_by="", updated=now)
+
+
+class Ground(StrEnum):
+    """What a fact's branch, commit and lines of code say of it, seen from the commit that is checked out."""
+
+    HERE = "holds here"
+    STALE = "stale"
+    LEARNED = "learned on another branch"  # about no file, so only its commit says where it holds: told with its branch
+    UNKNOWN = "its commit is not known here"
+    BRANCH = "on its branch only"
+    WAITS = "its branch is gone"
+    BESIDE = "of another part of the project"
+
+
+class FactPlace(Value):
+    """The ground of a fact; the `author` if that is somebody else.
+
+    `files` are those of which lines changed, or the parts of the project that it is of.
+    """
+
+    ground: Ground
+    branch: str = ""
+    commit: str = ""
+    files: tuple[str, ...] = ()
+    author: str = ""
+
+    def __str__(self) -> str:
+        """Return the ground in words, for a mark."""
+        branch = one_line(self.branch or "a commit without a branch", _LONGEST_BRANCH)
+        learned = f"learned on {branch}" + (f" by {self.author}" if self.author else "")
+        files = ", ".join(one_line(file, _LONGEST_BRANCH) for file in self.files[:_FILES])
+        if self.ground is Ground.STALE:
+            return f"may be out of date, since changed: {files}"
+        if self.ground is Ground.BESIDE:
+            return f"of {files}, and told there and above"
+        return {
+            Ground.LEARNED: f"{learned}, which is not merged here",
+            Ground.UNKNOWN: f"{learned} at {self.commit[:_SHORT]}, a commit that is not known here",
+            Ground.BRANCH: f"{learned}, and holds only there",
+            Ground.WAITS: f"{learned}, which is gone and was never merged; see `gitmem review`",
+        }[self.ground]
+
+
+class Standing(StrEnum):
+    """How a fact stands: `IN_FORCE` and `DISPUTED` hold, the others do not."""
+
+    IN_FORCE = "in force"
+    SUPERSEDED = "superseded"
+    RETIRED = "retired"
+    RESOLVED = "resolved"
+    DISPUTED = "disputed"  # in force, with a contradiction that waits for a person
+    ELSEWHERE = "on its branch only"
+    BESIDE = "of another part of the project"
+    WAITING = "not merged"  # learned on a branch that is gone: it waits for a person
+
+
+class Status(Value):
+    """The status of a fact.
+
+    `successor` is the id of the known fact at the end of the chain of its successors; `since` is when it ceased
+    to hold, None while it holds; `disputes` are the ids of facts in force that contradict it. `place` says where in the
+    project's history it was learned, None if it holds here.
+    """
+
+    standing: Standing
+    successor: str = ""
+    since: datetime | None = None
+    disputes: tuple[str, ...] = ()
+    place: FactPlace | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Return whether the fact holds, disputed or not."""
+        return self.standing in (Standing.IN_FORCE, Standing.DISPUTED)
+
+    @property
+    def waits(self) -> bool:
+        """Return whether the fact waits for a person, since its branch is gone and was never merged."""
+        return self.standing is Standing.WAITING
+
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """Return the files of which lines changed that the fact speaks of."""
+        return self.place.files if self.place and self.place.ground is Ground.STALE else ()
+
+
+_LONGEST_BRANCH, _FILES, _SHORT = 80, 3, 7
+_ELSEWHERE = {Ground.BRANCH: Standing.ELSEWHERE, Ground.WAITS: Standing.WAITING, Ground.BESIDE: Standing.BESIDE}
+_IN_FORCE = Status(Standing.IN_FORCE)
+_ENDED = {
+    FactStatus.SUPERSEDED: Standing.SUPERSEDED,
+    FactStatus.RETIRED: Standing.RETIRED,
+    FactStatus.RESOLVED: Standing.RESOLVED,
+}
+
+
+def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> dict[str, Status]:
+    """Return the status of each fact by its id; of a circle the fact changed last holds.
+
+    `places` are those of facts that do not simply hold on what is checked out of the project.
+    """
+    known = {fact.id: fact for fact in facts}
+    after = {
+        fact.id: fact.superseded_by
+        for fact in known.values()
+        if fact.status is FactStatus.SUPERSEDED and fact.superseded_by in known
+    }
+    ends = circle_ends(after, lambda name: known[name].when)
+    holding = {fact.id for fact in known.values() if fact.status in BINDING or fact.id in ends}
+    rivals: dict[str, dict[str, None]] = {}  # ordered sets; one of a pair may name the other, or both do
+    for fact in known.values():
+        for other in fact.review:
+            if fact.id in holding and other in holding and other != fact.id:
+                rivals.setdefault(fact.id, {})[other] = None
+                rivals.setdefault(other, {})[fact.id] = None
+    statuses: dict[str, Status] = {}
+    for fact in known.values():
+        place, disputes = places.get(fact.id), tuple(rivals.get(fact.id, ()))
+        if fact.id not in holding:
+            when = None if fact.when == UNDATED else fact.when
+            statuses[fact.id] = Status(_ENDED[fact.status], _successor(fact.id, after, ends), when)
+        elif place is None and not disputes:
+            statuses[fact.id] = _IN_FORCE
+        else:
+            standing = Standing.DISPUTED if disputes else Standing.IN_FORCE
+            standing = _ELSEWHERE.get(place.ground, standing) if place else standing
+            statuses[fact.id] = Status(standing, disputes=disputes, place=place)
+    return statuses
+
+
+def in_force(facts: Iterable[Fact]) -> list[Fact]:
+    """Return the facts that hold, in order, each once."""
+    known = {fact.id: fact for fact in facts}
+    statuses = what_holds(known.values())
+    return [fact for fact in known.values() if statuses[fact.id].holds]
+
+
+def _successor(fact: str, after: Mapping[str, str], ends: set[str]) -> str:
+    """Return the end of a fact's chain, "" if nothing known took its place; a circle's end stops the walk."""
+    found = after.get(fact, "")
+    while found in after and found not in ends:
+        found = after[found]
+    return found
+
+
+def circle_ends(after: Mapping[str, str], age: Callable[[str], object]) -> set[str]:
+    """Return the active fact of each circle, in linear time.
+
+    `after` maps a fact to its successor. The active member of a circle has the greatest `age` (a sortable value: when
+    it was changed), then the greatest id.
+    """
+    ends: set[str] = set()
+    walked: set[str] = set()
+    for start in after:
+        path: dict[str, int] = {}
+        fact = start
+        while fact in after and fact not in walked and fact not in path:
+            path[fact] = len(path)
+            fact = after[fact]
+        if fact in path:
+            circle = [member for member, place in path.items() if place >= path[fact]]
+            ends.add(max(circle, key=lambda member: (age(member), member)))
+        walked.update(path)
+    return ends
+
+
+def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime) -> dict[str, Fact]:
+    """Return the facts that change when one supersedes another, without making a circle.
+
+    If the winner was superseded itself, the end of its chain takes its place. If that chain leads back to the loser,
+    the old decision is reversed: the winner is active again.
+    """
+    if loser == winner or loser not in facts or winner not in facts:
+        return {}
+    changed = dict(facts)
+    chain = _chain(changed, winner)
+    if loser in chain:
+        before = changed[winner].superseded_by
+        changed[winner] = revived(changed[winner], now)
+        if before in changed:
+            others = tuple(name for name in changed[before].supersedes if name != winner)
+            changed[before] = changed[before]._replace(supersedes=others, updated=now)
+    else:
+        winner = chain[-1]
+        changed[winner] = revived(changed[winner], now)
+    supersedes = tuple(dict.fromkeys((*changed[winner].supersedes, loser)))
+    changed[winner] = changed[winner]._replace(supersedes=supersedes, updated=now)
+    changed[loser] = changed[loser]._replace(status=FactStatus.SUPERSEDED, superseded_by=winner, updated=now)
+    changed |= part(changed, winner, loser)
+    return {name: fact for name, fact in changed.items() if fact != facts[name]}
+
+
+def dispute(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
+    """Return two facts that contradict each other, of which neither supersedes the other, for a person to decide."""
+    return {
+        fact: facts[fact]._replace(
+            review=tuple(dict.fromkeys((*facts[fact].review, rival))),
+            supersedes=tuple(name for name in facts[fact].supersedes if name != rival),
+        )
+        for fact, rival in ((one, other), (other, one))
+    }
+
+
+def part(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
+    """Return two facts that no longer wait for a decision between them: both hold."""
+    return {
+        fact: facts[fact]._replace(review=tuple(name for name in facts[fact].review if name != rival))
+        for fact, rival in ((one, other), (other, one))
+    }
+
+
+def _chain(facts: Mapping[str, Fact], start: str) -> list[str]:
+    """Return a fact and its successors in order; of a circle, each member once."""
+    chain = {start: None}  # an ordered set
+    successor = start
+    while (successor := facts[successor].superseded_by) in facts and successor not in chain:
+        chain[successor] = None
+    return [*chain]

@@ -1,0 +1,383 @@
+"""Working memory: the state of a running session, from its events and the agent's notes (docs/spec.md, M1).
+
+Pure: `apply` returns the memory after one more event, and the functions for notes return it after one more note. The
+sizes of the buffers and the confidence that makes a hypothesis a decision are those of the design this follows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any
+
+from gitmem.document.entry import MemoryType
+from gitmem.document.message import one_line
+from gitmem.model.command import only_reads, works_now
+from gitmem.model.compare import says_the_same
+from gitmem.model.entries import relative_files
+from gitmem.model.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
+from gitmem.model.outcome import find_cues, told_error
+from gitmem.model.turns import TaskType, classify, follows_up, human_text, is_trivial, turn_key
+from gitmem.platform.machine import datetime
+from gitmem.values import Value
+
+
+class TaskStatus(StrEnum):
+    """The state of a task."""
+
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+
+
+class HypothesisStatus(StrEnum):
+    """Whether a hypothesis was settled; a rejected one is not kept."""
+
+    OPEN = "open"
+    CONFIRMED = "confirmed"
+    REJECTED = "rejected"
+
+
+class Task(Value):
+    """The task at hand; `turn` is the key of the turn that began it."""
+
+    type: TaskType
+    description: str
+    status: TaskStatus
+    started: str
+    turn: str = ""
+
+
+class PlanStep(Value):
+    """A step of the plan, and whether it is `pending`, `in_progress` or `completed`; `key` is the host's id of it."""
+
+    text: str
+    status: str = "pending"
+    key: str = ""
+
+
+class ToolResult(Value):
+    """A tool call: the tool, its target, and whether it worked."""
+
+    at: str
+    tool: str
+    what: str
+    worked: bool
+
+
+class ErrorSeen(Value):
+    """A failed call: its command, the error's type and message, and the command that then worked ("" if none yet).
+
+    `files` are the last files changed before it.
+    """
+
+    at: str
+    command: str
+    type: str
+    message: str
+    mended_by: str = ""
+    files: tuple[str, ...] = ()
+
+
+class Touched(Value):
+    """A file that was read or changed, or a symbol that was named: how often, the last act and the one before, when.
+
+    `changes` counts the acts that changed it.
+    """
+
+    path: str
+    count: int
+    state: str
+    previous: str = ""
+    at: str = ""
+    changes: int = 0
+
+
+class Hypothesis(Value):
+    """A supposition with a confidence from 0 to 1, its evidence, and its conflicts: ids, or "a decision"."""
+
+    id: str
+    text: str
+    confidence: float
+    evidence: tuple[str, ...] = ()
+    status: HypothesisStatus = HypothesisStatus.OPEN
+    conflicts: tuple[str, ...] = ()
+
+
+class Snapshot(Value):
+    """The context of a decision: files, symbols, and counts."""
+
+    files: tuple[str, ...]
+    symbols: tuple[str, ...]
+    hypotheses: int
+    decisions: int
+    step: int
+
+
+class TaskDecision(Value):
+    """A decision with its reason, time and context."""
+
+    text: str
+    reason: str
+    at: str
+    context: Snapshot
+
+
+class Statistics(Value):
+    """Counts over the session.
+
+    `proposed` counts the calls that were to change files, `changes` those that did; `tokens` is by how much the agent's
+    context grew, and `context` what it held when last looked at; both are 0 if the host does not say. `hypotheses`
+    counts those that are gone, too, so that no id is given twice.
+    """
+
+    prompts: int = 0
+    tools: int = 0
+    errors: int = 0
+    changes: int = 0
+    proposed: int = 0
+    tokens: int = 0
+    context: int = 0
+    hypotheses: int = 0
+
+
+class EndedTask(Value):
+    """The notes of a task before the present one."""
+
+    task: Task
+    steps: tuple[PlanStep, ...] = ()
+    discoveries: tuple[str, ...] = ()
+    decisions: tuple[TaskDecision, ...] = ()
+
+
+class WorkingMemory(Value):
+    """The state of a session. Times are RFC 3339; the newest item of a buffer is the last.
+
+    `turn` is the key of the newest turn, `cwd` the folder in which the session began; files below it are named from it.
+    """
+
+    session: str
+    started: str
+    task: Task | None = None
+    steps: tuple[PlanStep, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    errors: tuple[ErrorSeen, ...] = ()
+    discoveries: tuple[str, ...] = ()
+    files: tuple[Touched, ...] = ()
+    symbols: tuple[Touched, ...] = ()
+    hypotheses: tuple[Hypothesis, ...] = ()
+    decisions: tuple[TaskDecision, ...] = ()
+    statistics: Statistics = Statistics()
+    earlier: tuple[EndedTask, ...] = ()
+    turn: str = ""
+    cwd: str = ""
+
+    @property
+    def step(self) -> int:
+        """Return the number of completed steps."""
+        return sum(step.status == "completed" for step in self.steps)
+
+    @property
+    def failed(self) -> tuple[ErrorSeen, ...]:
+        """Return the errors that came since the task began, and that nothing mended."""
+        began = datetime.fromisoformat(self.task.started if self.task else self.started)
+        unmended = (error for error in self.errors if not error.mended_by)
+        return tuple(error for error in unmended if datetime.fromisoformat(error.at) >= began)
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """Return the open steps of the plan, then the failed commands to run again."""
+        steps = [step.text for step in self.steps if step.status != "completed"]
+        failed = [f"Run `{error.command}` again" for error in self.failed if error.command]
+        return tuple(dict.fromkeys((*steps, *failed)))
+
+
+MAX_RESULTS, MAX_ERRORS, MAX_DISCOVERIES = 10, 5, 10
+_MAX_FILES, _MAX_SYMBOLS, _MAX_STEPS = 100, 50, 50
+MAX_NOTES, _MAX_EARLIER = 50, 20  # hypotheses and decisions, each; tasks
+_AT_ERROR = 3  # changed files that an error names
+LINE = 300  # characters of a note
+_READERS = ("Read", "read", "read_file", "view")  # of Claude Code, OpenCode and pi, Gemini and Qwen, Copilot
+_PLANNED = "Implement the following plan:"  # begins the prompt of a plan that was accepted with a new context
+_SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
+
+
+def begin(event: HookEvent) -> WorkingMemory:
+    """Return the working memory of a session that begins with this event."""
+    return WorkingMemory(event.session, event.at.isoformat(), cwd=event.cwd)
+
+
+def working_of(events: Iterable[HookEvent]) -> list[WorkingMemory]:
+    """Return the working memory of a session as it was at the end of each of its tasks."""
+    tasks: list[WorkingMemory] = []
+    memory: WorkingMemory | None = None
+    for event in events:
+        before, memory = memory, apply(memory or begin(event), event)
+        if before is not None and before.task is not None and memory.task is not None:
+            tasks += [before] if before.task.turn != memory.task.turn else []
+    return [*tasks, memory] if memory is not None else tasks
+
+
+def apply(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    """Return the memory after one more event of its session; those of subagents change no task."""
+    if event.kind is HookKind.PROMPT and not event.agent:
+        return _after_prompt(memory, event)
+    if event.kind is HookKind.TOOL:
+        return _after_tool(memory, event)
+    if event.kind is HookKind.TOOL_FAILED and event.text:
+        return _after_failure(memory, event)
+    if event.kind is HookKind.STOP and event.text:
+        return _after_answer(memory, event)
+    return memory
+
+
+def start_task(memory: WorkingMemory, description: str, at: str) -> WorkingMemory:
+    """Begin a task in the newest turn; plan, decisions and discoveries of the last one are kept for its episode."""
+    task = Task(classify(description), one_line(description, LINE), TaskStatus.ACTIVE, at, memory.turn)
+    earlier = memory.earlier
+    if memory.task and (memory.steps or memory.decisions or memory.discoveries):
+        ended = EndedTask(memory.task, memory.steps, memory.discoveries, memory.decisions)
+        earlier = (*earlier, ended)[-_MAX_EARLIER:]
+    return memory._replace(task=task, steps=(), hypotheses=(), decisions=(), discoveries=(), earlier=earlier)
+
+
+def end_task(memory: WorkingMemory, status: TaskStatus) -> WorkingMemory:
+    """End the task at hand, if there is one."""
+    return memory if memory.task is None else memory._replace(task=memory.task._replace(status=status))
+
+
+def set_plan(memory: WorkingMemory, steps: Sequence[PlanStep]) -> WorkingMemory:
+    """Replace the plan."""
+    return memory._replace(steps=tuple(step._replace(text=one_line(step.text, LINE)) for step in steps[:_MAX_STEPS]))
+
+
+def note(memory: WorkingMemory, text: str) -> WorkingMemory:
+    """Add a discovery."""
+    return memory._replace(discoveries=_pushed(memory.discoveries, [one_line(text, LINE)], MAX_DISCOVERIES))
+
+
+def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> WorkingMemory:
+    """Add an error: its type and message if the output has a known form, else the beginning of the output.
+
+    The same error of the same command replaces the one before.
+    """
+    from gitmem.model.error import read_error  # most turns have no error
+
+    read = read_error(output)
+    kind, message = (read.type, read.message) if read else ("", output)
+    changed = tuple(file.path for file in memory.files if file.changes)[-_AT_ERROR:]
+    seen = ErrorSeen(at, command, kind, one_line(message, LINE), files=changed)
+    same = (seen.command, seen.type, seen.message)
+    others = tuple(one for one in memory.errors if (one.command, one.type, one.message) != same)
+    counts = memory.statistics._replace(errors=memory.statistics.errors + 1)
+    return memory._replace(errors=_pushed(others, [seen], MAX_ERRORS), statistics=counts)
+
+
+def look_at_context(memory: WorkingMemory, tokens: int) -> WorkingMemory:
+    """Count by how many tokens the agent's context grew since the last look; after a compaction it is smaller."""
+    counts = memory.statistics
+    more = max(tokens - counts.context, 0) if counts.context else 0
+    return memory._replace(statistics=counts._replace(tokens=counts.tokens + more, context=tokens))
+
+
+def decide(memory: WorkingMemory, text: str, at: str, reason: str = "") -> WorkingMemory:
+    """Add a decision with its context; skip a decision that was made before."""
+    line = one_line(text, LINE)
+    if any(says_the_same(known.text, line) for known in memory.decisions):
+        return memory
+    newest = tuple(file.path for file in memory.files[-MAX_RESULTS:])
+    symbols = tuple(symbol.path for symbol in memory.symbols[-MAX_RESULTS:])
+    context = Snapshot(newest, symbols, len(memory.hypotheses), len(memory.decisions), memory.step)
+    made = TaskDecision(line, one_line(reason, LINE), at, context)
+    return memory._replace(decisions=(*memory.decisions, made)[-MAX_NOTES:])
+
+
+def _after_prompt(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    prompt = human_text(event.text)
+    counts = memory.statistics._replace(prompts=memory.statistics.prompts + 1)
+    memory = memory._replace(statistics=counts, turn=turn_key(event), cwd=memory.cwd or event.cwd)
+    if not prompt or is_trivial(prompt):
+        return memory
+    if memory.task is not None and memory.task.status is TaskStatus.ACTIVE and follows_up(prompt):
+        return memory
+    started = start_task(memory, prompt, event.at.isoformat())
+    plan = steps_of_plan(prompt) if prompt.startswith(_PLANNED) else ()
+    return set_plan(started, [PlanStep(*step) for step in plan])
+
+
+def _with_call(memory: WorkingMemory, event: HookEvent, *, worked: bool) -> WorkingMemory:
+    counts, edits = memory.statistics, bool(event.files)
+    changes = counts.changes + (edits and worked)
+    counts = counts._replace(tools=counts.tools + 1, proposed=counts.proposed + edits, changes=changes)
+    result = ToolResult(event.at.isoformat(), event.tool, _what(memory, event), worked)
+    return memory._replace(results=_pushed(memory.results, [result], MAX_RESULTS), statistics=counts)
+
+
+def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    memory, what = _with_call(memory, event, worked=True), _what(memory, event)
+    files = memory.files
+    read = (event.target,) if event.target and not event.files and event.tool in _READERS else ()
+    for path in relative_files(event.files or read, (memory.cwd,)):
+        files = _touched(files, path, "changed" if event.files else "read", event, _MAX_FILES)
+    mended = (event.command and not one.mended_by and works_now(one.command, what) for one in memory.errors)
+    errors = (one._replace(mended_by=what) if yes else one for one, yes in zip(memory.errors, mended, strict=True))
+    memory = memory._replace(files=files, errors=tuple(errors))
+    return memory if event.agent else _with_steps(memory, event)
+
+
+def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    """Return the memory with the plan that a tool wrote down: all of it, one more step, or a change of a step."""
+    steps = [PlanStep(*step) for step in event.steps]
+    if not steps:
+        return memory
+    if event.tool == "TaskCreate":  # a plan step by step replaces one that was written at once
+        known = [step for step in memory.steps if step.key]
+        return set_plan(memory, [*known, *(step._replace(key=step.key or str(len(known) + 1)) for step in steps)])
+    if event.tool == "TaskUpdate":
+        [change] = steps
+        changed = []
+        for step in memory.steps:
+            new = change if step.key == change.key else PlanStep("", "")
+            changed.append(step._replace(text=new.text or step.text, status=new.status or step.status))
+        return set_plan(memory, [step for step in changed if step.status not in GIVEN_UP])
+    return set_plan(memory, steps)
+
+
+def _after_failure(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    memory = _with_call(memory, event, worked=False)
+    # What the person or the host refused is no error, nor that a search found nothing. Of another tool than a command
+    # nothing tells later whether it works.
+    if not event.command or not told_error(event.text) or only_reads(event.command):
+        return memory
+    return fail(memory, event.text, event.at.isoformat(), command=_what(memory, event))
+
+
+def _after_answer(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
+    cues = find_cues(event.text)
+    for cue in cues:
+        if cue.type is MemoryType.DECISION:
+            memory = decide(memory, cue.text, event.at.isoformat())
+    stated = [one_line(cue.text, LINE) for cue in cues if cue.type is not MemoryType.DECISION]
+    symbols = memory.symbols
+    for name in dict.fromkeys(match[1] for match in _SYMBOL.finditer(event.text)):
+        symbols = _touched(symbols, name, "named", event, _MAX_SYMBOLS)
+    return memory._replace(discoveries=_pushed(memory.discoveries, stated, MAX_DISCOVERIES), symbols=symbols)
+
+
+def _what(memory: WorkingMemory, event: HookEvent) -> str:
+    named = relative_files(event.files or (event.target,), (memory.cwd,))
+    return one_line(event.command or ", ".join(named), LINE)
+
+
+def _touched(known: tuple[Touched, ...], path: str, state: str, event: HookEvent, most: int) -> tuple[Touched, ...]:
+    """Count a file or a symbol once more, as the one that was touched last."""
+    before = next((one for one in known if one.path == path), None) or Touched(path, 0, "")
+    changes = before.changes + (state == "changed")
+    now = Touched(path, before.count + 1, state, before.state, event.at.isoformat(), changes)
+    return (*(one for one in known if one.path != path), now)[-most:]
+
+
+def _pushed(buffer: tuple[Any, ...], items: Sequence[object], most: int) -> tuple[Any, ...]:
+    """Return a ring buffer with more items; an item it holds already moves to the end."""
+    return (*(one for one in buffer if one not in items), *items)[-most:]

@@ -1,0 +1,427 @@
+"""Where facts stand in the project's code: the branch and commit checked out, and the lines that facts cite (spec T2).
+
+Each of a fact's `lines` is `<12 digits of a file's blob id>:<digests, joined by dots> <path>`: a digest is the CRC-32
+of a cited line without the blanks around it; without digests the whole file is cited. Squash merges and rebases make
+other commits of the same lines, so lines decide, and commits only where no line does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+
+from gitmem.errors import GitmemError
+from gitmem.git import Layout, Repository, blob_id, is_object_id, read_refs
+from gitmem.git.objects import Info, Objects, tree_changes
+from gitmem.git.process import filters_off
+from gitmem.model.fact import Fact
+from gitmem.model.validity import FactPlace, Ground
+from gitmem.platform.machine import time_limit
+from gitmem.platform.safe_open import read_json, read_text, write_json
+from gitmem.project.code import COMMIT, LINE_BREAKS, SHORT, ProjectCode, is_file, read_project_file
+from gitmem.values import Value
+
+_BLOB = 12  # digits of a blob's id
+_ITEM = re.compile(r"(?P<blob>[0-9a-f]{12}):(?P<lines>(?:[0-9a-f]{8}(?:\.(?=[0-9a-f]))?)*) (?P<path>[^\n\r\0]+)")
+_BAD_BRANCH = re.compile(r"\.\.|[\0-\x20\x7f~^:?*\[\\]|^[-/.]|/\.|//|/$|\.lock$|@\{")
+_NAMED = re.compile(r"(?<![\w/.-])(?P<path>(?:[\w.@+-]+/)*[\w.@+-]*\w)(?::(?P<first>\d{1,6})(?:-(?P<last>\d{1,6}))?)?")
+_WORD = re.compile(r"[A-Za-z]\w*(?:_\w+|[a-z0-9][A-Z]\w*|\d\w*)|(?<=`)[A-Za-z_][\w.]{2,}(?=[`(])")
+_MOST_FILES = 12  # of a fact
+_MOST_LINES = 12  # of a file
+_COMMON = 6  # lines with a word: with more of them it says little
+_MAX_CONTENT = 1 << 20  # bytes of a file whose lines are compared; a larger one is compared by its id
+SECONDS = 1.0  # for the questions about branches
+_UNHURRIED = 0.1  # seconds; with less, an earlier answer for another commit stands
+_ASKED_ALWAYS: tuple[list[str], ...] = ([], [Ground.UNKNOWN.value])  # earlier grounds
+_GRACE = 0.3  # seconds more, for those about lines; without an answer no fact is marked
+_LONG_LINE = 8  # characters of a line that says where it is from
+_MOST_BROUGHT = 100  # files of a branch that are kept
+_MOST_STAND = 0.8  # of the lines that a branch added, after a squash or a rebase with changes
+
+
+def checked_out(code: ProjectCode) -> tuple[str, str]:
+    """Return the branch and commit that are checked out, read from files; "" for none."""
+    git_dir = code.git.git_dir or code.common_dir
+    repository = Repository(Layout(code.root, git_dir, code.common_dir), {})
+    repository.git = code.git
+    with contextlib.suppress(GitmemError, OSError):
+        ref = repository.head()
+        if ref is None:
+            head = read_text(os.path.join(git_dir, "HEAD")).strip()
+            return "", head if is_object_id(head) else ""
+        return ref.removeprefix("refs/heads/"), repository.tip(ref) or ""
+    return "", ""
+
+
+def cite(code: ProjectCode, fact: Fact, branch: str, commit: str) -> Fact:
+    """Return a fact of what is checked out, with its files and the digests of the lines it speaks of, as they are now.
+
+    Files that its text names are among them. Cited are the lines that it names by number, else those with an identifier
+    of its text, else the whole file.
+    """
+    spans: dict[str, tuple[int, int]] = {}
+    for named in _NAMED.finditer(fact.text):
+        path = named["path"].removeprefix("./")
+        if ("/" in path or "." in path) and len(spans) < _MOST_FILES and is_file(code.root, path):
+            first = int(named["first"] or 0)
+            spans.setdefault(path, (first, max(int(named["last"] or 0), first)))
+    words = set(_WORD.findall(fact.text))
+    files = tuple(dict.fromkeys((*fact.files, *spans)))[: max(_MOST_FILES, len(fact.files))]
+    items = []
+    for path in files[:_MOST_FILES]:
+        text = read_project_file(code.root, path)
+        if text and "\0" not in text and not LINE_BREAKS.search(path):
+            lines = text.split("\n")
+            first, last = spans.get(path, (0, 0))
+            cited = lines[first - 1 : last] if first else _with_words(lines, words)
+            digests = ".".join(dict.fromkeys(_digest(line) for line in cited[:_MOST_LINES] if line.strip()))
+            items.append(f"{blob_id(text.encode(), commit)[:_BLOB]}:{digests} {path}")
+    return fact._replace(files=files, lines=tuple(items), branch=branch, commit=commit[:SHORT])
+
+
+def _with_words(lines: Sequence[str], words: Iterable[str]) -> list[str]:
+    found = [[place for place, line in enumerate(lines) if word in line] for word in words]
+    return [lines[place] for place in sorted({place for places in found if len(places) <= _COMMON for place in places})]
+
+
+def _digest(line: str) -> str:
+    return f"{zlib.crc32(line.strip().encode('utf-8', 'replace')):08x}"
+
+
+_Answers = dict[str, list[str]]  # by fact its key, its ground and the files that changed, as they are kept
+
+
+def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: float = SECONDS) -> dict[str, FactPlace]:
+    """Return, by fact id, the places of the facts that do not simply hold on what is checked out.
+
+    `cached` is the file of earlier answers: commits do not change, so an answer holds for the same commits for ever.
+    Where git needs longer than `seconds` to see whether a branch was merged, its facts are told as before, else with
+    its name.
+    """
+    branch, head = checked_out(code)
+    if not head:
+        return {}
+    tips = _tips(code, {fact.branch for fact in facts} - {"", branch})
+    kept: _Answers = {}
+    brought: dict[str, list[str] | None] = {}
+    with contextlib.suppress(ValueError, TypeError, KeyError, OSError):
+        read = read_json(cached)
+        kept, brought = dict(read["facts"]), dict(read.get("brought", {}))
+    keys = {fact.id: f"{head} {_said(fact):x} {tips.get(fact.branch, '')} {branch}" for fact in facts}
+    due = [fact for fact in facts if kept.get(fact.id, ("",))[0] != keys[fact.id]]
+    if due:
+        with (
+            contextlib.suppress(GitmemError, OSError, ValueError),
+            Objects(code.git) as objects,
+            time_limit(seconds + _GRACE, objects.kill),
+        ):
+            question = _Question(code, objects, branch, head, tips, kept, brought, keys, seconds)
+            certain, likely = question.answer(due)
+            kept.update(certain)
+            if certain:
+                write_json(cached, {"v": 1, "facts": kept, "brought": brought})
+            kept.update(likely)
+    by_id = {fact.id: fact for fact in facts}
+    return {
+        one: FactPlace(Ground(ground), by_id[one].branch, by_id[one].commit, tuple(files))
+        for one, key in keys.items()
+        if (answer := kept.get(one)) and answer[0] == key
+        for ground, *files in (answer[1:],)
+        if ground != Ground.HERE
+    }
+
+
+def _said(fact: Fact) -> int:
+    said = "\0".join((fact.commit, fact.branch, *fact.lines, *fact.files))
+    return zlib.crc32(said.encode("utf-8", "replace"))
+
+
+def _tips(code: ProjectCode, branches: Iterable[str]) -> dict[str, str]:
+    """Return the tips of existing branches, of this repository first, read from the files of refs."""
+    names = [name for name in branches if not _BAD_BRANCH.search(name)]
+    if not names:
+        return {}
+    heads, remotes = ("refs/heads/", "refs/remotes/")
+    folder = os.path.join(code.common_dir, *remotes.split("/"))
+    try:
+        prefixes = [heads, *(f"{remotes}{name}/" for name in sorted(os.listdir(folder)))]
+    except OSError:
+        prefixes = [heads]
+    refs: dict[str, str] = {}
+    if os.path.isdir(os.path.join(code.common_dir, "reftable")):
+        refs = read_refs(code.git, heads, remotes)
+    else:
+        for line in read_text(os.path.join(code.common_dir, "packed-refs")).splitlines():
+            oid, _, ref = line.partition(" ")
+            refs[ref] = oid
+    prefixes += dict.fromkeys(f"{remotes}{ref.split('/')[2]}/" for ref in refs if ref.startswith(remotes))
+    found: dict[str, str] = {}
+    for name in names:
+        for prefix in prefixes:
+            tip = read_text(os.path.join(code.common_dir, *(prefix + name).split("/"))).strip() or refs.get(
+                prefix + name, ""
+            )
+            if is_object_id(tip):
+                found.setdefault(name, tip)
+    return found
+
+
+class _Question(Value):
+    """Whether facts hold on what is checked out, asked of one git that reads all objects, and of another about merges.
+
+    In a hurry an earlier answer for another commit stands. `tips` are those of other branches of facts, here or as last
+    fetched; `kept` are earlier answers; `brought` has the files of each commit that was not merged then, None where
+    they are many or unknown.
+    """
+
+    code: ProjectCode
+    objects: Objects
+    branch: str
+    head: str
+    tips: Mapping[str, str]
+    kept: _Answers
+    brought: dict[str, list[str] | None]
+    keys: Mapping[str, str]
+    seconds: float
+
+    def answer(self, facts: Sequence[Fact]) -> tuple[_Answers, _Answers]:
+        """Return certain answers, and likely ones for facts that there was no time for."""
+        deadline = time.monotonic() + self.seconds
+        is_hurried = self.seconds < _UNHURRIED
+        certain = {} if is_hurried else self._carried(facts)
+        asked = [fact for fact in facts if fact.id not in certain]
+        read = _Read(self.objects, asked, self.head)
+        likely: _Answers = {}
+        unclear: dict[str, tuple[Fact, tuple[str, ...]]] = {}
+        for fact in asked:
+            changed = tuple(path for path in read.cited[fact.id] if not read.stands(fact, path, self.head))
+            if not changed and (fact.lines or fact.branch == self.branch):  # whatever its commit is
+                certain[fact.id] = [self.keys[fact.id], Ground.HERE.value]
+            elif is_hurried and self._before(fact)[:1] not in _ASKED_ALWAYS:
+                likely[fact.id] = self._likely(fact, changed)
+            else:
+                unclear[fact.id] = fact, changed
+        commits = read.commits([fact for fact, _ in unclear.values()])
+        inside = _ancestors(self.code, {*commits.values()} - {""}, self.head, self.seconds + _GRACE)
+        read.load_commits([fact for fact, changed in unclear.values() if changed and commits[fact.id] in inside])
+        merged = cache(lambda target: self._merged(target, deadline))
+        for fact, changed in unclear.values():
+            oid = commits[fact.id]
+            try:
+                ground = self._ground(fact, changed, read, oid, is_ancestor=oid in inside, merged=merged)
+                certain[fact.id] = [self.keys[fact.id], ground.value, *changed]
+            except TimeoutError:
+                likely[fact.id] = self._likely(fact, changed)
+        return certain, likely
+
+    def _ground(
+        self,
+        fact: Fact,
+        changed: Sequence[str],
+        read: _Read,
+        oid: str,
+        *,
+        is_ancestor: bool,
+        merged: Callable[[str], bool],
+    ) -> Ground:
+        """Return whether a fact of which not all lines stand holds, by its branch and its commit `oid` (spec T2).
+
+        Lines that its commit has not were not committed when it was learned. `merged` tells whether other commits
+        brought the changes of one, or raises TimeoutError.
+        """
+        tip, stays = self.tips.get(fact.branch, ""), fact.branch == self.branch
+        if stays and oid == self.head and not read.stood(fact):
+            return Ground.HERE
+        if not oid:
+            return Ground.UNKNOWN if fact.commit else Ground.HERE
+        ended = is_ancestor and (read.stood(fact) if changed else not tip)
+        unborn = changed and tip == oid and is_ancestor  # nothing was committed on its branch
+        targets = filter(None, ("" if is_ancestor else oid, tip))
+        if not fact.branch or stays or ended or (not unborn and any(map(merged, targets))):
+            return Ground.STALE if changed else Ground.HERE
+        elsewhere = Ground.BRANCH if changed else Ground.LEARNED
+        return elsewhere if tip else Ground.WAITS
+
+    def _before(self, fact: Fact) -> list[str]:
+        """Return the answer for another commit that was checked out while the fact and its branch were as now."""
+        key, *answer = self.kept.get(fact.id, ("",))
+        return answer if key.partition(" ")[2] == self.keys[fact.id].partition(" ")[2] else []
+
+    def _own(self, fact: Fact) -> set[str]:
+        """Return the short ids of the fact's commit and of the tip of its branch."""
+        return {oid[:SHORT] for oid in (fact.commit, self.tips.get(fact.branch, "")) if oid}
+
+    def _likely(self, fact: Fact, changed: Sequence[str]) -> list[str]:
+        was = (self._before(fact) or [Ground.LEARNED])[0]
+        told_here = Ground.STALE.value if changed else Ground.HERE.value
+        return [self.keys[fact.id], told_here if was in (Ground.HERE, Ground.STALE) else was, *changed]
+
+    def _carried(self, facts: Sequence[Fact]) -> _Answers:
+        """Return answers for an ancestor of what is checked out that hold for it, too.
+
+        What was an ancestor stays one, and what was not merged is not as long as no file differs that its branch
+        changed and no new commit is its own. What held on that very commit alone is asked again.
+        """
+        old: dict[str, list[Fact]] = {}
+        for fact in facts:
+            if self._before(fact):
+                old.setdefault(self.kept[fact.id][0].partition(" ")[0], []).append(fact)
+        before = max(old, key=lambda head: len(old[head]), default="")
+        git, span = self.code.git, f"{before}...{self.head}"
+        if not is_object_id(before):
+            return {}
+        try:
+            moved = git.run("rev-list", "--left-right", span, "--", timeout=self.seconds).decode().split()
+            changed = {change.path for change in tree_changes(git, before, self.head, timeout=self.seconds)}
+        except GitmemError:  # that commit is gone, or git has no time
+            return {}
+        if any(line.startswith("<") for line in moved):  # it is no ancestor
+            return {}
+        new = {line[1 : 1 + SHORT] for line in moved}
+        for folders in [path.split("/")[:-1] for path in changed]:
+            changed |= {"/".join(folders[: depth + 1]) for depth in range(len(folders))}
+
+        def goes_on(fact: Fact, ground: str) -> bool:
+            cited = (*fact.files, *(item.partition(" ")[2] for item in fact.lines))
+            if ground == Ground.UNKNOWN or not changed.isdisjoint(cited):
+                return False
+            if ground in (Ground.HERE, Ground.STALE):
+                return not (fact.commit and before.startswith(fact.commit))
+            own = self._own(fact)
+            files = [self.brought.get(oid, []) for oid in own]
+            return new.isdisjoint(own) and all(of_one is not None and changed.isdisjoint(of_one) for of_one in files)
+
+        answers = ((fact, self.kept[fact.id][1:]) for fact in old[before])
+        return {fact.id: [self.keys[fact.id], *was] for fact, was in answers if goes_on(fact, was[0])}
+
+    def _merged(self, target: str, deadline: float) -> bool:
+        """Return whether a commit was merged: by ancestry, by commits with the same patch, or by its lines.
+
+        After a squash there is no commit with the same patch, but what the branch added stands. Of a commit that was
+        not merged `brought` gets the files. Raises TimeoutError.
+        """
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        git, span = self.code.git, f"{self.head}...{target}"
+        self.brought[target[:SHORT]] = None
+        with contextlib.suppress(GitmemError):
+            marks = git.run("cherry", self.head, target, timeout=left).decode().split("\n")[:-1]
+            if all(line.startswith("-") for line in marks):
+                return True
+            options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules")
+            env = filters_off(git, self.code.common_dir)
+            diff = git.run("diff", *options, "--raw", "-p", "-z", "--unified=0", span, "--", env=env, timeout=left)
+            listed, _, lines = diff.partition(b"\0\0")  # a colon, modes, ids and a letter; a name; and so on
+            if _adds_what_stands(self.objects, self.head, lines.decode("utf-8", "replace")):
+                return True
+            names = listed.split(b"\0")[1::2]
+            if len(names) <= _MOST_BROUGHT:
+                self.brought[target[:SHORT]] = [os.fsdecode(name) for name in names]
+        return False
+
+
+class _Read:
+    """What facts cite: `cited` are by fact and path the blob ids and digests. Objects are read once each."""
+
+    def __init__(self, objects: Objects, facts: Sequence[Fact], head: str) -> None:
+        self.cited = {fact.id: _cited(fact) for fact in facts}
+        self._objects = objects
+        self._infos: dict[str, Info | None] = {}
+        self._digests: dict[str, frozenset[str]] = {}
+        self._load([(f"{head}:{path}", items) for paths in self.cited.values() for path, items in paths.items()])
+
+    def _load(self, wanted: Sequence[tuple[str, Sequence[tuple[str, frozenset[str]]]]]) -> None:
+        names = list(dict.fromkeys(name for name, _ in wanted if name not in self._infos))
+        self._infos.update(zip(names, self._objects.infos(names), strict=True))
+        infos = ((self._infos[name], items) for name, items in wanted)
+        oids = list(dict.fromkeys(info.oid for info, items in infos if info and _is_read(info, items)))
+        oids = [oid for oid in oids if oid not in self._digests]
+        self._digests.update(zip(oids, map(_digests, self._objects.contents(oids)), strict=True))
+
+    def commits(self, facts: Sequence[Fact]) -> dict[str, str]:
+        """Return the full ids of facts' commits by fact, "" for one that is not here."""
+        names = [f"{fact.commit}^{{commit}}" if COMMIT.fullmatch(fact.commit) else "" for fact in facts]
+        self._load([(name, ()) for name in names if name])
+        infos = (self._infos.get(name) for name in names)
+        return {fact.id: info.oid if info else "" for fact, info in zip(facts, infos, strict=True)}
+
+    def load_commits(self, facts: Iterable[Fact]) -> None:
+        """Read what facts cite as their commits have it, all at once."""
+        cited = ((fact, self.cited[fact.id]) for fact in facts)
+        self._load([(f"{fact.commit}:{path}", items) for fact, paths in cited for path, items in paths.items()])
+
+    def stood(self, fact: Fact) -> bool:
+        """Return whether a fact's commit has all lines that it cites."""
+        self.load_commits([fact])
+        return all(self.stands(fact, path, fact.commit) for path in self.cited[fact.id])
+
+    def stands(self, fact: Fact, path: str, commit: str) -> bool:
+        """Return whether a commit has what a fact cites of a file; without a cited line, the file that its commit has.
+
+        Two machines may have cited it as it was on each: either will do.
+        """
+        info, items = self._infos[f"{commit}:{path}"], self.cited[fact.id][path]
+        oid = info.oid if info else ""
+        there = self._digests.get(oid, frozenset())
+        if any(oid.startswith(blob) or (digests and digests <= there) for blob, digests in items):
+            return True
+        if any(digests for _, digests in items):
+            return False
+        then = None
+        if COMMIT.fullmatch(fact.commit):
+            self._load([(f"{fact.commit}:{path}", ())])
+            then = self._infos[f"{fact.commit}:{path}"]
+        return oid == then.oid if then else not items
+
+
+def _cited(fact: Fact) -> dict[str, list[tuple[str, frozenset[str]]]]:
+    found: dict[str, list[tuple[str, frozenset[str]]]] = {
+        path: [] for path in fact.files if not LINE_BREAKS.search(path)
+    }
+    for item in filter(None, map(_ITEM.fullmatch, fact.lines)):
+        digests = frozenset(filter(None, item["lines"].split(".")))
+        found.setdefault(item["path"], []).append((item["blob"], digests))
+    return found
+
+
+def _is_read(info: Info, items: Iterable[tuple[str, frozenset[str]]]) -> bool:
+    """Return whether the lines of an object have to be read: a file of some other content than the cited one."""
+    other = any(digests and not info.oid.startswith(blob) for blob, digests in items)
+    return other and info.kind == "blob" and info.size <= _MAX_CONTENT
+
+
+def _digests(data: bytes | None) -> frozenset[str]:
+    return frozenset(map(_digest, (data or b"").decode("utf-8", "replace").split("\n")))
+
+
+def _ancestors(code: ProjectCode, commits: set[str], head: str, seconds: float) -> set[str]:
+    """Return the commits that are ancestors of what is checked out, or are it."""
+    asked = commits - {head}
+    if not asked:
+        return commits
+    lines = "".join(f"{oid}\n" for oid in sorted(asked)) + f"^{head}\n"
+    listed = code.git.run("rev-list", "--stdin", stdin=lines.encode(), timeout=seconds)
+    return commits - set(listed.decode().split())
+
+
+def _adds_what_stands(objects: Objects, head: str, diff: str) -> bool:
+    added: dict[str, set[str]] = {}
+    lines: set[str] = set()
+    for line in diff.split("\n"):
+        if line.startswith("+++ "):
+            lines = added.setdefault(line[6:].rstrip("\t"), set()) if line.startswith("+++ b/") else set()
+        elif line.startswith("+") and len(line.strip()) > _LONG_LINE:
+            lines.add(_digest(line[1:]))
+    names = [f"{head}:{path}" for path, said in added.items() if said and "\r" not in path]
+    infos = objects.infos(names)
+    names = [name for name, info in zip(names, infos, strict=True) if info and info.size <= _MAX_CONTENT]
+    there = {name.partition(":")[2]: _digests(data) for name, data in zip(names, objects.contents(names), strict=True)}
+    many = sum(map(len, added.values()))
+    stand = sum(len(said & there.get(path, frozenset())) for path, said in added.items())
+    return bool(many) and stand >= _MOST_STAND * many

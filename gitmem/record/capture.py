@@ -1,0 +1,288 @@
+"""Capture turns: each becomes entries of the daily log and of `memory.md`, in one commit.
+
+A turn's events stay in the spool until it is committed, so that a crash loses nothing. Entries that are in the daily
+log are recognized by the digest in their id. Runs in the background (spec J10) at the end of a turn and every few tool
+uses, and before any other command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import zlib
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime, timedelta
+
+from gitmem.document.code_lines import Written, add_written, digests_of, is_below_project, lines_path
+from gitmem.document.document import Document
+from gitmem.document.entry import (
+    CURRENT_STATE,
+    RECENT_CONTEXT,
+    STATE,
+    clean_text,
+    entries_in,
+    find_by_digest,
+    find_entries,
+    put_entry,
+    remove_entries,
+    replace_entry,
+)
+from gitmem.document.ids import MEMORY, daily_path, session_tag, slug, tail_of
+from gitmem.document.message import Op, Trailer, session_message
+from gitmem.errors import RefusedError
+from gitmem.git.trust import GITMEM
+from gitmem.learn.facts import keep_turn
+from gitmem.model.entries import Placed, Remembered, joined_exchange, relative_files, remember
+from gitmem.model.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
+from gitmem.model.fact import PATH
+from gitmem.model.turns import Turn
+from gitmem.platform.machine import UTC
+from gitmem.project.code import work_tree_of
+from gitmem.record.fact_book import FactBook
+from gitmem.record.read import Pending, boot_lines, cleaner, redacted
+from gitmem.record.save import day_log, day_of, memory_of, memory_text, new_daily, rotate_if_full
+from gitmem.store.spool import HookSpool
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
+
+
+def log_changes(
+    transaction: Transaction, store: Store, daily: Iterable[Placed], session: str, *, goes_on: bool = False
+) -> tuple[dict[str, bytes | None], list[str]]:
+    """Return the daily logs with the entries that they lack or hold in an older form, and the ids of these.
+
+    `goes_on` means that the beginning of the turn was saved before.
+    """
+    changes: dict[str, bytes | None] = {}
+    ids = []
+    tags = session_tag(session)
+    for placed in daily:
+        path, text = _saved_entry(transaction, store, placed, tags) or (daily_path(f"{placed.at:%Y-%m-%d}"), None)
+        if text is not None:
+            if placed.entry.label != EXCHANGE or transaction.read(path) is None:  # that day was consolidated
+                continue
+            before, new = split_fields(text), split_fields(placed.entry.text)
+            changed = clean_text(render_fields(join_fields(before, new) if goes_on else _updated(before, new)))
+            if changed == text:
+                continue
+            placed = placed._replace(entry=placed.entry._replace(text=changed))  # noqa: PLW2901
+        document = Document.parse(changes.get(path) or transaction.read(path) or new_daily(day_of(path)))
+        body = put_entry(document.body, placed.section, placed.entry, document.newline)
+        changes[path] = document.with_body(body).render()
+        ids.append(placed.entry.id)
+    return changes, ids
+
+
+def _saved_entry(
+    transaction: Transaction, store: Store, placed: Placed, tags: tuple[str, ...]
+) -> tuple[str, str] | None:
+    """Return the daily log that holds an entry already, and the entry's text there; None if none does.
+
+    A delivery after midnight or from another time zone is a day off; a transcript whose clock was wrong is off by more.
+    The days of a session are those of its entries in `memory.md`.
+    """
+    days = [(placed.at + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
+    tail = tail_of(placed.entry.id)
+    for entry in find_entries(memory_text(transaction)):
+        view = entry.entry
+        if tail_of(view.id) == tail or (tags and view.tags[:1] == tags[:1]):
+            with contextlib.suppress(ValueError):  # a person may have edited it
+                days.append(datetime.fromisoformat(view.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
+    for path in dict.fromkeys(map(daily_path, days)):
+        saved = find_by_digest(day_log(store, transaction, path), tail)
+        if saved is not None:
+            return path, saved.entry.text
+    return None
+
+
+def _updated(before: Fields, new: Fields) -> Fields:
+    """Return a saved exchange with the fields it lacked; a second delivery replaces no words.
+
+    An exchange without an answer was saved while its turn went on: the new fields have all of that turn.
+    """
+    if not before.answer:
+        said, files = (tuple(dict.fromkeys(both)) for both in (before.said + new.said, before.files + new.files))
+        return new._replace(request=new.request or before.request, said=said, files=files)
+    return before._replace(
+        request=before.request or new.request,
+        said=before.said or new.said,
+        errors=before.errors or new.errors,
+        files=before.files or new.files,
+        outcome=(new.answer and new.outcome) or before.outcome,
+    )
+
+
+BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
+BATCH_BYTES = 8_000_000  # of files, after which a transaction takes no more turns: it holds the log as of each turn
+_TAG_PART = 20  # characters of a person's or a branch's name in a tag
+_MOST_STATES = 8  # in Current State: of other people and branches the newest stay
+_LONGEST_PICK = 400  # characters of a prompt
+
+
+def capture(store: Store, read: Callable[[], Pending], notices: list[str]) -> None:
+    """Commit finished turns and long unfinished ones, and remove the events of finished turns.
+
+    `notices` gets what the person is to be told, also of commits before one that fails. Raises GitmemError if they
+    could not be committed; they stay in the spool.
+    """
+    spool = HookSpool(store.private)
+
+    def plan(transaction: Transaction) -> tuple[Pending, list[str], bool]:
+        """Add a commit for each turn that is due; return the spool, the events done, and whether more wait."""
+        pending = read()
+        over, boot = pending.over(), boot_lines(store)
+        done: list[str] = []
+        for turn in pending.turns:
+            if not is_due(turn, over, store, transaction.now):
+                continue
+            if done and transaction.planned > BATCH_BYTES:
+                return pending, done, True
+            turn = turn._replace(closed=turn.closed or turn.session in over)  # noqa: PLW2901
+            try:
+                capture_turn(transaction, store, turn, boot)
+            except RefusedError as error:  # stays in the spool; others may go into another day's log
+                transaction.notices.append(f"A turn is not saved yet: {error.sentences}")
+                continue
+            done += turn.sources if turn.closed else ()
+        return pending, done, False
+
+    is_full = True
+    while is_full:
+        outcome = transact(store, plan, purpose="capture")
+        pending, done, is_full = outcome.value
+        notices += outcome.notices
+        spool.remove([*done, *pending.useless])
+        for name in pending.unreadable:
+            spool.put_aside(name)
+            notices.append(f"A hook's payload could not be parsed and was kept aside: {name}.")
+
+
+def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:
+    """Return whether a turn is to be saved now: it is finished, or long and not saved recently (spec R4)."""
+    if turn.closed or turn.session in over:
+        return True
+    if turn.tools < store.config.save.interval:
+        return False
+    text = (store.read(MEMORY) or b"").decode("utf-8", "surrogateescape")
+    saved = find_by_digest(text, tail_of(turn.exchange_id))
+    since = saved.entry.time if saved else turn.started.strftime("%Y-%m-%d %H:%M:%S")
+    return since <= (now - BETWEEN_SAVES).astimezone(turn.started.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> list[str]:
+    """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive of the rotation.
+
+    `boot` are the `boot_lines` of the project. Raises RefusedError if a file of the store cannot hold the entry, or is
+    a link.
+    """
+    clean = redacted(turn, store)
+    remembered = _entries(transaction, store, clean, boot)
+    if remembered is None:
+        return []
+    book = FactBook(store, transaction)
+    changes, ids = log_changes(transaction, store, (remembered.logged,), turn.session, goes_on=not turn.prompt)
+    changes |= written_lines(transaction, store, turn)
+    if turn.closed and not changes:
+        return []  # captured before: delivered twice, or killed before the events were removed
+    archive = rotate_if_full(transaction, store)
+    facts = keep_turn(book, clean, _said_before(transaction, store, turn), boot)
+    changes |= facts
+    if remembered.state is not None:
+        state = book.as_of_now(remembered.state, turn.exchange_id)
+        remembered = remembered._replace(state=state._replace(tags=(*state.tags, _whose(store, book, turn))))
+    changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
+    entries = dict.fromkeys([*([remembered.told.id] if remembered.told else []), *ids])
+    message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
+    named = [(Trailer.FACT.value, match["id"]) for match in map(PATH.fullmatch, facts) if match]
+    transaction.commit(message._replace(trailers=(*message.trailers, *named)), changes, when=turn.ended)
+    return [archive] if archive else []
+
+
+def written_lines(transaction: Transaction, store: Store, turn: Turn) -> dict[str, bytes | None]:
+    """Return the record of code lines with those that a turn wrote, {} if it has them all or nothing was written.
+
+    Lines with a secret are left out: a digest of few unknown characters can be guessed.
+    """
+    clean, began = cleaner(store), turn.started.astimezone(UTC)
+    roots = (os.path.dirname(store.root), work_tree_of(turn.cwd)[0] if turn.cwd else "", turn.cwd)
+    rows = []
+    for path, text in turn.added:
+        names = [name for name in relative_files((path,), roots) if is_below_project(name)]
+        kept = set(clean(text).split("\n"))
+        digests = digests_of(line for line in text.split("\n") if line in kept)
+        rows += [Written(f"{began:%H:%M:%S}", turn.exchange_id, name, digests) for name in names]
+    path = lines_path(f"{began:%Y-%m-%d}")
+    before = transaction.read(path) or b""
+    after = add_written(before, rows) if rows else before
+    return {} if after == before else {path: after}
+
+
+def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> Remembered | None:
+    """Return the entries of a turn, without those of `memory.md` that it holds."""
+    remembered = remember(
+        turn,
+        (os.path.dirname(store.root), turn.cwd),
+        boot,
+        exchange=store.config.save.mode != "ask",
+        answer_chars=store.config.capture.answer_chars,
+    )
+    if remembered is None:
+        return None
+    saved = _saved_entry(transaction, store, remembered.logged, remembered.logged.entry.tags)
+    if turn.prompt:
+        known = saved and split_fields(saved[1]).answer  # memory.md has it, or had it
+        return remembered._replace(told=None, state=None) if known else remembered
+    before = find_by_digest(memory_text(transaction), tail_of(turn.exchange_id))
+    if before is None:
+        return remembered
+    told = remembered.told  # the turn continues a saved one: one exchange for both, without a new state
+    joined = told._replace(text=joined_exchange(before.entry.text, told.text)) if told else None
+    return remembered._replace(told=joined, state=None)
+
+
+def _said_before(transaction: Transaction, store: Store, turn: Turn) -> Fields:
+    """Return the session's exchange before this one, of the same day; an empty one if none, or before a long prompt.
+
+    A person who picks an option of its answer does so in few words.
+    """
+    if not turn.prompt or len(turn.prompt) > _LONGEST_PICK:
+        return Fields()
+    log = day_log(store, transaction, daily_path(f"{turn.started:%Y-%m-%d}"))
+    tag, own = session_tag(turn.session), tail_of(turn.exchange_id)
+    before = ""
+    for entry in find_entries(log):
+        if tail_of(entry.entry.id) == own:
+            break
+        if entry.entry.label == EXCHANGE and entry.entry.tags[:1] == tag:
+            before = entry.entry.text
+    return split_fields(before)
+
+
+def _whose(store: Store, book: FactBook, turn: Turn) -> str:
+    """Return the tag of a state: of the person, known by name and address, else of the machine, and of the branch."""
+    person = store.identity().result()
+    name, address = person.name, person.email
+    if address == GITMEM.email:  # of a container, whose user has no name
+        name = address = store.context.machine
+    digest = f"{zlib.crc32(address.casefold().encode()):08x}"[:4]
+    branch = slug(book.branch_of(turn.cwd), length=_TAG_PART)
+    return "/".join(filter(None, ("by", f"{slug(name, length=_TAG_PART) or 'x'}-{digest}", branch)))
+
+
+def _with_remembered(data: bytes, remembered: Remembered) -> bytes:
+    """Return `memory.md` with a turn's entries; the latest turn of a person on a branch replaces their state there."""
+    document = Document.parse(data)
+    body = document.body
+    if remembered.told is not None:
+        body = put_entry(body, RECENT_CONTEXT, remembered.told, document.newline)
+    if remembered.state is not None:
+        every = [entry for entry in entries_in(body, CURRENT_STATE) if entry.entry.label == STATE]
+        states = [entry for entry in every if entry.entry.tags[-1:] == remembered.state.tags[-1:]]
+        if all(state.entry.time <= remembered.state.time for state in states):
+            others = sorted((entry.entry for entry in every if entry not in states), key=lambda entry: entry.time)
+            gone = {*(state.entry.id for state in states[1:]), *(entry.id for entry in others[: -_MOST_STATES + 1])}
+            body = replace_entry(body, states[0], remembered.state, document.newline) if states else body
+            body = remove_entries(body, gone - {remembered.state.id})
+            body = put_entry(body, CURRENT_STATE, remembered.state, document.newline)
+    return document.with_body(body).render()

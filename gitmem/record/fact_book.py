@@ -1,0 +1,224 @@
+"""The book of facts: every write of facts in the commit of a turn, a save or a session (spec V4 to V6, P3).
+
+A known fact gains a source. A fact that contradicts one in force is kept beside it for review (`gitmem review`,
+`gitmem facts confirm`) or for a model's verdict (`gitmem.record.fact_edits`). A save loads this only for types that
+become facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from gitmem.document.entry import MemoryType
+from gitmem.document.ids import scopes_in
+from gitmem.document.message import Message, Op, Trailer, session_message
+from gitmem.model.fact import PURGED, Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
+from gitmem.model.lines import marks_of, state_as_of_now
+from gitmem.model.validity import dispute, ended, in_force, revived, reworded, supersede
+from gitmem.platform.machine import datetime, timedelta
+from gitmem.project.code import project_code
+from gitmem.project.places import checked_out, cite
+from gitmem.store.known_facts import known_facts
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.document.entry import Entry, Save
+    from gitmem.history.authors import People
+    from gitmem.project.code import ProjectCode
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+
+Changes = dict[str, bytes | None]
+
+KINDS = {
+    MemoryType.DECISION: FactKind.DECISION,
+    MemoryType.PREFERENCE: FactKind.PREFERENCE,
+    MemoryType.RULE: FactKind.RULE,
+    MemoryType.ISSUE: FactKind.ISSUE,
+    MemoryType.PATTERN: FactKind.PATTERN,
+}
+LONGEST = 8_000  # characters; a longer text is a document, and is saved as an entry
+_MAX_SOURCES = 12
+SAVED = 0.9  # the confidence of what was saved as a decision and the like
+LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and speaks of the project as it was then
+
+
+class FactBook:
+    """The facts that one transaction adds and changes, over all of its commits."""
+
+    def __init__(self, store: Store, transaction: Transaction) -> None:
+        self.store, self.transaction = store, transaction
+        self._known: dict[str, Fact] | None = None  # without texts
+        self._changed: dict[str, Fact] = {}  # with texts
+        self.new: list[Fact] = []
+
+    def keep_save(self, event: Save, text: str) -> tuple[str, Changes | None]:
+        """Return the id of a save's entry and the changes of files that keep its fact.
+
+        The changes are None if the save is committed already, and empty if it makes no fact.
+        """
+        made = fact_of(event, text)
+        if made is None:
+            return event.id, {}
+        fact = self.known().get(made.id)
+        if fact is not None and event.id in fact.sources:
+            return made.id, None
+        kept = self.keep(made, event.id, again=True)
+        return (event.id, {}) if kept is None else (kept[0].id, kept[1])
+
+    def replace(self, loser: str, winner: str, when: datetime, *, sure: bool) -> Changes:
+        """Return the file changes by which one fact supersedes another, or where it is not sure, stands beside it."""
+        facts: dict[str, Fact] = {}
+        if not self.read_into(facts, loser, winner):
+            return {}
+        facts |= supersede(facts, loser, winner, when) if sure else dispute(facts, loser, winner)
+        return self.changes([*facts.values()])
+
+    def resolve_one(self, identifier: str, when: datetime, how: str) -> Changes:
+        """Return the file changes that resolve an open issue."""
+        fact = self.read(self.known()[identifier])
+        return self.changes([ended(fact, when, how)]) if fact is not None and fact.binds else {}
+
+    def confirm(self, identifier: str, source: str) -> Changes:
+        """Return the file changes that add a source to a fact in force."""
+        fact = self.read(self.known()[identifier])
+        return self.changes([with_source(fact, source)]) if fact is not None and fact.binds else {}
+
+    def branch_of(self, folder: str) -> str:
+        """Return the branch that is checked out in a folder of the project, "" for none."""
+        code = project_code(folder, self.store.context.environ) if folder else None
+        code = code or self.store.code()
+        return checked_out(code)[0] if code else ""
+
+    @cached_property
+    def _checked_out(self) -> tuple[ProjectCode | None, str, str]:
+        code = self.store.code()
+        return (code, *checked_out(code)) if code else (None, "", "")
+
+    def learned_now(self, made: Fact) -> Fact:
+        """Return a new fact with the branch and commit that are checked out, and the lines of code it speaks of."""
+        if self.store.is_own or made.commit:
+            return made
+        code, branch, commit = self._checked_out
+        return cite(code, made, branch, commit) if code and commit else made
+
+    def as_of_now(self, state: Entry, exchange: str) -> Entry:
+        """Return the State of a turn with marks on facts that do not hold."""
+        return state_as_of_now(state, marks_of(self.known().values()), exchange)
+
+    def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, Changes] | None:
+        """Return a fact and the changes of files that keep it; None if it ended and is not to hold again.
+
+        A fact that is there already gains the source. `again`: a person says it, so it holds again if it had ended.
+        What contradicts it is kept beside it for review, unless it is the person's older word.
+        """
+        known = self.known().get(made.id)
+        there = self.read(known or made)  # or made by an earlier commit of the transaction
+        if known is not None and there is None:
+            return None  # its file cannot be changed
+        there = there and _said_again(there, made, self.transaction.now)
+        if there is not None and there.binds:
+            fact = with_source(there, source)
+            return fact, self.changes([fact])
+        if there is not None and not again:
+            return None
+        from gitmem.model.compare import candidates, rivals_of  # 4 ms, and most who open a book add nothing
+
+        if there is None:
+            age = self.store.context.clock() - made.created
+            made = self.learned_now(made) if age < LIVE else made
+            self.new.append(made)
+        fact = made if there is None else with_source(revived(there, self.transaction.now), source)
+        facts = {fact.id: fact}
+        others = {other.id: other for other in in_force(self.known().values()) if other.id != fact.id}
+        new = made if there is None else made._replace(created=self.transaction.now)
+        rivals = rivals_of(
+            new, candidates(new.description, others.values()), lambda one: not self._people.other(one.id)
+        )
+        pairs = [*((one.id, fact.id) for one in rivals.ended), *((fact.id, one.id) for one in rivals.ended_by)]
+        for loser, winner in pairs:
+            if self.read_into(facts, loser, winner):
+                when = max(facts[loser].created, facts[winner].created) if there is None else self.transaction.now
+                facts |= supersede(facts, loser, winner, when)
+        disputed = [one.id for one in rivals.disputed]
+        if there is not None and there.superseded_by in others and not pairs:
+            disputed.append(there.superseded_by)  # said again, it does not yield unasked to the fact that replaced it
+        for other in disputed:
+            if self.read_into(facts, other):
+                facts |= dispute(facts, fact.id, other)
+        return facts[fact.id], self.changes([*facts.values()])
+
+    @cached_property
+    def _people(self) -> People:
+        from gitmem.history.authors import People
+
+        return People(self.store)
+
+    def read_into(self, facts: dict[str, Fact], *names: str) -> bool:
+        """Add facts with their texts; False if the file of one cannot be changed."""
+        for name in names:
+            if name not in facts and (read := self.read(self.known()[name])) is not None:
+                facts[name] = read
+        return facts.keys() >= {*names}
+
+    def known(self) -> dict[str, Fact]:
+        """Return all facts by id, as the transaction leaves them."""
+        if self._known is None:
+            self._known = {fact.id: fact for fact in known_facts(self.store)}
+        return self._known
+
+    def read(self, known: Fact) -> Fact | None:
+        """Return a fact with its text, as the transaction leaves it; None if its file cannot be changed."""
+        if known.id in self._changed:
+            return self._changed[known.id]
+        return parse_changeable(self.transaction.read(known.path), known.path)
+
+    def changes(self, facts: Sequence[Fact]) -> Changes:
+        """Return the file changes that keep facts as they are given."""
+        for fact in facts:
+            self._changed[fact.id] = self.known()[fact.id] = fact._replace(file=fact.path)
+        return {fact.path: render_fact(fact) for fact in facts}
+
+
+def fact_of(event: Save, text: str) -> Fact | None:
+    """Return the fact of a save, None for a type without facts; `text` is redacted and clean."""
+    if event.type not in KINDS or len(text) > LONGEST:
+        return None
+    origin = {"tool": event.host, "session": event.session}
+    tags = (tag for tag in event.tags if not scopes_in((tag,)))
+    return make_fact(
+        KINDS[event.type],
+        text,
+        event.at.replace(microsecond=0),
+        confidence=SAVED,
+        origin={key: value for key, value in origin.items() if value},
+        sources=(event.id,),
+        keywords=tuple(dict.fromkeys((*(tag.casefold() for tag in tags), *fact_keywords(text)))),
+        scope=scopes_in(event.tags),
+    )
+
+
+def _said_again(there: Fact, made: Fact, now: datetime) -> Fact:
+    """Return a fact that is said again: with the parts of both, and with the words that a purge took."""
+    there = there._replace(scope=wider(there, made))
+    return reworded(there, made.text, now) if there.text == PURGED else there
+
+
+def wider(one: Fact, other: Fact) -> tuple[str, ...]:
+    """Return the parts of the project in which one of two facts that say the same is told."""
+    return tuple(dict.fromkeys((*one.scope, *other.scope))) if one.scope and other.scope else ()
+
+
+def with_source(fact: Fact, source: str) -> Fact:
+    """Return a fact with one more source; of many the first and the last ones stay."""
+    if source in fact.sources:
+        return fact
+    sources = (*fact.sources, source)
+    return fact._replace(sources=(sources[0], *sources[1:][1 - _MAX_SOURCES :]))
+
+
+def fact_message(subject: str, facts: Iterable[str], session: str = "", host: str = "") -> Message:
+    """Return the message of a commit that changes facts."""
+    return session_message(subject, Op.FACT, Trailer.FACT, facts, session=session, host=host)

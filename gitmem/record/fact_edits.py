@@ -1,0 +1,300 @@
+"""Confirm, retire, reword and supersede facts as a person says; compare facts that no session here taught (spec V6).
+
+`gitmem.record.fact_book` compares what it learns in its own commit. All other new facts, of a sync, saved or adopted,
+are compared once, in the background, on each machine. A pair of which a person said that both hold is left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+
+from gitmem.document.entry import clean_text
+from gitmem.document.ids import MEMORY, find_named
+from gitmem.document.message import Trailer, one_line
+from gitmem.errors import GitmemError, NotFoundError, RefusedError
+from gitmem.git.log import log
+from gitmem.model.fact import MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
+from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
+from gitmem.platform.safe_open import read_text
+from gitmem.project.places import checked_out, cite
+from gitmem.record.fact_book import LONGEST, FactBook, fact_message
+from gitmem.redact.redact import redact
+from gitmem.store.known_facts import KNOWN_FOLDER, facts_at, known_facts
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
+from gitmem.text.sentences import split
+from gitmem.values import Value
+
+BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
+_COMPARED = "noticed"  # in the folder of caches: the facts that were compared
+_AT_ONCE = 50  # new facts of one run
+_MOST_SEEN = 5_000
+_UNREADABLE = "'gitmem doctor' names the line that is wrong."
+
+
+class MovedOnError(GitmemError):
+    """A fact has changed since the person who edits it saw it."""
+
+
+def find_fact(store: Store, identifier: str) -> Fact:
+    """Return the fact with an id, an unambiguous prefix of one, or a file name.
+
+    Raises NotFoundError if no fact matches, or more than one.
+    """
+    bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
+    near = facts_at(store, lambda path: f"/{bare}" in path) if bare else []
+    by_name = {fact.path.rpartition("/")[2].removesuffix(".md"): fact for fact in near}
+    return by_name[find_named(bare, ((name, name) for name in by_name), "fact", "'gitmem facts list' lists them.")]
+
+
+def read_fact(store: Store, known: Fact) -> Fact:
+    """Return a fact of the work tree with its text.
+
+    Raises NotFoundError if its file is gone, or is not a fact any more.
+    """
+    data = store.read(known.path)
+    fact = parse_fact(data, known.path) if data is not None else None
+    if fact is None:
+        raise NotFoundError(f"{known.path} cannot be read as a fact.", _UNREADABLE)
+    return known._replace(source=fact.source) if known.text else fact  # it has a text where a line was edited by hand
+
+
+def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
+    """Confirm facts as true of the present code; they supersede the facts they contradict. Returns the commits.
+
+    A retired or superseded fact is active again.
+    """
+    code = store.code()
+    now = store.context.clock()
+    branch, commit = checked_out(code) if code else ("", "")
+
+    def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
+        changed = dict(linked)
+        for name in (fact.id for fact in facts):
+            for other in (*linked[name].review, linked[name].superseded_by):
+                if other in changed:
+                    changed |= supersede(changed, other, name, now)
+            fact = revived(changed[name], now)._replace(review=(), confidence=1.0, updated=now)
+            changed[name] = cite(code, fact, branch, commit) if code and commit else fact
+        return changed
+
+    return change_facts(store, facts, plan, _subject("Confirm", facts))
+
+
+def retire(store: Store, fact: Fact, why: str, *more: Fact) -> tuple[str, ...]:
+    """Retire facts, or resolve an issue; `why` is added to their texts. Returns the commits.
+
+    A fact that contradicts one of them is no longer in review.
+    """
+    clean, facts = redact(why, allow=store.config.redaction.allow).text, (fact, *more)
+    now, gone = store.context.clock(), {one.id for one in facts}
+
+    def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
+        changed = {
+            name: one._replace(review=tuple(other for other in one.review if other not in gone))
+            for name, one in linked.items()
+        }
+        return changed | {name: ended(changed[name], now, clean) for name in gone}
+
+    verb = "Resolve" if all(one.kind == FactKind.ISSUE for one in facts) else "Retire"
+    return change_facts(store, facts, plan, _subject(verb, facts))
+
+
+def _subject(verb: str, facts: Sequence[Fact]) -> str:
+    first = facts[0].description
+    return f"{verb} {len(facts)} facts: {first}, …" if len(facts) > 1 else f"{verb}: {first}"
+
+
+def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
+    """Replace the text of a fact; its id and file stay. Returns the commits.
+
+    Raises RefusedError if the text has no words, or too many.
+    """
+    clean = clean_text(redact(text, allow=store.config.redaction.allow).text)
+    check_length(clean)
+    if not split(clean):
+        raise RefusedError("The new text is empty.", "To take a fact out, use 'gitmem facts retire'.")
+    now, subject = store.context.clock(), f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}"
+    return change_facts(store, [fact], lambda linked: {fact.id: reworded(linked[fact.id], clean, now)}, subject)
+
+
+def check_length(text: str) -> None:
+    """Raise RefusedError for a text that is too long for a fact."""
+    if len(text) > LONGEST:
+        raise RefusedError(
+            f"A fact has at most {LONGEST:,} characters, and this text {len(text):,}.",
+            "Shorten it, or keep it as it is by 'gitmem save --type note'.",
+        )
+
+
+def pin(store: Store, *facts: Fact, pinned: bool) -> tuple[str, ...]:
+    """Have every session told facts first, or no longer so. Returns the commits."""
+    subject = _subject("Pin" if pinned else "Unpin", facts)
+    return change_facts(
+        store, facts, lambda linked: {one.id: linked[one.id]._replace(pinned=pinned) for one in facts}, subject
+    )
+
+
+def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
+    """Supersede one fact by another (spec V6); returns the commits. Raises RefusedError if it is the same fact."""
+    if loser.id == winner.id:
+        raise RefusedError("A fact cannot take its own place.", "Name the fact that holds instead of it.")
+    now, subject = store.context.clock(), f"Supersede: {loser.description}"
+    return change_facts(store, [winner, loser], lambda linked: supersede(linked, loser.id, winner.id, now), subject)
+
+
+def act_on(store: Store, act: str, fact: Fact, text: str = "") -> tuple[str, ...]:
+    """Do what a person or an agent asks for a fact, by the name of the act; returns the commits.
+
+    `text` is why (`retire`, `resolve`), the new words (`edit`), or the id of what holds instead (`supersede`).
+    """
+    if act in {"retire", "resolve"}:
+        return retire(store, fact, text)
+    if act == "edit":
+        return edit(store, fact, text)
+    if act in {"pin", "unpin"}:
+        return pin(store, fact, pinned=act == "pin")
+    return supersede_fact(store, fact, find_fact(store, text)) if act == "supersede" else confirm(store, fact)
+
+
+def change_facts(
+    store: Store, facts: Sequence[Fact], plan: Callable[[Mapping[str, Fact]], Mapping[str, Fact]], subject: str
+) -> tuple[str, ...]:
+    """Commit changes to facts, and to those linked with them; returns the commits.
+
+    `plan` gets all of these by id and returns those that it changes. A fact given with its content is changed only
+    while its file still has that content. Raises MovedOnError if it has another one by now; nothing was changed.
+    """
+
+    def commit(transaction: Transaction) -> None:
+        transaction.read(MEMORY)  # an edit of a line by hand changes facts
+        book = FactBook(store, transaction)
+        linked: dict[str, Fact] = {}
+        wanted = [fact.id for fact in facts]
+        while wanted:
+            name = wanted.pop()
+            if name not in linked and name in book.known() and book.read_into(linked, name):
+                fact = linked[name]
+                wanted += [*fact.review, *fact.supersedes, fact.superseded_by]
+        if any(fact.source and fact.id in linked and fact.source != linked[fact.id].source for fact in facts):
+            raise MovedOnError("The fact has been changed meanwhile.", "Look at it again, then repeat what you did.")
+        if missing := [fact.path for fact in facts if fact.id not in linked]:
+            raise NotFoundError(f"{missing[0]} cannot be read as a fact.", _UNREADABLE)
+        changed = [fact for name, fact in plan(linked).items() if fact != linked[name]]
+        if changed:
+            transaction.commit(fact_message(subject, [fact.id for fact in changed]), book.changes(changed))
+
+    outcome = transact(store, commit, purpose="fact")
+    known_facts(store)
+    return outcome.commits
+
+
+def move(store: Store, known: Fact, target: Store) -> tuple[str, ...]:
+    """Move a fact into another store: a commit in each. Returns the commits.
+
+    It is written there first, so that a crash between the two leaves it twice, not nowhere. Links to other facts stay
+    behind. What was pushed stays in the history of the remote.
+    """
+    fact = read_fact(store, known)
+    there = fact._replace(source=b"", file="", supersedes=(), superseded_by="", review=())
+    data = render_fact(there)
+
+    def put(transaction: Transaction) -> None:
+        transaction.commit(fact_message(f"Move here: {fact.description}", [fact.id]), {there.path: data})
+
+    def drop(transaction: Transaction) -> None:
+        transaction.read(MEMORY)
+        transaction.commit(fact_message(f"Move elsewhere: {fact.description}", [fact.id]), {known.path: None})
+
+    first = transact(target, put, purpose="fact").commits
+    commits = (*first, *transact(store, drop, purpose="fact").commits)
+    known_facts(store)
+    return commits
+
+
+class Pair(Value):
+    """Two facts that contradict each other."""
+
+    newer: Fact
+    older: Fact
+
+
+def waiting_pairs(store: Store) -> list[Pair]:
+    """Return the waiting pairs, each once, in the order of their newer facts."""
+    facts = {fact.id: fact for fact in known_facts(store)}
+    disputed = {one: status.disputes for one, status in what_holds(facts.values()).items() if status.disputes}
+    pairs = []
+    for one, others in disputed.items():
+        for other in others:
+            older, newer = sorted((facts[one], facts[other]), key=lambda fact: (fact.when, fact.id))
+            if newer.id == one:
+                pairs.append(Pair(newer, older))
+    return sorted(pairs, key=lambda pair: (pair.newer.when, pair.newer.id, pair.older.when, pair.older.id))
+
+
+class Holds(StrEnum):
+    """Which of two facts holds."""
+
+    NEWER = "newer"
+    OLDER = "older"
+    BOTH = "both"
+
+
+def decide(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
+    """Supersede one fact of a pair, or keep both; return the commits."""
+    if holds is Holds.NEWER:
+        return supersede_fact(store, pair.older, pair.newer)
+    if holds is Holds.OLDER:
+        return supersede_fact(store, pair.newer, pair.older)
+    names, subject = (pair.older.id, pair.newer.id), f"{BOTH_HOLD} {pair.newer.description}"
+    return change_facts(store, [pair.newer, pair.older], lambda linked: part(linked, *names), subject)
+
+
+def compare_new_facts(store: Store) -> None:
+    """Compare new facts in force with all others; mark pairs for review, and carry out statements of change.
+
+    Raises GitmemError if a change could not be committed.
+    """
+    from gitmem.model.compare import Rivals, candidates, rivals_of  # late, as in gitmem.record.fact_book
+
+    path = os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
+    seen = read_text(path).splitlines()
+    known, facts = {*seen}, _weighed(store)
+    for new in [fact.id for fact in facts if fact.id not in known][:_AT_ONCE]:
+        fact = next((fact for fact in facts if fact.id == new), None)  # an earlier one may have ended it
+        rivals = rivals_of(fact, candidates(fact.description, facts)) if fact is not None else Rivals()
+        if fact is not None and rivals != Rivals():
+            for loser, winner in (*((one, fact) for one in rivals.ended), *((fact, one) for one in rivals.ended_by)):
+                supersede_fact(store, loser, winner)
+            for other in rivals.disputed:
+                _mark_for_review(store, other, fact)
+            facts = _weighed(store)
+        seen.append(new)
+        with contextlib.suppress(OSError):  # else it is compared again
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(f"{name}\n" for name in seen[-_MOST_SEEN:])
+
+
+def _weighed(store: Store) -> list[Fact]:
+    from gitmem.model.compare import WEIGHED
+
+    return sorted(
+        (fact for fact in in_force(known_facts(store)) if fact.kind in WEIGHED),
+        key=lambda fact: (fact.created, fact.id),
+    )
+
+
+def _mark_for_review(store: Store, one: Fact, other: Fact) -> None:
+    """Mark two facts for review, unless they are or a person said that both hold."""
+    if other.id in one.review or one.id in other.review:
+        return
+    for commit in log(store.repository.git, "HEAD", trailers={Trailer.FACT.value: one.id}):
+        if commit.subject.startswith(BOTH_HOLD) and other.id in commit.values(Trailer.FACT.value):
+            return
+    subject = f"Contradiction: {max(one, other, key=lambda fact: fact.when).description}"
+    change_facts(store, [one, other], lambda linked: dispute(linked, one.id, other.id), subject)

@@ -1,0 +1,222 @@
+"""Read a session without its secrets and noise: what waits in the spool of the hooks, and the end of a transcript."""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.hosts import find_host, name_of, read_payload, read_records
+from gitmem.model.events import HookEvent, HookKind, parse_payload
+from gitmem.model.turns import BOOT_FILES, Turn, content_lines, fold
+from gitmem.platform.machine import is_running, timedelta
+from gitmem.platform.safe_open import read_end, read_small
+from gitmem.store.spool import HookSpool
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+    from typing import TypeVar
+
+    from gitmem.platform.machine import Context
+    from gitmem.store.spool import Delivered
+    from gitmem.store.store import Store
+
+    AnyValue = TypeVar("AnyValue", bound=Value)
+
+
+_JUST_NOW = timedelta(seconds=5)
+IDLE = timedelta(hours=1)  # after which a session counts as over
+_MAX_PAYLOADS, _MAX_BYTES = 1_000, 1 << 23  # that are read at a session's start
+_TELLS_ALL = "claude-code"  # the host whose hooks bring each prompt and each answer
+_BOUNDARIES = (HookKind.SESSION_START, HookKind.SESSION_END)
+
+
+class PendingSession(Value):
+    """A session with events in the spool; `over` if it, or the host's process, has ended."""
+
+    name: str
+    host: str
+    over: bool
+    transcript: str
+    sources: tuple[str, ...]
+
+
+class Pending(Value):
+    """The spool: its events, their turns and sessions, compactions, and files without use or that cannot be parsed."""
+
+    turns: tuple[Turn, ...]
+    sessions: tuple[PendingSession, ...]
+    compactions: tuple[HookEvent, ...]
+    useless: tuple[str, ...]
+    unreadable: tuple[str, ...]
+    events: tuple[HookEvent, ...] = ()
+
+    def over(self) -> frozenset[str]:
+        """Return the names of finished sessions."""
+        return frozenset(session.name for session in self.sessions if session.over)
+
+
+def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool]) -> Pending:
+    """Read the spool; `alive` returns whether the process with an id still runs."""
+
+    def event_of(file: Delivered) -> tuple[str, int, HookEvent | None, bool]:
+        """Return a payload's name, its host's process, its event, None for no use, and whether it can be parsed."""
+        try:
+            label, payload = read_payload(file.payload, file.host, file.event, (context.environ, context.home))
+            event = parse_payload(payload, file.at, label) if payload is not None else None
+        except ValueError:
+            return file.name, file.owner, None, False
+        if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
+            return file.name, file.owner, None, True
+        return file.name, file.owner, event._replace(source=file.name), True
+
+    # The spool calls `event_of` again if another process removes payloads meanwhile, so it keeps nothing itself.
+    read = spool.read(event_of)
+    processes = {name: owner for name, owner, _, _ in read}
+    events, now = tuple(event for _, _, event, _ in read if event), context.clock()
+    sessions = []
+    for name in sorted({event.session for event in events}):
+        ours = sorted((event for event in events if event.session == name), key=lambda event: event.at)
+        last, owner = max((event.at, processes[event.source]) for event in ours)
+        boundaries = [event for event in ours if event.kind in _BOUNDARIES]
+        ended = bool(boundaries) and boundaries[-1].kind is HookKind.SESSION_END and boundaries[-1].at >= ours[-1].at
+        over = ended or now - last >= IDLE or (owner != 0 and not alive(owner))
+        transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
+        sources = tuple(event.source for event in boundaries)
+        sessions.append(PendingSession(name, ours[-1].host, over, transcript, sources))
+    transcripts = {session.name: session.transcript for session in sessions}
+    return Pending(
+        tuple(_completed(turn, transcripts[turn.session]) for turn in fold(events)),
+        tuple(sessions),
+        tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
+        tuple(sorted(name for name, _, event, is_read in read if is_read and not event)),
+        tuple(sorted(name for name, _, _, is_read in read if not is_read)),
+        events,
+    )
+
+
+def _completed(turn: Turn, transcript: str) -> Turn:
+    """Return a turn with the prompt and the answer that hooks of hosts other than Claude Code may leave out."""
+    is_complete = turn.prompt and (turn.answer or not turn.closed)
+    told_all = is_complete or not transcript or turn.host == _TELLS_ALL
+    found = None if told_all else recorded_turn(transcript, turn)
+    if found is None:
+        return turn
+    answer = turn.answer or (found.answer if turn.closed else "")
+    return turn._replace(key=turn.key or found.key, prompt=turn.prompt or found.prompt, answer=answer)
+
+
+def lacks_answer(turn: Turn, transcript: str, now: datetime) -> bool:
+    """Return whether a turn that ended just now has no answer, though its host tells answers in a transcript."""
+    is_late = turn.closed and not turn.answer and turn.host != _TELLS_ALL and now - turn.ended < _JUST_NOW
+    return is_late and os.path.isdir(os.path.dirname(transcript))
+
+
+def glance(store: Store) -> Pending | None:
+    """Return the content of the spool, None if it is too large to be read at a session's start."""
+    return look(store) if HookSpool(store.private).fits(_MAX_PAYLOADS, _MAX_BYTES) else None
+
+
+def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
+    """Return the pending turns, a killed session's last one with the words that only its transcript has (spec R8)."""
+    if not pending.turns:
+        return ()
+    transcripts = {session.name: session.transcript for session in pending.sessions if session.over}
+    last = {turn.session: turn.key for turn in pending.turns}
+
+    def told(turn: Turn) -> Turn:
+        path = transcripts.get(turn.session, "")
+        if turn.answer or not path or last[turn.session] != turn.key:
+            return turn
+        found = recorded_turn(path, turn)
+        answer, interrupted = (found.answer, found.interrupted) if found else ("", True)
+        return turn._replace(answer=answer, closed=True, interrupted=interrupted)
+
+    return tuple(map(told, pending.turns))
+
+
+def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
+    """Return the content of the spool."""
+    return read_pending(HookSpool(store.private), store.context, alive)
+
+
+def boot_lines(store: Store) -> frozenset[str]:
+    """Return the lines of files such as CLAUDE.md, which the agent loads itself and memory leaves out."""
+    project = os.path.dirname(store.root)
+    files = (read_small(os.path.join(project, name)) or b"" for name in BOOT_FILES)
+    return content_lines(data.decode("utf-8", "replace") for data in files)
+
+
+def cleaner(store: Store) -> Callable[[str], str]:
+    """Return the function that removes secrets from a text, with the values that the store's settings allow."""
+    from gitmem.redact.redact import redact
+
+    allow = store.config.redaction.allow
+    return lambda text: redact(text, allow=allow).text
+
+
+def clean_fields(value: AnyValue, clean: Callable[[str], str], *names: str) -> AnyValue:
+    """Return a value with these fields cleaned, each a text or texts."""
+    given = {name: getattr(value, name) for name in names}
+    return value._replace(
+        **{name: clean(one) if isinstance(one, str) else tuple(map(clean, one)) for name, one in given.items()}
+    )
+
+
+def redacted(turn: Turn, store: Store) -> Turn:
+    """Return a turn without secrets, with the part of the project in which it was.
+
+    Call it before texts are shortened, which could cut off a secret's end.
+    """
+    clean, names = cleaner(store), ("command", "error", "fixed_by", "meanwhile")
+    failures = tuple(clean_fields(failure, clean, *names) for failure in turn.failures)
+    runs = tuple(clean_fields(run, clean, "command", "after") for run in turn.runs)
+    turn = turn._replace(failures=failures, runs=runs, scope=turn.scope or store.scope_of(turn.cwd))
+    return clean_fields(turn, clean, "prompt", "answer", "files", "said", "edits")
+
+
+_USAGE_BYTES = 262_144  # at the end of a transcript, searched for the last message's token usage
+_MARKER_BYTES = 8 * 1024 * 1024  # at the end of a transcript, searched for the start text
+_WINDOW = 200_000  # tokens; a model with `[1m]` in its name has a million
+_LARGE_WINDOW = 1_000_000
+
+
+def context_used(path: str) -> float:
+    """Return the share of the model's context window that the last message used, from 0 to 1 (spec P1)."""
+    tokens, window = context_tokens(path)
+    return min(1.0, tokens / window)
+
+
+def context_tokens(path: str) -> tuple[int, int]:
+    """Return the tokens of the context that the last message used, 0 if unknown, and the size of the window."""
+    from gitmem.model.transcript import records
+
+    lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n") if path else []
+    used = [(part.tokens, part.model) for part in records(lines) if part.tokens and not part.sidechain] or [(0, "")]
+    large = "[1m]" in used[-1][1] or max(tokens for tokens, _ in used) > _WINDOW
+    return used[-1][0], _LARGE_WINDOW if large else _WINDOW
+
+
+def in_context(path: str, marker: str) -> bool:
+    """Return whether a transcript holds `marker` after its last compaction.
+
+    Only the end of a large transcript is read; without marker and compaction in it, the marker is assumed before it.
+    """
+    data, whole = read_end(path, _MARKER_BYTES)
+    marked, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
+    return marked > compacted or (not whole and compacted < 0)
+
+
+def recorded_turn(path: str, turn: Turn) -> Turn | None:
+    """Return a turn as the end of its host's transcript tells it; the last one for a turn without a prompt."""
+    from gitmem.model.transcript import hook_events
+
+    name = name_of(turn.host)
+    host = find_host(name)
+    lines: Iterable[str] | None = host.lines(path) if host.lines else None  # of a transcript that is no file of lines
+    if lines is None:
+        lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").splitlines(keepends=True)
+    turns = fold(hook_events(read_records(lines, name=name), None, turn.host))
+    begun = (one for one in reversed(turns) if one.prompt and (not turn.prompt or one.key == turn.key))
+    # Of a long turn, the end of the transcript does not have the prompt.
+    return next(begun, turns[-1] if turns and not turns[-1].prompt and turns[-1].started >= turn.started else None)

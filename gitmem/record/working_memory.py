@@ -1,0 +1,344 @@
+"""The working memory of each running session: a private file, told in a few lines (docs/memory.md, "Working memory").
+
+It is never committed and stays on its machine. A file is replaced whole, by rename, and lists the events applied to it,
+so that a process killed before it empties the spool counts nothing twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from gitmem.document.ids import find_named
+from gitmem.document.message import one_line
+from gitmem.errors import NotFoundError
+from gitmem.model import working
+from gitmem.model.compare import contradict, says_the_same
+from gitmem.model.events import HookEvent
+from gitmem.model.exchange import file_name
+from gitmem.model.working import (
+    LINE,
+    MAX_NOTES,
+    Hypothesis,
+    HypothesisStatus,
+    WorkingMemory,
+    apply,
+    begin,
+    decide,
+    look_at_context,
+)
+from gitmem.platform.safe_open import read_text, replace_file
+from gitmem.record.read import clean_fields, cleaner
+from gitmem.store.store import Store
+from gitmem.text.words import estimate_tokens
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from gitmem.model.episode import Episode
+
+
+FOLDER = "tasks"
+_SUFFIX = ".json"
+_PATIENCE = 10.0  # seconds, for a process that writes a working memory
+_KEPT = timedelta(days=30)  # of a session that never ended
+TOKENS = 300
+CONFIRMED = 0.9  # confidence from which a confirmed hypothesis is a decision
+_DECIDED = "a decision"  # in place of the id of a hypothesis that became one
+_SHOWN = 5  # files, discoveries
+_NEXT = 5  # pending steps
+_FAILED = 3  # commands
+_OPEN = "[ ] "  # begins a step of an episode's plan that is not done
+_COMMAND, _MESSAGE = 120, 160  # characters
+
+
+def read_working(store: Store, session: str) -> WorkingMemory | None:
+    """Return the working memory of a session; None if it has none, or the file cannot be parsed."""
+    held = _read(_path(store, session))
+    return held[0] if held else None
+
+
+def running(store: Store) -> list[WorkingMemory]:
+    """Return the working memories of all sessions, the last changed first."""
+    folder = os.path.join(store.private, FOLDER)
+    names = [name for name in os.listdir(folder) if name.endswith(_SUFFIX)] if os.path.isdir(folder) else []
+    paths = sorted((os.path.join(folder, name) for name in names), key=lambda path: -os.path.getmtime(path))
+    return [held[0] for path in paths if (held := _read(path))]
+
+
+def find_working(store: Store, session: str) -> WorkingMemory:
+    """Return the working memory of the session with this id or prefix; "" means the last changed one.
+
+    Raises NotFoundError if there is none, or the prefix fits several.
+    """
+    tasks, remedy = running(store), "'gitmem task start TEXT' begins one."
+    if not session and not tasks:
+        raise NotFoundError("No running session has a task.", remedy)
+    names = ((memory.session, memory.session) for memory in tasks)
+    name = find_named(session, names, "running session", remedy) if session else tasks[0].session
+    return next(memory for memory in tasks if memory.session == name)
+
+
+def apply_events(store: Store, events: Iterable[HookEvent], contexts: Mapping[str, int] | None = None) -> None:
+    """Apply events to the working memory of their sessions, each event once.
+
+    `contexts` says by session how many tokens its context holds now, where that is known.
+    """
+    by_session: dict[str, list[HookEvent]] = {}
+    clean = cleaner(store)
+    for event in sorted(events, key=lambda event: event.at):
+        by_session.setdefault(event.session, []).append(clean_event(event, clean))
+    for session, own in by_session.items():
+        _change(store, session, partial(_followed, events=own, tokens=(contexts or {}).get(session, 0)))
+
+
+def change_working(store: Store, session: str, change: Callable[[WorkingMemory], WorkingMemory]) -> WorkingMemory:
+    """Change the working memory of a session by a note of its agent, and return it."""
+    now = store.context.clock().isoformat()
+    return _change(store, session, lambda memory, seen: (change(memory or WorkingMemory(session, now)), seen))
+
+
+def change_of(
+    act: str, text: str, at: str, *, steps: Sequence[str] = (), sure: float | None = None, why: str = "", lists: str
+) -> Callable[[WorkingMemory], WorkingMemory]:
+    """Return the change that a person or an agent asks for: start, plan, note, error, suppose, decide, and so on.
+
+    `sure` is the confidence of a hypothesis. A settled one that is not there raises NotFoundError; `lists` names what
+    lists those that are.
+    """
+    status = HypothesisStatus.CONFIRMED if act == "confirm" else HypothesisStatus.REJECTED
+    changes: dict[str, Callable[[WorkingMemory], WorkingMemory]] = {
+        "start": lambda memory: working.start_task(memory, text, at),
+        "plan": lambda memory: working.set_plan(memory, [working.PlanStep(step) for step in steps]),
+        "note": lambda memory: working.note(memory, text),
+        "error": lambda memory: working.fail(memory, text, at),
+        "suppose": lambda memory: suppose(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
+        "decide": lambda memory: decide(memory, text, at, why),
+        "complete": lambda memory: working.end_task(memory, working.TaskStatus.COMPLETED),
+        "abandon": lambda memory: working.end_task(memory, working.TaskStatus.ABANDONED),
+    }
+    settle = partial(settle_hypothesis, name=text.strip(), status=status, at=at, sure=sure, lists=lists)
+    return changes.get(act, settle)
+
+
+def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Iterable[str] = ()) -> WorkingMemory:
+    """Add a hypothesis; one that was made before keeps the higher confidence, and the evidence of both."""
+    said = one_line(text, LINE)
+    given = tuple(one_line(one, LINE) for one in evidence)
+    for one in memory.hypotheses:
+        if says_the_same(one.text, said):
+            joined = tuple(dict.fromkeys((*one.evidence, *given)))
+            return _with(memory, one._replace(confidence=max(one.confidence, confidence), evidence=joined))
+    counts = memory.statistics._replace(hypotheses=memory.statistics.hypotheses + 1)
+    rivals = [one for one in memory.hypotheses if contradict(one.text, said)]
+    made = Hypothesis(f"h{counts.hypotheses}", said, confidence, given, conflicts=tuple(one.id for one in rivals))
+    for one in rivals:
+        memory = _with(memory, one._replace(conflicts=(*one.conflicts, made.id)))
+    return memory._replace(hypotheses=(*memory.hypotheses, made)[-MAX_NOTES:], statistics=counts)
+
+
+def _with(memory: WorkingMemory, changed: Hypothesis) -> WorkingMemory:
+    """Return the memory with a hypothesis in place of the one with its id."""
+    return memory._replace(hypotheses=tuple(changed if one.id == changed.id else one for one in memory.hypotheses))
+
+
+def settle_hypothesis(
+    memory: WorkingMemory, name: str, status: HypothesisStatus, at: str, sure: float | None = None, *, lists: str = ""
+) -> WorkingMemory:
+    """Settle a hypothesis: a confirmed one, `sure` to at least `CONFIRMED`, becomes a decision, a rejected one goes.
+
+    Those that contradict it then contradict a decision, or nothing. `lists` names what lists the ids. Raises
+    NotFoundError if there is no hypothesis of this name.
+    """
+    hypothesis = next((one for one in memory.hypotheses if one.id == name), None)
+    if hypothesis is None:
+        raise NotFoundError(f"There is no hypothesis {name}.", lists)
+    changed = hypothesis._replace(status=status, confidence=hypothesis.confidence if sure is None else sure)
+    decided = status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED
+    if not decided and status is not HypothesisStatus.REJECTED:
+        return _with(memory, changed)
+    memory = memory._replace(hypotheses=tuple(one for one in memory.hypotheses if one is not hypothesis))
+    for one in memory.hypotheses:
+        if name in one.conflicts:
+            rivals = (*(rival for rival in one.conflicts if rival != name), *((_DECIDED,) if decided else ()))
+            memory = _with(memory, one._replace(conflicts=rivals))
+    return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
+
+
+def brief_session(store: Store, session: str, events: Iterable[HookEvent]) -> str:
+    """Return a session's working memory in a few lines, events in the spool included, else what became of it, or ""."""
+    held = _read(_path(store, session))
+    clean = cleaner(store)
+    own = [clean_event(event, clean) for event in events if event.session == session]
+    own.sort(key=lambda event: event.at)
+    if own:
+        held = _followed(held[0] if held else None, held[1] if held else frozenset(), own)
+    if held and (text := brief(held[0])):
+        return text
+    from gitmem.model.episode import last_episode
+
+    ended = last_episode(store, session)
+    return brief_episode(ended) if ended else ""
+
+
+def clean_event(event: HookEvent, clean: Callable[[str], str]) -> HookEvent:
+    """Return an event without secrets. Call it before text is split into sentences, which could split a secret."""
+    steps = tuple((clean(text), status, key) for text, status, key in event.steps)
+    return clean_fields(event._replace(steps=steps), clean, "text", "command", "target", "files")
+
+
+def forget_working(store: Store, session: str) -> None:
+    """Remove the working memory of a finished session, and working memories unchanged for 30 days."""
+    oldest = (store.context.clock() - _KEPT).timestamp()
+    folder = os.path.join(store.private, FOLDER)
+    if not os.path.isdir(folder):
+        return
+    own = _path(store, session)
+    # Under the lock, as another process could be about to rename a file into this place.
+    with store.folder_lock(folder, "working memory").acquire(_PATIENCE):
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            # A writer that was killed leaves its temporary file.
+            if path == own or path.startswith(f"{own}.") or (_SUFFIX in name and os.path.getmtime(path) < oldest):
+                os.unlink(path)
+
+
+def _followed(
+    memory: WorkingMemory | None, seen: frozenset[str], events: list[HookEvent], tokens: int = 0
+) -> tuple[WorkingMemory, frozenset[str]]:
+    memory = memory or begin(events[0])
+    for event in events:
+        if _mark(event) not in seen:
+            memory = apply(memory, event)
+    memory = look_at_context(memory, tokens) if tokens else memory
+    # Events that left the spool do not come again.
+    return memory, frozenset(map(_mark, events))
+
+
+def _mark(event: HookEvent) -> str:
+    """Return a key of an event. Its name in the spool is not enough: the next process of this number takes it again."""
+    return f"{event.source} {event.at.isoformat()}"
+
+
+def _change(
+    store: Store,
+    session: str,
+    change: Callable[[WorkingMemory | None, frozenset[str]], tuple[WorkingMemory, frozenset[str]]],
+) -> WorkingMemory:
+    path = _path(store, session)
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    with store.folder_lock(folder, "working memory").acquire(_PATIENCE):
+        memory, seen = _read(path) or (None, frozenset())
+        changed, known = change(memory, seen)
+        if changed != memory or known != seen:
+            value = {"working": as_json(changed), "events": sorted(known)}
+            text = cleaner(store)(json.dumps(value, ensure_ascii=False, indent=1))
+            replace_file(path, text.encode("utf-8", "replace"))
+    return changed
+
+
+def _path(store: Store, session: str) -> str:
+    return os.path.join(store.private, FOLDER, file_name(session) + _SUFFIX)
+
+
+def _read(path: str) -> tuple[WorkingMemory, frozenset[str]] | None:
+    text = read_text(path)
+    try:
+        value = json.loads(text) if text else {}
+        return (_made("WorkingMemory", value["working"]), frozenset(map(str, value["events"]))) if value else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None  # written by another version, or by hand: begin a new one
+
+
+def as_json(value: Any) -> Any:
+    """Return a working memory, or a part of it, as JSON has it."""
+    if isinstance(value, Value):
+        return {name: as_json(field) for name, field in value._asdict().items()}
+    return [as_json(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _made(annotation: str, value: Any) -> Any:
+    """Return the value of a field; a class that its annotation names is one of `gitmem.model.working`."""
+    if isinstance(value, list):
+        return tuple(_made(annotation, item) for item in value)
+    named = re.search(r"\b[A-Z]\w+", annotation)
+    kind = vars(working).get(named[0]) if named and value is not None else None
+    if kind is None or not isinstance(value, dict):
+        return kind(value) if kind else value
+    return kind(**{name: _made(str(kind.__annotations__.get(name)), field) for name, field in value.items()})
+
+
+def brief(memory: WorkingMemory) -> str:
+    """Return task, plan, progress, failures and hypotheses in at most `TOKENS` tokens; "" if there are none."""
+    return _within_budget(_lines(memory))
+
+
+def brief_episode(episode: Episode) -> str:
+    """Return task, open steps, unmended errors and decisions of a finished task in at most `TOKENS` tokens."""
+    from gitmem.model.episode import UNMENDED, ending
+
+    left = [step.removeprefix(_OPEN) for step in episode.plan if step.startswith(_OPEN)]
+    said = (
+        f"Task ({episode.type.value}, {ending(episode)}): {episode.task}",
+        *([_listed("To do", left)] if left else ()),
+        *(f"Failed: {line}" for line in episode.gotchas if line.endswith(UNMENDED)),
+        *(f"Decided: {line}" for line in episode.decisions),
+        *([f"Changed: {', '.join(episode.files[:_SHOWN])}"] if episode.files else ()),
+        *(f"Found: {line}" for line in episode.tips),
+    )
+    return _within_budget(said)
+
+
+def _within_budget(said: Iterable[str]) -> str:
+    """Return the first lines that fit."""
+    lines: list[str] = []
+    for line in said:
+        if estimate_tokens("\n".join([*lines, line])) > TOKENS:
+            break
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _lines(memory: WorkingMemory) -> Iterator[str]:
+    if memory.task:
+        yield f"Task ({memory.task.type.value}, {memory.task.status.value}): {memory.task.description}"
+    if memory.step or any(step.status == "in_progress" for step in memory.steps):
+        current = next((step.text for step in memory.steps if step.status == "in_progress"), "")
+        yield f"Plan: {memory.step} of {len(memory.steps)} steps done" + (f"; now: {current}" if current else "")
+    left = [step.text for step in memory.steps if step.status == "pending"]
+    if left:
+        # A plan of which no step was ever begun may be one whose progress no tool tells.
+        title = "Plan" if len(left) == len(memory.steps) else "To do"
+        yield _listed(title, left)
+    yield from _thoughts(memory)
+    changed = [file.path for file in memory.files if file.changes]
+    if changed:
+        yield f"Changed: {', '.join(changed[::-1][:_SHOWN])}"
+    if memory.results:
+        last = memory.results[-1]
+        yield " ".join(filter(None, ("Last:", last.tool, last.what, "" if last.worked else "(failed)")))
+    yield from (f"Found: {text}" for text in memory.discoveries[::-1][:_SHOWN])
+    yield from (f"Done: {step.text}" for step in memory.steps if step.status == "completed")
+
+
+def _listed(title: str, steps: Sequence[str]) -> str:
+    more = f" and {len(steps) - _NEXT} more" if len(steps) > _NEXT else ""
+    return f"{title}: {'; '.join(steps[:_NEXT])}{more}"
+
+
+def _thoughts(memory: WorkingMemory) -> Iterator[str]:
+    for error in memory.failed[::-1][:_FAILED]:
+        said = ": ".join(filter(None, (error.type, error.message)))
+        command = f"`{one_line(error.command, _COMMAND)}`: " if error.command else ""
+        yield f"Failed: {command}{one_line(said, _MESSAGE)}"
+    for hypothesis in memory.hypotheses:
+        rivals = f", against {', '.join(hypothesis.conflicts)}" if hypothesis.conflicts else ""
+        sure = f"{hypothesis.status.value}, {hypothesis.confidence:g}{rivals}"
+        yield f"Hypothesis {hypothesis.id} ({sure}): {hypothesis.text}"
+    for decision in memory.decisions:
+        yield f"Decided: {decision.text}" + (f" Because: {decision.reason}" if decision.reason else "")

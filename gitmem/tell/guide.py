@@ -1,0 +1,341 @@
+"""Guidance for a task, a question or an error (spec M4).
+
+Working memory is asked first, then episodes, facts and bug patterns, then the person's preferences and what is known of
+the project. Each line names its sources. Memories without a clear match are left out, even if no line remains; so are
+exchanges, of whose lines readers of recorded sessions found one in four of use: a search gives them whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+
+from gitmem.document.ids import BUGS, short_session
+from gitmem.document.message import one_line
+from gitmem.history.authors import People
+from gitmem.learn.lessons import known_knowledge
+from gitmem.model.compare import is_negated, overlap, stems_of
+from gitmem.model.episode import FOLDER as EPISODES_FOLDER
+from gitmem.model.episode import REJECTED, RankedEpisode, ending, ranked_episodes, similar
+from gitmem.model.error import MATCH, likeness, quoted, read_errors, signature
+from gitmem.model.fact import FactKind
+from gitmem.model.outcome import Outcome
+from gitmem.model.pattern import LETTER, BugPattern
+from gitmem.model.project_knowledge import KnowledgeKind, command_lines, purposes_in, read_commands
+from gitmem.model.turns import TaskType, classify
+from gitmem.model.validity import in_force
+from gitmem.model.working import TaskStatus, WorkingMemory
+from gitmem.record.working_memory import running
+from gitmem.search import fold, parse_query
+from gitmem.search.engine import SearchAnswer, answer
+from gitmem.search.hits import Hit, bare_text
+from gitmem.search.recall import with_own
+from gitmem.store.known_facts import known_facts, marked
+from gitmem.store.store import Store
+from gitmem.tell.known_errors import (
+    counts,
+    from_other,
+    match,
+    mend_line,
+    own_part,
+    pattern_headers,
+    read_pattern,
+    signature_of,
+    without_risk,
+)
+from gitmem.tell.prompt import needles_of, plain_query
+from gitmem.tell.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of
+from gitmem.text.sentences import seen_times
+from gitmem.values import Value
+
+_HITS = 12
+_LEAST_SHARE, _LEAST_WORDS = 0.5, 2  # of a task's words in a memory: their weighted share, their number
+_SHARE_OF_RULE = 0.25  # that one of the person's own has
+_LINES = 4  # of a part
+_FEW = 2  # lines of a kind from one episode, of errors; ids of a source
+_EPISODES, _RULES, _OF_PROJECT = 3, 3, 3  # episodes; lines of rules and of a document
+_READ = 20  # patterns
+_LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
+_FEWEST, _REPEATS = 4, 0.7  # words of lines that can be compared; the share of them in lines that say the same
+_DID_NOT_HELP = ("did not help", REJECTED)
+_FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
+
+
+class AdviceKind(StrEnum):
+    """The use of a line of guidance."""
+
+    APPROACH = "approach"
+    TRY = "try"
+    AVOID = "avoid"
+    CHALLENGE = "challenge"
+
+
+class Advice(Value):
+    """A piece of advice, the ids of its sources, and its confidence, 0 to 1."""
+
+    part: AdviceKind
+    text: str
+    sources: tuple[str, ...]
+    confidence: float
+
+
+class Guidance(Value):
+    """The advice for a situation."""
+
+    lines: tuple[Advice, ...]
+    confidence: float
+
+
+def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Guidance:
+    """Return advice for a task, a question, or the error in an output, and record that it was given."""
+    began = store.context.clock()
+    error = error or quoted(task)
+    active = (one for one in running(store) if one.task and one.task.status is TaskStatus.ACTIVE)
+    work = next((one for one in active if session in {"", one.session}), None)
+    found = [*_of_work(work, task, error), *(_of_error(store, error) if error else ())]
+    if task.strip():
+        found += [*_by_authors(store, _of_memories(store, task)), *_of_person(store, task)]
+        found += [*_of_errors_in(store, _files_in(task)), *_of_project(store, task)]
+    lines = _kept(store, found)
+    ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
+    session = session or (work.session if work else "")
+    note_asked(store, GivenText(began, session, GUIDE, ids), "\n".join(line.text for line in lines))
+    return Guidance(lines, round(max((line.confidence for line in lines), default=0.0), 2))
+
+
+def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
+    """Return the first lines of each part, without repetitions, with marks on what does not hold."""
+    kept: list[Advice] = []
+    for line in lines:
+        same = [one.text for one in kept if one.part is line.part]
+        if line.text and len(same) < _LINES and not any(_repeats(line.text, one) for one in same):
+            kept.append(line)
+    return tuple(
+        one._replace(text=marked(store, one.text, one.sources[0]), confidence=round(min(one.confidence, 1.0), 2))
+        for one in kept
+    )
+
+
+def _repeats(one: str, other: str) -> bool:
+    words, others = (frozenset(re.findall(r"\w+", fold(text))) for text in (one, other))
+    return one == other or (min(len(words), len(others)) >= _FEWEST and overlap(words, others) >= _REPEATS)
+
+
+def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
+    """Yield lines with the name of an author who is not the person, and without that author's risky commands."""
+    people = People(store)
+    for line in lines:
+        handle = line.sources[0]  # of a pattern the parts have authors of their own
+        author = "" if handle.startswith(LETTER) else people.whose(handle.partition(":")[0])
+        if author and handle.startswith(("e", "x")):
+            yield line._replace(text=from_other(line.text, author, handle))
+        elif author:
+            yield line._replace(text=f"{without_risk(line.text, handle)} (by {author})")
+        else:
+            yield line
+
+
+def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Advice]:
+    """Yield what the session tried against these errors, its open hypotheses, and its unmended errors near the task."""
+    if memory is None:
+        return
+    tag = short_session(memory.session)
+    seen = read_errors(error) if error else []
+    for occurrence in memory.errors:
+        error_seen = signature(occurrence.type, occurrence.message)
+        if any(likeness(error_seen, one) > MATCH for one in seen):
+            told = f"`{occurrence.command}` failed with it at {occurrence.at[11:16]}: {occurrence.message}"
+            yield Advice(AdviceKind.AVOID, f"The same again after {told}", (tag,), 1.0)
+    for hypothesis in memory.hypotheses:
+        yield Advice(AdviceKind.TRY, f"Open: {hypothesis.text}", (f"{tag}/{hypothesis.id}",), hypothesis.confidence)
+    words = stems_of(task)
+    for occurrence in memory.failed:
+        text = f"`{occurrence.command}` failed: {occurrence.message}"
+        if near := len(words & stems_of(text)):
+            yield Advice(AdviceKind.CHALLENGE, text, (tag,), near / len(words))
+
+
+def _of_error(store: Store, error: str) -> Iterator[Advice]:
+    """Yield what episodes with these errors did, then the working and the failed solutions of the errors."""
+    for found in similar(store, error=error, limit=_EPISODES):
+        yield from _by_authors(store, _of_episode(found, found.likeness, ()))
+    matched = match(store, error)
+    useful = counts(store) if matched else {}
+    for one in matched:
+        pattern, alike = one.pattern, one.score
+        if one.solution:
+            # A mend that helped whom it was told is surer, one that did not is less sure.
+            helped = usefulness_of(useful, (pattern.id, *pattern.episodes)) / BEGINS
+            sure = min(one.score * one.solution.confidence * helped, 1.0)
+            ids = (pattern.id, *pattern.episodes[-1:], *one.solution.worked[-_LINES:])
+            yield Advice(AdviceKind.TRY, mend_line(one, one.solution), ids, sure / 2 if one.author else sure)
+        if one.author:
+            continue
+        for cause in pattern.causes[:1]:
+            yield Advice(AdviceKind.CHALLENGE, f"Cause: {cause.text}", (pattern.id, *cause.said[-_LINES:]), alike)
+        for other in pattern.solutions:
+            if other.failed and not other.worked:
+                text = f"{other.text} did not help against {pattern.title}"
+                yield Advice(AdviceKind.AVOID, text, (pattern.id, *other.failed[-_LINES:]), alike)
+
+
+def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
+    """Yield the last errors that came from these files, with what mended them; stale ones are left out."""
+    names = {_base(file) for file in named}
+    headers = pattern_headers(store) if names else []
+    paths = [
+        header.path
+        for header in headers
+        if any(frame.partition(":")[0] in names for frame in signature_of(header).frames)
+    ]
+    read = (read_pattern(store, path) for path in paths[:_READ])
+    about = [own for one in read if one and not one.stale and _is_of(one, named) and (own := own_part(store, one))]
+    for pattern in sorted(about, key=lambda one: (one.updated, one.id), reverse=True)[:_FEW]:
+        best = pattern.best()
+        mended = f"mended by {best.text}" if best else "not known to be mended"
+        text = f"{pattern.title}: {seen_times(len(pattern.seen)).lower()}, {mended}, last {pattern.updated:%Y-%m-%d}"
+        ids = (pattern.id, *(best.worked if best else pattern.seen)[-_FEW:])
+        yield Advice(AdviceKind.CHALLENGE, text, ids, best.confidence if best else MATCH)
+
+
+def _is_of(pattern: BugPattern, named: Sequence[str]) -> bool:
+    """Return whether a pattern is of one of these files: where it has a file of that name, of that very one."""
+    same = [file for file in pattern.files if _base(file) in set(map(_base, named))]
+    return not same or any(_is_same(file, named) for file in same)
+
+
+def _is_same(file: str, named: Iterable[str]) -> bool:
+    """Return whether one of the names means a file: a whole path, or the end of one."""
+    return any(f"/{file}".endswith(f"/{one}") for one in named)
+
+
+def _base(file: str) -> str:
+    return file.rpartition("/")[2]
+
+
+def _of_memories(store: Store, task: str) -> Iterator[Advice]:
+    """Yield the advice of the episodes that clearly match a task, then what facts and bug patterns say.
+
+    Before them come, for a review, the project's rules that were stated most often.
+    """
+    if classify(task) is TaskType.REVIEW:
+        rules = [fact for fact in in_force(known_facts(store)) if fact.kind is FactKind.RULE]
+        rules.sort(key=lambda fact: (len(fact.sources), fact.when, fact.id), reverse=True)
+        for fact in rules[:_RULES]:
+            yield Advice(AdviceKind.APPROACH, f"Check: {fact.description}", (fact.id,), fact.confidence or 0.0)
+    found = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
+    hits = [hit for hit in found if hit.worth.share >= _LEAST_SHARE and hit.worth.words >= _LEAST_WORDS]
+    hits = [hit for hit in hits if not hit.weak and not hit.is_beside]
+    needles = needles_of(parse_query(plain_query(task)).terms)
+    shares = {hit.path: hit.worth.share for hit in reversed(hits)}
+    for one in ranked_episodes(store, hits, alike=classify(task))[:_EPISODES]:
+        yield from _of_episode(one, shares[one.path], needles)
+    for hit in hits:
+        read = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
+        pattern = own_part(store, read) if read else None
+        best = pattern.best() if pattern else None
+        if pattern and best:
+            ids, sure = (pattern.id, *best.worked[-_LINES:]), min(hit.worth.share, 1.0) * best.confidence
+            yield Advice(AdviceKind.TRY, f"{pattern.title}: mended by {best.text}", ids, sure)
+        elif pattern:
+            yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), min(hit.worth.share, 1.0))
+        elif hit.fact:
+            part, text = AdviceKind.CHALLENGE if hit.entry.startswith("i") else AdviceKind.APPROACH, _plain(hit)
+            yield Advice(part, text, (hit.entry,), hit.worth.share)
+
+
+def _plain(hit: Hit) -> str:
+    """Return the text of a fact on one line, shortened."""
+    return one_line(bare_text(hit.text), _LONGEST)
+
+
+def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> Iterator[Advice]:
+    """Yield the advice of an episode that shares so much of the task, whose words are `needles`.
+
+    Of its lessons those count that share a word with the task; what mended an error is told when that comes again.
+    """
+    episode, source = found.episode, (found.episode.id,)
+    # An episode that helped before is surer than its words; one that did not is told only if asked for.
+    sure = share * found.count.usefulness / BEGINS
+    failed = episode.outcome is Outcome.FAILED
+    plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
+    if episode.solution or plan:
+        text = f"{one_line(episode.task, _TASK)} ({ending(episode)}): {episode.solution}"
+        # Why it failed is not known, so it may still be right.
+        part = AdviceKind.CHALLENGE if failed else AdviceKind.APPROACH
+        yield Advice(part, one_line(f"{text} Steps: {plan}" if plan else text, _LONGEST), source, sure)
+    tried = [one for one in episode.gotchas if any(words in one for words in _DID_NOT_HELP)]
+    others = [one for one in episode.gotchas if one not in tried]
+    for part, lines in (
+        (AdviceKind.TRY, () if failed else episode.tips),
+        (AdviceKind.AVOID, tried),
+        (AdviceKind.CHALLENGE, others),
+    ):
+        near = [line for line in lines if any(needle in fold(line) for needle in needles)]
+        yield from (Advice(part, text, source, sure) for text in near[:_FEW])
+    for change in episode.changes[:1]:
+        yield Advice(AdviceKind.CHALLENGE, f"The person then turned the work: {change}", source, sure)
+
+
+def _of_person(store: Store, task: str) -> Iterator[Advice]:
+    """Yield the person's own preferences and rules, and the private facts, that a task speaks of."""
+    hits = with_own(store, plain_query(task), SearchAnswer([], "")).hits
+    for hit in (one for one in hits if one.entry and (one.own or one.fact) and one.worth.share >= _SHARE_OF_RULE):
+        text = _plain(hit)
+        part = AdviceKind.AVOID if is_negated(text) else AdviceKind.APPROACH
+        yield Advice(part, text, (hit.entry,), hit.worth.share)
+
+
+def _of_project(store: Store, task: str) -> Iterator[Advice]:
+    """Yield the lines of project knowledge that a task speaks of: by files, what commands are for, two of its words."""
+    words, purposes, named = stems_of(task), tuple(purposes_in(task)), _files_in(task)
+    for known, data in known_knowledge(store):
+        source = (known.kind.path,)
+        if known.kind is KnowledgeKind.COMMANDS:
+            for command in read_commands(data).values():
+                lines = [line for line in command_lines([command], counted=True) if line.startswith(purposes)]
+                part = AdviceKind.CHALLENGE if command.fails_now else AdviceKind.TRY
+                yield from (Advice(part, line, source, len(command.worked) / command.tried) for line in lines)
+            continue
+        if known.kind is KnowledgeKind.HOTSPOTS:
+            part = AdviceKind.CHALLENGE
+            near = [line for line in known.lines if any(_is_same(file, named) for file in _files_in(line))]
+        else:
+            part = AdviceKind.APPROACH
+            near = [line for line in known.lines if len(words & stems_of(line)) >= _FEW]
+        yield from (Advice(part, line, source, known.confidence) for line in near[:_OF_PROJECT])
+
+
+def _files_in(text: str) -> list[str]:
+    """Return the files that a text names."""
+    return [match[0].removeprefix("./") for match in _FILE.finditer(text)]
+
+
+_SURE = {0.75: "These fit well.", 0.5: "These fit in part.", 0: "These are only alike in some words."}
+
+
+def as_text(found: Guidance, *, person: bool = False) -> str:
+    """Return guidance as a few headed lines, "" where there is none; a `person` gets how sure it is in words."""
+    if not found.lines:
+        return ""
+    titles = {
+        AdviceKind.APPROACH: "What was done and decided",
+        AdviceKind.TRY: "Try",
+        AdviceKind.AVOID: "Avoid",
+        AdviceKind.CHALLENGE: "Expect",
+    }
+    lines = []
+    for part, title in titles.items():
+        own = [line for line in found.lines if line.part is part]
+        lines += [f"{title}:", *map(_line, own)] if own else []
+    if person:
+        sure = next(words for least, words in _SURE.items() if found.confidence >= least)
+        return "\n".join([*lines, "", f"{sure} 'gitmem show ^ID' prints a source."])
+    return "\n".join([*lines, f"confidence: {found.confidence:.2f}"])
+
+
+def _line(line: Advice) -> str:
+    sources = " ".join(source if "/" in source or ":" in source else f"^{source}" for source in line.sources)
+    text = line.text.removesuffix(f" ^{line.sources[0]}").replace("\n", "\n  ")
+    return f"- {text} ({sources})"

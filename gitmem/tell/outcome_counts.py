@@ -1,0 +1,358 @@
+"""Count what sessions were told, whether it helped, and the figures of a store (spec M7).
+
+All of it is counted from files, from history, and from the private record (docs/memory.md, "What was given"). No model
+is asked, and nothing leaves the machine. The record is this machine's, of 90 days; the cost of models is of 60.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from itertools import islice
+from statistics import mean, median
+from typing import Any
+
+from gitmem.document.ids import digest, id_in, short_session, slug
+from gitmem.document.message import Message, Op, Trailer
+from gitmem.history.origin import undone_commits
+from gitmem.history.records import HEAD, CommitRecord, records
+from gitmem.llm.ask import Ledger
+from gitmem.model.episode import episode_paths, read_episode
+from gitmem.model.error_occurrence import find_occurrences, with_errors
+from gitmem.model.fact import Fact
+from gitmem.model.outcome import Outcome, judge_outcome
+from gitmem.model.pattern import LETTER
+from gitmem.model.turns import Turn, human_text
+from gitmem.record.fact_edits import BOTH_HOLD
+from gitmem.record.read import redacted
+from gitmem.search.files import list_paths
+from gitmem.store.known_facts import known_facts
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
+from gitmem.tell.known_errors import count_files, match_error, pattern_headers, read_pattern
+from gitmem.tell.usage_log import (
+    ASKED,
+    BY_PERSON,
+    ERROR,
+    GET,
+    GUIDE,
+    HOWS,
+    PROMPT,
+    RECALL,
+    SEARCH,
+    START,
+    GivenText,
+    ToldMends,
+    count_of,
+    join,
+    parse_counts,
+    read_notes,
+    record_mends,
+    with_told,
+)
+from gitmem.tell.usage_log import COUNTS as FOLDER
+from gitmem.tell.usage_log import TOLD as HELPS
+
+_COUNTED = frozenset({PROMPT, ERROR, GUIDE, RECALL, GET})  # a search shows but lines of a memory
+_VERDICTS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILED: 0.0}
+
+
+def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None:
+    """Add the memories that a session was told to this machine's counts, in one commit; a second call adds nothing."""
+    told: dict[str, dict[str, float | None]] = {}
+    for given in read_notes(store.private).given:
+        if given.session == session and given.how in _COUNTED:
+            verdict = _verdict(turns, given.at)
+            for identifier in given.ids:
+                told.setdefault(identifier, {})[given.at.isoformat()] = verdict
+    return add_told(store, told, f"Count what session {short_session(session)} was told") if told else None
+
+
+def note_mends(store: Store, session: str, turns: Sequence[Turn]) -> None:
+    """Record how many errors a finished session mended of those whose mend it was told; a second call adds nothing."""
+    notes = read_notes(store.private)
+    told = {one for given in notes.given if given.session == session and given.how == ERROR for one in given.ids}
+    told = {one for one in told if one.startswith(LETTER)}
+    if not (told and turns):
+        return
+    failed = [redacted(turn, store) for turn in with_errors(turns)]
+    mended = {
+        found.pattern.id
+        for sight in find_occurrences(failed)
+        if sight.works
+        for found in match_error(store, sight.error, pattern_headers(store))
+    }
+    numbers = (len(told), len(told & mended))
+    if (session, *numbers) not in [(mend.session, mend.told, mend.mended) for mend in notes.mends]:
+        record_mends(store.private, ToldMends(store.context.clock(), session, *numbers))
+
+
+def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
+    """Return the outcome of the turn that ran at this time as a number; None without one, or if it was interrupted."""
+    begun = sum(turn.started <= at for turn in turns)
+    if not begun:
+        return None
+    following = human_text(turns[begun].prompt) if begun < len(turns) else ""
+    return _VERDICTS.get(judge_outcome(turns[begun - 1], following))
+
+
+def judge(store: Store, identifier: str, *, helped: bool) -> str | None:
+    """Note a person's verdict on a memory in one commit, and return the commit."""
+    at = store.context.clock().isoformat(timespec="microseconds")
+    verdict = "helped" if helped else "did not help"
+    return add_told(store, {identifier: {f"{at}{BY_PERSON}": float(helped)}}, f"Note that {identifier} {verdict}")
+
+
+def add_told(store: Store, told: Rows, subject: str) -> str | None:
+    """Add told memories to this machine's file; return the commit, None if the file has all of them already."""
+
+    def plan(transaction: Transaction) -> bool:
+        path = machine_path(store)
+        before = transaction.read(path) or b""
+        after = with_told(before, told)
+        message = Message(subject, ((Trailer.OP.value, Op.COUNT.value),))
+        return before != after and transaction.commit(message, {path: after})
+
+    return transact(store, plan, purpose="count").commit
+
+
+def machine_path(store: Store) -> str:
+    """Return the file in which this machine counts for this store."""
+    name = slug(store.context.machine) or "machine"
+    return f"{FOLDER}/{name}-{digest(store.context.machine, store.root)[:4].hex()}.json"
+
+
+WEEKS = 8
+MOST = 5  # listed of what was told most
+_GROUPS = "daily weekly monthly sessions facts concepts patterns episodes archive summaries"  # folders
+_TOKENS = {"start": (START,), "injected": (PROMPT, ERROR), "recalled": (GUIDE, SEARCH, RECALL, GET)}
+_HEADER_BYTES = 8_192  # of an episode
+_FIELDS = re.compile(rb"(?m)^(created|session|type|outcome|seconds|tokens|mended_in): (\S+)")
+_TOOK = ("seconds", "tokens", "mended_in")
+_LESSONS = (Op.PATTERN.value, Op.CLEAR.value)
+_GOOD = 0.5  # verdict from which something helped
+# Subjects of the commits of `learn_bugs`, `mark_stale` and `clean_up`.
+_LEARNED = re.compile(r"Learn ([0-9,]+) errors?(?:, ([0-9,]+) new)?: ")
+_RETIRED = re.compile(r"Mark ([0-9,]+) bug patterns? as stale|Clean up .+ and ([0-9,]+) patterns? ")
+
+Weeks = dict[str, int]
+Rows = dict[str, dict[str, float | None]]  # of the counts of all machines, by id and time
+
+
+def measure(
+    store: Store, history: Sequence[CommitRecord] | None = None, known: Sequence[Fact] | None = None
+) -> dict[str, Any]:
+    """Return the figures, by group, as the help of `gitmem stats` names them.
+
+    `history` are all commits and `known` all facts, if they have been read.
+    """
+    found = records(store) if history is None else history
+    notes, facts = read_notes(store.private), known_facts(store) if known is None else known
+    now = store.context.clock()
+    weeks = [week_of(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
+    episodes, rows = list(_episodes(store, weeks[0])), join(map(parse_counts, count_files(store)))
+    hosts = {(record.session, record.host) for record in found if record.session}
+    ops = Counter(record.op for record in found)
+    may_undo = not ops.keys().isdisjoint({Op.UNDO.value, None})  # None: by plain git
+    undone = undone_commits(store.repository.git, HEAD) if may_undo else {}
+    lasting = [record for record in found if record.commit not in undone]
+    told, mended = (sum(getattr(mend, name) for mend in notes.mends) for name in ("told", "mended"))
+    return {
+        "storage": _storage(store),
+        "usage": {
+            "commits": len(found),
+            "saves": ops[Op.SAVE.value],
+            "exchanges": len(_turns(found)),
+            "sessions": len({session for session, _ in hosts}),
+            "agents": dict(Counter(host for _, host in hosts if host).most_common()),
+        },
+        "learning": _learning(store, lasting, facts, episodes, weeks),
+        "tasks": _tasks([episode for episode in episodes if episode["created"] >= weeks[0]], notes.given),
+        "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in ASKED},
+        "answers": _retrieval([one for one in notes.given if one.how in ASKED]),
+        "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
+        "most": _most(store, rows),
+        "effectiveness": {
+            "mends": {"told": told, "mended": mended, "rate": round(mended / told, 2) if told else None},
+            "helped": _helped(notes.given, rows),
+        },
+        "tokens": _tokens(store, notes.given, weeks),
+    }
+
+
+def week_of(at: datetime) -> str:
+    """Return the Monday of a moment's week."""
+    return (at.date() - timedelta(days=at.weekday())).isoformat()
+
+
+def _storage(store: Store) -> dict[str, dict[str, int]]:
+    sizes: dict[str, list[int]] = {name: [] for name in (*_GROUPS.split(), "other", "history", "private")}
+    for path in list_paths(store.root):
+        first = path.partition("/")[0]
+        sizes[first if first in _GROUPS.split() else "other"].append(_size(os.path.join(store.root, path)))
+    sizes["private"] = list(_sizes(store.private))
+    if store.own_repository:  # else it is the project's
+        sizes["history"] = list(_sizes(os.path.dirname(store.private), store.private))
+    return {name: {"files": len(found), "bytes": sum(found)} for name, found in sizes.items() if found}
+
+
+def _sizes(folder: str, without: str = "") -> Iterator[int]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if os.path.join(parent, name) != without]
+        yield from (_size(os.path.join(parent, name)) for name in names)
+
+
+def _learning(
+    store: Store,
+    found: Sequence[CommitRecord],
+    facts: Sequence[Fact],
+    episodes: Sequence[Mapping[str, str]],
+    weeks: list[str],
+) -> dict[str, Weeks]:
+    numbers: dict[str, Iterable[tuple[datetime, int]]] = {
+        "exchanges": ((record.date, 1) for record in _turns(found)),
+        "saves": ((record.date, 1) for record in found if record.op == Op.SAVE.value),
+        "facts": ((fact.created, 1) for fact in facts),
+        "patterns": ((datetime.fromisoformat(header.key[1]), 1) for header in pattern_headers(store)),
+        "reinforced": _numbered(found, _LEARNED, -1),
+        "deprecated": _numbered(found, _RETIRED, 1),
+        "episodes": ((datetime.fromisoformat(episode["created"]), 1) for episode in episodes),
+        "contradictions": ((at, 1) for at in _contradictions(found, facts)),
+    }
+    return {name: _by_week(pairs, weeks) for name, pairs in numbers.items()}
+
+
+def _turns(found: Iterable[CommitRecord]) -> Collection[CommitRecord]:
+    """Return a commit for each turn; one that goes on is committed again, with the same first entry."""
+    return {record.entries[0]: record for record in found if record.op == Op.TURN.value and record.entries}.values()
+
+
+def _numbered(found: Iterable[CommitRecord], form: re.Pattern[str], sign: int) -> Iterator[tuple[datetime, int]]:
+    """Yield when commits with a subject of this form were made, and its first number plus `sign` times its second."""
+    for record in found:
+        subject = form.match(record.subject) if record.op in _LESSONS else None
+        if subject:
+            first, second = (int((number or "0").replace(",", "")) for number in subject.groups())
+            yield record.date, first + sign * second
+
+
+def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
+    """Yield what the headers of the episodes say that were made in the months since a day; older ones are not read."""
+    for path in episode_paths(store):
+        if path.split("/")[1:3] >= since.split("-")[:2]:
+            header = (store.glance(path, _HEADER_BYTES) or b"").partition(b"\n---")[0]
+            fields = {name.decode(): value.decode("utf-8", "replace") for name, value in _FIELDS.findall(header)}
+            with contextlib.suppress(ValueError):
+                datetime.fromisoformat(fields.get("created", ""))
+                yield fields
+
+
+def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[GivenText]) -> dict[str, Any]:
+    helped = {one.session for one in given if one.how in HELPS and one.ids and one.session}
+    took = {name: [int(episode[name]) for episode in episodes if episode.get(name, "").isdecimal()] for name in _TOOK}
+    ended = [episode for episode in episodes if episode.get("outcome") not in {None, "", Outcome.INTERRUPTED}]
+    told = [one.get("outcome") for one in ended if one.get("session") in helped]
+    alone = [one.get("outcome") for one in ended if one.get("session") not in helped]
+    return {
+        "number": len(episodes),
+        "types": dict(Counter(episode["type"] for episode in episodes if "type" in episode).most_common()),
+        **{name: round(median(values)) if values else None for name, values in took.items()},
+        "told": {"number": len(told), "succeeded": told.count(Outcome.SUCCESS)},
+        "alone": {"number": len(alone), "succeeded": alone.count(Outcome.SUCCESS)},
+    }
+
+
+def _contradictions(found: Iterable[CommitRecord], facts: Sequence[Fact]) -> Iterator[datetime]:
+    """Yield when each pair of contradicting facts came together: waiting, decided, or settled as both holding."""
+    known = {fact.id: fact for fact in facts}
+    for fact in facts:
+        if fact.superseded_by:
+            yield fact.when
+        for other in fact.review:
+            if other in known and fact.id < other:  # each names the other
+                yield max(fact.created, known[other].created)
+    yield from (record.date for record in found if record.subject.startswith(BOTH_HOLD))
+
+
+def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
+    answered = sum(bool(one.ids) for one in asked)
+    times = [one.ms for one in asked]
+    return {
+        "asked": len(asked),
+        "found": answered,
+        "rate": round(answered / len(asked), 2) if asked else None,
+        "ms": round(median(times)) if times else None,
+        "mean": round(mean(times)) if times else None,
+        "slowest": max(times, default=None),
+    }
+
+
+def _helped(given: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
+    judged: dict[str, list[float]] = {how: [] for how in HOWS}
+    for one in given:
+        at = one.at.isoformat()
+        verdicts = (rows.get(identifier, {}).get(at) for identifier in one.ids)
+        judged[one.how] += islice((verdict for verdict in verdicts if verdict is not None), 1)
+    said = [verdict for told in rows.values() for at, verdict in told.items() if at.endswith(BY_PERSON)]
+    good = sum(verdict is not None and verdict >= _GOOD for verdict in said)
+    by = {how: {"judged": len(found), "mean": round(mean(found), 2)} for how, found in judged.items() if found}
+    every = [verdict for found in judged.values() for verdict in found]
+    average = round(mean(every), 2) if every else None
+    return {"judged": len(every), "mean": average, "by": by, "good": good, "bad": len(said) - good}
+
+
+def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
+    """Return the patterns and episodes that were told most often and still exist."""
+    counts = {identifier: count_of(told) for identifier, told in rows.items()}
+    often = sorted((one for one in counts if counts[one].retrieved), key=lambda one: (-counts[one].retrieved, one))
+    episodes = {id_in(path): path for path in episode_paths(store)}
+    patterns = {id_in(header.path): header.path for header in pattern_headers(store)}
+    bugs = filter(None, (read_pattern(store, patterns[one]) for one in often if one in patterns))
+    done = filter(None, (read_episode(store, episodes[one]) for one in often if one in episodes))
+
+    def told(identifier: str, title: str) -> dict[str, Any]:
+        return {"id": identifier, "title": title, "told": counts[identifier].retrieved}
+
+    return {
+        "patterns": [{**told(pattern.id, pattern.title), "seen": len(pattern.seen)} for pattern in islice(bugs, MOST)],
+        "episodes": [
+            {**told(episode.id, episode.task), "usefulness": round(counts[episode.id].usefulness, 2)}
+            for episode in islice(done, MOST)
+        ],
+    }
+
+
+def _tokens(store: Store, given: Sequence[GivenText], weeks: list[str]) -> dict[str, Any]:
+    spent: dict[str, list[tuple[datetime, int]]] = {
+        name: [(one.at, one.tokens) for one in given if one.how in hows] for name, hows in _TOKENS.items()
+    }
+    spent["models"] = [(one.at, one.spent.tokens) for one in Ledger(store.private, store.context.clock).every()]
+    first = {one.session: one.at for one in reversed(given) if one.session and one.tokens}
+    counted = {**spent, "sessions": [(at, 1) for at in first.values()]}
+    total = {name: sum(number for _, number in found) for name, found in counted.items()}
+    return {
+        **{name: _by_week(found, weeks) for name, found in counted.items()},
+        "total": total,
+        "session": {name: round(total[name] / len(first)) if first else 0 for name in spent},
+    }
+
+
+def _by_week(found: Iterable[tuple[datetime, int]], weeks: list[str]) -> Weeks:
+    sums: Counter[str] = Counter()
+    first = date.fromisoformat(weeks[0])
+    for at, number in found:
+        if at.date() >= first:
+            sums[week_of(at)] += number
+    return {week: sums[week] for week in weeks}
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0

@@ -1,0 +1,238 @@
+"""Choose the facts that a session's start tells: the project's, and the person's own rules (spec R8, P7)."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from operator import itemgetter
+
+from gitmem.document.ids import is_fact_id, is_id, tail_of
+from gitmem.errors import GitmemError
+from gitmem.history.authors import People
+from gitmem.history.changes_by_others import others_changes
+from gitmem.model.fact import BINDING, Fact, FactKind, day_of
+from gitmem.model.lines import Marks, marks_of, normalized
+from gitmem.platform.machine import datetime
+from gitmem.store.known_facts import choose_headers, fact_headers, fact_of, facts_of, never, place_marks
+from gitmem.store.locate import has_home_stores
+from gitmem.store.store import own_store
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gitmem.store.known_facts import Header, Late, OthersChange
+    from gitmem.store.store import Store
+
+
+MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others
+_MAX_RANKED = 150  # facts, of the most useful kinds and then the newest, that are ranked by the words of memory.md
+_MAX_CHOSEN = 45  # facts among which the budget chooses
+# By kind; a solution is told only if memory.md names its files.
+_WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
+_PER_WORD, _MAX_FOR_WORDS = 0.5, 3.0  # for each keyword or file of a fact that memory.md names
+_PLAIN = (FactKind.DECISION, FactKind.CORE_LOGIC)  # kinds that a line does not name
+_MOST_TIMES = 4  # that a fact was said again, each worth as much as a word
+_WITH_REASON = 12  # facts, of the first ones, whose reason is read
+_LONGEST_REASON = 200  # characters
+_FACT_BYTES = 4_096  # read of a fact's file for its reason
+_REASON = re.compile(rb"(?m)^\*\*(Why|How):\*\* ([^\r\n]+)")
+_PER_CONFIDENCE = 3.0  # a person's statements come before proposals of answers
+_MIN_SCORE = 1.0
+_WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
+
+
+class ChosenFacts(Value):
+    """Facts for the start text; `texts` are their descriptions after `normalized`.
+
+    `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
+    facts. `marks` mark other texts about any fact, `current` are all facts in force, `lines` are the lines to tell,
+    each with the id of its fact.
+    """
+
+    texts: frozenset[str]
+    told: frozenset[str]
+    settled: frozenset[str]
+    marks: Marks
+    current: Sequence[Fact] = ()
+    lines: Sequence[tuple[str, str]] = ()
+
+
+def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
+    """Return the facts in force, the most useful first.
+
+    `recent` is the end of `memory.md`, whose words say what is being worked on. Once it is `late`, no more is read.
+    """
+    candidates = choose_headers(store, _candidates, MAX_PARSED, late)
+    changes = others_changes(store, look=False)
+    if not candidates and not changes:
+        return ChosenFacts(frozenset(), frozenset(), frozenset(), marks_of(()))
+    facts = facts_of(store, candidates)
+    marks = place_marks(store, facts)
+    current = [fact for fact in marks.facts.values() if not marks.has_ended(fact.id)]
+    words = {word.casefold() for word in _WORD.findall(recent)}
+    own = f"{store.context.machine}/"  # an agent loads its own memory by itself
+    others = [fact for fact in current if not fact.adopted.startswith(own)]
+    scored = [(fact, score) for fact in others if (score := _score(fact, words, recent)) >= _MIN_SCORE]
+    # What a person or an agent saved or said goes before what a model judged.
+    scored.sort(key=lambda one: (one[0].pinned or "by" not in one[0].origin, one[1], one[0].when, one[0].id))
+    chosen = [fact for fact, _ in scored[: -_MAX_CHOSEN - 1 : -1] if fact.id not in changes]
+    groups = [*_changed(changes, facts, marks), *_groups(chosen, others, marks)]
+    told = [fact for group in groups for fact in group]
+    people, lines = People(store), list[tuple[str, str]]()
+    for place, group in enumerate(groups):
+        author = (people.other if group[0].id in changes else people.whose)(group[0].id)
+        reason = "" if place >= _WITH_REASON or late() else _reason(store, group[0])
+        lines.append((_line(group, reason, author, changes.get(group[0].id), marks), group[0].id))
+    settled = _digests(fact for fact in facts if marks.has_ended(fact.id)) - _digests(current)
+    texts = frozenset(normalized(fact.description) for fact in told)
+    return ChosenFacts(texts, _digests(told), settled, marks, current, lines)
+
+
+def _line(group: Sequence[Fact], reason: str, author: str, change: OthersChange | None, marks: Marks) -> str:
+    """Return the line of the newest of contradicting facts; it quotes the older ones."""
+    fact, *older = group
+    about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
+    if older:
+        quoted = " / ".join(f"{other.description} ({day_of(other.when)})" for other in older)
+        about = f"{fact.kind}; since {day_of(fact.when)}, before: {quoted}; not decided yet, see `gitmem review`"
+    about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`" if change else about
+    about = f"by {author}, {about}" if author else about
+    about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
+    # A merge left two texts in the file, under a heading or "(top)"; the ids of facts are those of a contradiction.
+    about += "" if all(map(is_fact_id, fact.review)) else "; one of two versions, see `gitmem review`"
+    status = marks.statuses.get(fact.id)
+    about += f"; {status.place}" if status and status.place else ""
+    return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
+
+
+def _candidates(headers: Sequence[Header]) -> list[Header]:
+    """Return the facts that may be told, and the newest ended facts, to leave out their entries."""
+    binding: list[tuple[tuple[str, float, str], Header]] = []
+    settled: list[tuple[str, Header]] = []
+    for header in headers:
+        status, kind, when, pinned = header.key
+        if status not in BINDING:
+            settled.append((when, header))
+        elif kind != FactKind.ISSUE:
+            binding.append(((pinned, _WORTH.get(kind, 0.0), when), header))
+    binding.sort(key=itemgetter(0), reverse=True)
+    settled.sort(key=itemgetter(0))
+    return [*(header for _, header in binding[:_MAX_RANKED]), *(header for _, header in settled[-_MAX_RANKED:])]
+
+
+def _score(fact: Fact, words: set[str], recent: str) -> float:
+    if fact.pinned:
+        return math.inf
+    files = sum(file.rpartition("/")[2] in recent for file in fact.files)
+    for_words = _PER_WORD * sum(word in words for word in fact.keywords) + 2 * _PER_WORD * files
+    worth = _WORTH.get(fact.kind, 0.0)
+    if not worth and not files:
+        return 0.0
+    confidence = fact.confidence if fact.confidence is not None else 0.5
+    often = _PER_WORD * min(len(fact.sources) - 1, _MOST_TIMES) if fact.sources else 0.0
+    return worth + min(for_words, _MAX_FOR_WORDS) + _PER_CONFIDENCE * confidence + often
+
+
+def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> list[list[Fact]]:
+    """Return the chosen facts, each with those in force that contradict it, the newest first."""
+    by_id = {fact.id: fact for fact in current}
+    groups = []
+    done: set[str] = set()
+    for fact in chosen:
+        if fact.id not in done:
+            disputes = marks.statuses[fact.id].disputes  # the file of one of a pair may not name the other
+            rivals = [other for other in disputes if other in by_id and other not in done]
+            group = sorted((fact, *map(by_id.__getitem__, rivals)), key=lambda one: (one.when, one.id), reverse=True)
+            done.update(member.id for member in group)
+            groups.append(group)
+    return groups
+
+
+def _changed(changes: Mapping[str, OthersChange], facts: Sequence[Fact], marks: Marks) -> list[list[Fact]]:
+    """Return the facts that others changed and the person has not answered: as they stand, or as they were if ended."""
+    by_id = {fact.id: fact for fact in facts}
+    groups = []
+    for change in changes.values():
+        fact = by_id.get(change.id)
+        if fact is None or marks.has_ended(change.id):
+            kind, when = FactKind(change.path.split("/")[1]), datetime.fromisoformat(change.date)
+            fact = Fact(change.id, kind, "", when, description=change.before)
+        groups.append([fact])
+    return groups
+
+
+def _reason(store: Store, fact: Fact) -> str:
+    """Return the reason of a fact, or the solution of a problem, from its file; "" if it has none or a long one."""
+    match = None
+    with contextlib.suppress(GitmemError, OSError):
+        match = _REASON.search(store.glance(fact.path, _FACT_BYTES) or b"")
+    word, reason = (match[1].decode(), match[2].decode("utf-8", "replace").strip()) if match else ("", "")
+    is_told = len(reason) > _LONGEST_REASON or normalized(reason) in normalized(fact.description)
+    return "" if is_told else f"{word}: {reason}"
+
+
+def _digests(facts: Iterable[Fact]) -> frozenset[str]:
+    return frozenset(tail_of(name) for fact in facts for name in (fact.id, *fact.sources) if is_id(name))
+
+
+TITLE = "Your own rules and preferences, in every project"
+SHARE = 10  # percent of the budget
+PRIVATE_TITLE = "Private to this project on this machine: do not put it into what others read"
+_KINDS = (FactKind.RULE, FactKind.PREFERENCE)
+_MOST = 30  # facts
+
+
+def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tuple[tuple[str, str], ...]:
+    """Return the lines of a person's own rules and preferences with their ids, the newest rules first.
+
+    What `project` says too is left out. What contradicts a fact of the project yields to it, and its line says so.
+    """
+    own = None if late() else own_store(store)
+    if own is None:
+        return ()
+    marks = marks_of(map(fact_of, fact_headers(own, MAX_PARSED, late)))
+    before: dict[str, list[Fact]] = {}  # the older facts that contradict one and wait for a decision
+    for fact in marks.facts.values():
+        disputes = map(marks.facts.__getitem__, marks.statuses[fact.id].disputes)
+        before[fact.id] = [one for one in disputes if (one.when, one.id) < (fact.when, fact.id)]
+    older = {fact.id for facts in before.values() for fact in facts}
+    chosen = [
+        fact
+        for fact in marks.facts.values()
+        if fact.kind in _KINDS and not marks.has_ended(fact.id) and fact.id not in older
+    ]
+    chosen.sort(key=lambda fact: (fact.kind == FactKind.RULE, fact.when, fact.id), reverse=True)
+    known = {normalized(fact.description) for fact in project}
+    new = [fact for fact in chosen[:_MOST] if normalized(fact.description) not in known]
+    return tuple((_own_line(fact, _winner(fact, project), before[fact.id]), fact.id) for fact in new)
+
+
+def private_lines(store: Store, late: Late = never) -> Sequence[tuple[str, str]]:
+    """Return the lines of the facts in the private store with their ids, the most useful first."""
+    if late() or not has_home_stores(store.context.home):
+        return ()
+    from gitmem.store.layers import private_store
+
+    private = private_store(store)
+    return choose_facts(private, "", late).lines if private else ()
+
+
+def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
+    """Return the fact of the project that a person's own fact contradicts, None if there is none."""
+    words = {*own.keywords}
+    near = [fact for fact in project if not words.isdisjoint(fact.keywords)]
+    if not near:
+        return None
+    from gitmem.model.compare import winner_over  # 10 ms, and most share no word
+
+    return winner_over(own, near)
+
+
+def _own_line(own: Fact, winner: Fact | None, before: Sequence[Fact]) -> str:
+    if winner is None:
+        said = " / ".join(fact.description for fact in before)
+        more = f"; before: {said}; not decided yet, see `gitmem --user review`" if before else ""
+        return f"- {own.description} ({own.kind}, {day_of(own.when)}{more})"
+    return f"- Not here: {own.description} This project's {winner.kind} goes before it: {winner.description}"

@@ -1,0 +1,71 @@
+"""Clearing old memory, or all of it."""
+
+from datetime import date
+from pathlib import Path
+
+from gitmem.archive.clear import clear, old_files
+from gitmem.document.entry import MemoryType, entry_ids
+from gitmem.history.undo import undo
+from gitmem.record.save import save
+
+DAY = date(2026, 11, 21)
+LAYOUT = [
+    *("FORMAT.md", "archive/memory_20261001_101010.md", "archive/memory_20261001_101010_02.md"),
+    *("archive/memory_20261120_101010.md", "archive/notes.md", "concepts/c1.md", "daily/2026/10/2026-10-21.md"),
+    *("daily/2026/10/2026-10-22.md", "daily/2026/13/2026-13-01.md", "facts/decision/d4f7k2m9q0x.md", "memory.md"),
+    *("monthly/2026/2026-09.md", "monthly/2026/2026-10.md", "sessions/2026/10/20261001_101010-x.md"),
+    *("summaries/memory_20261001_101010.summary.md", "weekly/2026/2026-W42.md", "weekly/2026/2026-W43.md"),
+]
+
+
+def test_old_is_what_ended_more_than_so_many_days_ago():
+    assert old_files(LAYOUT, DAY, 30) == [
+        "archive/memory_20261001_101010.md",
+        "archive/memory_20261001_101010_02.md",
+        "daily/2026/10/2026-10-21.md",
+        "monthly/2026/2026-09.md",
+        "sessions/2026/10/20261001_101010-x.md",
+        "weekly/2026/2026-W42.md",
+    ]
+    assert old_files(LAYOUT, DAY, 36_500) == []
+
+
+def test_the_links_of_concepts_to_old_sessions_go_too(autumn):
+    folder = Path(autumn.store.root)
+    old, new = "sessions/2026/09/20260901_101010-x.md", "sessions/2026/11/20261120_101010-y.md"
+    lines = {"xaaaaaaaaaa": old, "xbbbbbbbbbb": new}
+    concepts = {"both": ["xaaaaaaaaaa", "xbbbbbbbbbb"], "old": ["xaaaaaaaaaa"]}
+    for path in (old, new):
+        (folder / path).parent.mkdir(parents=True)
+        (folder / path).write_text("# Session\n", encoding="utf-8")
+    (folder / "concepts").mkdir()
+    for name, ids in concepts.items():
+        links = "".join(f"- 2026-09-01 [Done](of) it.](../{lines[one]}) {one}\n" for one in ids)
+        head = f"---\nid: k{name}\nkind: concept\nname: {name}\nexchanges: [{', '.join(ids)}]\n---\n# {name}\n\n"
+        (folder / f"concepts/{name}.md").write_text(f"{head}## Exchanges\n\n{links}", encoding="utf-8")
+    save(autumn.store, autumn.save("commits what was written"))
+    done = clear(autumn.store, days=30)
+    assert {"concepts/old.md", old} <= {*done.files}
+    assert not (folder / "concepts/old.md").exists()
+    left = autumn.text("concepts/both.md")
+    assert "xbbbbbbbbbb" in left
+    assert "xaaaaaaaaaa" not in left
+    undo(autumn.store)
+    assert "xaaaaaaaaaa" in autumn.text("concepts/both.md")
+    assert (folder / "concepts/old.md").exists()
+
+
+def test_all_goes_but_the_settings_and_comes_back_with_what_was_saved_since(autumn):
+    (Path(autumn.store.root) / "knowledge").mkdir()
+    (Path(autumn.store.root) / "knowledge/mine.md").write_text("not committed yet\n", encoding="utf-8")
+    ids = entry_ids(autumn.text("memory.md"))
+    done = clear(autumn.store, days=None)
+    left = sorted(path.name for path in Path(autumn.store.root).iterdir() if path.name not in {".git", ".tmp"})
+    assert left == [".gitattributes", ".gitignore", "FORMAT.md", "README.md", "config.yaml", "memory.md"]
+    assert entry_ids(autumn.text("memory.md")) == set()
+    assert clear(autumn.store, days=None, dry_run=True).files == ()
+    new = save(autumn.store, autumn.save("a new beginning", MemoryType.DECISION))
+    undo(autumn.store, revision=done.commit)
+    assert entry_ids(autumn.text("memory.md")) == {*ids, new.id}
+    assert autumn.text("knowledge/mine.md") == "not committed yet\n"
+    assert autumn.decision.id in autumn.text("daily/2026/09/2026-09-28.md")

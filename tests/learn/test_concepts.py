@@ -1,0 +1,166 @@
+"""Exchanges are grouped by what they are about, in one commit; a concept stays small and keeps its links (spec V3)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.document.document import Document
+from gitmem.document.ids import check_path, make_id
+from gitmem.learn.concepts import (
+    MAX_FILES,
+    MAX_KEYWORDS,
+    affinity,
+    begun,
+    choose,
+    find_concept,
+    group,
+    joined,
+    known_concepts,
+    line_of,
+    lines_of,
+    name_of,
+    parse_concept,
+    render_changed,
+    render_new,
+)
+from gitmem.model.compare import overlap
+from gitmem.model.exchange import Exchange
+from gitmem.model.turns import Turn
+from gitmem.record.exchanges import save_exchanges
+from gitmem.store.store import Store
+
+
+def worked(desk, session: str, *tasks: tuple[str, str, str], later=timedelta(0)) -> list[Turn]:
+    """Have a session end in which these were asked, answered, and these files changed."""
+    desk.clock.now += timedelta(days=1) + later
+    turns = []
+    for number, (asked, answer, file) in enumerate(tasks):
+        at = desk.clock.now + timedelta(minutes=number)
+        files = (file,) if file else ()
+        turns.append(Turn(session, "claude-code", f"t{number}", at, at, asked, answer, files, tools=1, closed=True))
+    desk.store = Store(desk.store.root, desk.store.context)
+    save_exchanges(desk.store, session, "claude-code", turns)
+    group(desk.store, session, "claude-code", turns)
+    return turns
+
+
+PARSER = ("Make the parser read CRLF", "Changed the parser to read CRLF line ends.", "src/parser.py")
+FASTER = ("The parser is slow on CRLF files", "Made the parser cache its tokens for CRLF files.", "src/parser.py")
+DEPLOY = ("Deploy to Fly", "Added a Fly configuration for the release branch.", "fly.toml")
+
+
+def test_sessions_are_grouped_by_what_they_are_about(desk, bare_git):
+    worked(desk, "s-1", PARSER, ("commit it", "Committed it.", ""))
+    worked(desk, "s-2", DEPLOY, FASTER)
+    parser, fly = sorted(known_concepts(desk.store), key=lambda one: one.name)[::-1]
+    assert fly.name.startswith("fly.toml: ")
+    assert parser.name.startswith("parser.py: ")
+    assert (len(parser.exchanges), len(fly.exchanges)) == (3, 1)
+    assert [find_concept(desk.store, name) for name in (parser.id[:5], parser.path)] == [parser, parser]
+    text = desk.text(parser.path)
+    assert text.count("(../sessions/2026/11/") == 3
+    for line in text.split("\n- ")[1:]:
+        link = line.partition("](../")[2].partition(")")[0]
+        assert line.split()[-1] in desk.text(link)
+    root = Path(desk.store.root)
+    assert bare_git(root, "status", "--porcelain") == ""
+    assert bare_git(root, "log", "-1", "--format=%s").startswith("Group into 2 concepts, 1 new: ")
+
+
+HOUR = 3_600_000
+LINK = "sessions/2026/01/20260115_000000-s.md"
+WORDS = st.lists(st.sampled_from(["parser", "Cache", "retry", "만료", "uv", "ids"]), max_size=5, unique=True).map(tuple)
+FILES = st.lists(st.sampled_from(["src/a.py", "src/b.py", "README.md", "한글 문서.md"]), max_size=4, unique=True).map(
+    tuple
+)
+
+
+def exchange(number: int, words=(), files=(), summary="What was done.") -> Exchange:
+    identifier = make_id(1_768_000_000_000 + number, number.to_bytes(7, "big"))
+    at = datetime.fromtimestamp(1_768_000_000 + number / 1000, UTC)
+    return Exchange(identifier, f"{at:%Y-%m-%d %H:%M:%S}", (), summary, files=files, keywords=words, at=at)
+
+
+EXCHANGES = st.builds(exchange, st.integers(0, 10**9), WORDS, FILES, st.text(max_size=60).map(lambda text: f"x{text}"))
+
+
+@given(EXCHANGES, EXCHANGES)
+def test_affinity_is_the_overlap_of_files_and_keywords(one, other):
+    """Spec V3: |A∩B| / min(|A|, |B|), 0 where one is empty, case-folded."""
+    concept = begun(other)
+    words = overlap(frozenset(map(str.casefold, one.keywords)), frozenset(map(str.casefold, other.keywords)))
+    files = overlap(frozenset(one.files), frozenset(other.files))
+    expected = words if not one.files and not other.files else (words + files) / 2
+    assert affinity(one, concept) == expected
+    upper = one._replace(keywords=tuple(map(str.upper, one.keywords)))
+    assert affinity(upper, concept) == expected
+    empty = one._replace(keywords=(), files=())
+    assert affinity(empty, concept) == 0
+
+
+@given(st.lists(EXCHANGES, min_size=1, max_size=12))
+def test_a_concept_stays_small_and_keeps_its_links(exchanges):
+    concept = begun(exchanges[0])
+    for one in exchanges[1:]:
+        concept = joined(concept, one)
+    assert len(concept.keywords) <= MAX_KEYWORDS
+    assert len(concept.files) <= MAX_FILES
+    assert set(concept.exchanges) == {one.id for one in exchanges}
+    assert list(concept.exchanges) == sorted(concept.exchanges)
+
+
+@given(EXCHANGES, EXCHANGES)
+def test_a_concept_reads_back(one, other):
+    concept = begun(one)
+    data = render_new(concept, [line_of(one, LINK)])
+    check_path(concept.path)
+    assert parse_concept(data, concept.path) == concept
+    assert Document.parse(data).problem is None
+    more = joined(concept, other)
+    again = render_changed(data, more, [line_of(other, LINK)])
+    assert parse_concept(again, concept.path) == more
+    assert {found for found, _ in lines_of(Document.parse(again).body)} == set(more.exchanges)
+    assert render_changed(again, more, [line_of(other, LINK)]) == again
+    rest = parse_concept(again, concept.path)._replace(exchanges=(one.id,))
+    assert {
+        found for found, _ in lines_of(Document.parse(render_changed(again, rest, (), {other.id} - {one.id})).body)
+    } == {one.id}
+
+
+def test_what_has_much_in_common_joins_and_a_word_alone_does_not():
+    concept = begun(exchange(1, ("parser", "tokens", "cache"), ("src/parser.py",)))
+    known = {concept.id: concept}
+    assert choose(exchange(2, ("parser", "speed"), ("src/parser.py",)), known) == concept
+    assert choose(exchange(3, ("parser",), ()), known) is None
+    assert choose(exchange(4, ("deploy", "fly"), ("fly.toml",)), known) is None
+    assert choose(exchange(5, ("x",)), {}) is None
+
+
+def test_what_says_little_leans_on_the_exchange_before_for_an_hour():
+    concept = begun(exchange(1, ("parser", "tokens"), ("src/parser.py",)))
+    known = {concept.id: concept}
+    assert choose(exchange(2, ("commit",)), known, concept.id) == concept
+    assert choose(exchange(2, ("commit",)), known) is None
+    assert choose(exchange(2 + HOUR, ("commit",)), known, concept.id) is None
+    assert choose(exchange(3, ("deploy",), ("fly.toml",)), known, concept.id) is None
+
+
+def test_a_concept_names_the_parts_of_the_project_its_exchanges_are_of():
+    first = exchange(1, ("parser", "tokens"))._replace(tags=("in/b",))
+    second = exchange(2, ("parser", "tokens"))._replace(tags=("a1b2c3d4", "in/a"))
+    concept = begun(first)
+    data = render_new(concept, [])
+    assert parse_concept(data, concept.path).scope == ("b",)
+    both = joined(concept, second)
+    assert parse_concept(render_changed(data, both, []), concept.path).scope == ("a", "b")
+
+
+def test_a_name_says_what_it_is_about():
+    assert name_of(("archived", "ListSessions", "tmp"), ("cli/session.go",), "") == "session.go: archived, ListSessions"
+    assert name_of(("tests/conftest.py", "port"), ("tests/conftest.py",), "") == "conftest.py: port"
+    assert name_of(("List",), (), "List the files → broken off") == "List the files"
+    assert name_of(("파서", "줄바꿈", "속도", "캐시"), (), "") == "파서, 줄바꿈, 속도"

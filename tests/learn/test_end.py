@@ -1,0 +1,177 @@
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitmem.document.entry import find_entries
+from gitmem.learn.end import keep_transcript, read_lines, save_lessons
+from gitmem.record.read import PendingSession, context_used, in_context
+from gitmem.store import transcripts
+from gitmem.store.known_facts import known_facts
+from gitmem.store.store import Store
+from tests.own_settings import own_settings
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq\n" * 8 + "-----END RSA PRIVATE KEY-----"
+
+
+def session_of(transcript: str) -> PendingSession:
+    return PendingSession("s-1", "claude-code", over=False, transcript=transcript, sources=())
+
+
+def line(kind: str, text: object, second: int = 0, **more: object) -> str:
+    message: dict[str, object] = {"role": kind, "content": text, **dict(more.pop("message", {}))}  # type: ignore[call-overload]
+    at = f"2026-10-03T09:00:{second:02}.000Z"
+    return json.dumps(
+        {"type": kind, "timestamp": at, "sessionId": "s-1", "message": message} | more, ensure_ascii=False
+    )
+
+
+@pytest.fixture
+def path(tmp_path) -> Path:
+    return tmp_path / "전사 of a session.jsonl"
+
+
+def write(path: Path, *lines: str) -> str:
+    path.write_bytes("".join(f"{one}\n" for one in lines).encode("utf-8", "surrogatepass"))
+    return str(path)
+
+
+# Reading
+
+
+@pytest.mark.parametrize("name", ["", "/no/such", "a\0b", "\ud800", "x" * 5_000])
+def test_what_is_not_there_has_no_lines(name):
+    assert list(read_lines(name)) == []
+    assert context_used(name) == 0.0
+    assert not in_context(name, "x")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices as POSIX has them")
+def test_only_regular_files_are_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    open_before = len(os.listdir("/dev/fd")) if os.path.isdir("/dev/fd") else 0
+    for name in (tmp_path / "pipe", tmp_path, "/dev/zero", "/dev/null"):
+        assert list(read_lines(str(name))) == []
+        assert context_used(str(name)) == 0.0
+        assert not in_context(str(name), "x")
+    assert not open_before or len(os.listdir("/dev/fd")) == open_before
+
+
+# The transcript
+
+
+@pytest.mark.parametrize("lines", [[], ["not json"], ["{}"], [line("assistant", "only an answer")]])
+def test_nothing_that_a_person_said_is_no_session(desk, path, lines):
+    assert keep_transcript(desk.store, "s-1", write(path, *lines)) is None
+    assert transcripts.sessions(desk.store) == []
+
+
+def test_a_subagents_transcript_is_not_its_sessions(desk, path):
+    keep_transcript(desk.store, "s-1", write(path, line("user", "the question"), line("assistant", "a", 1)))
+    assert keep_transcript(desk.store, "s-1", write(path, line("user", "sub prompt", isSidechain=True))) is None
+    assert "the question" in "".join(transcripts.read(desk.store, "s-1") or ())
+
+
+def test_every_stored_line_is_json_and_holds_no_secret(desk, path):
+    said = (
+        f'use "{TOKEN}"\n{PEM}\npassword = "hunter2-{TOKEN[4:12]}" <private>PRIVATE "\\" {{</private> <private>PRIVATE'
+    )
+    long = "x " * 3_000 + said + " y" * 3_000
+    given = {"command": said, "a": {"b": [said, long]}, said: 1}
+    call = {"type": "tool_use", "id": "c", "name": "Bash", "input": given}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": said}
+    records = (said, [result], [{**result, "content": long}])
+    kept = write(path, line("assistant", [call]), *(line("user", one) for one in records))
+    keep_transcript(desk.store, "s-1", kept)
+    stored = transcripts.read(desk.store, "s-1") or []
+    assert len(stored) == 4
+    for one in stored:
+        assert isinstance(json.loads(one), dict)
+    everything = "".join(stored)
+    assert "[REDACTED" in everything
+    for secret in (TOKEN, TOKEN[4:], "MIIEpAIBAAKCAQEA7bq", "hunter2", "PRIVATE"):
+        assert secret not in everything, secret
+
+
+def test_a_result_is_as_long_as_is_set(desk, path):
+    own_settings(desk.store.context, "transcripts:\n  tool_result_chars: 100\n")
+    store = Store(desk.store.root, desk.store.context)
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "word " * 1_000}
+    keep_transcript(store, "s-1", write(path, line("user", "a question"), line("user", [result])))
+    assert 100 < len(json.loads((transcripts.read(store, "s-1") or [])[1])["text"]) < 160
+
+
+# How full the context is
+
+
+def used(path: Path, tokens: int, *, model="claude", before=0, after=b"") -> float:
+    usage = ({"usage": {"input_tokens": count}, "model": model} for count in (before, tokens))
+    write(path, *(line("assistant", "x", message=one) for one in usage))
+    path.write_bytes(path.read_bytes() + after)
+    return context_used(str(path))
+
+
+def test_how_full_the_context_is(path):
+    subagent = line("assistant", "sub", isSidechain=True, message={"usage": {"input_tokens": 5}}).encode()
+    assert used(path, 100_000) == 0.5
+    assert used(path, 50_000, before=150_000) == 0.25, "after a compaction"
+    assert used(path, 500_000, model="claude-x[1m]") == 0.5
+    assert used(path, 500_000) == 0.5, "no window of 200,000 holds that"
+    assert used(path, 100_000, before=300_000) == 0.1
+    assert used(path, 5_000_000) == 1.0
+    for after in (b'{"type": "assistant", "mess', subagent, b"x" * 200_000):
+        assert used(path, 100_000, after=after) == 0.5
+
+
+# What a session still knows
+
+
+def test_what_a_session_was_told(path):
+    told, boundary = line("user", "<mark>"), json.dumps({"subtype": "compact_boundary"})
+    assert in_context(write(path, told, line("user", "x")), "<mark>")
+    assert not in_context(write(path, line("user", "x")), "<mark>")
+    assert not in_context(write(path, told, boundary), "<mark>")
+    assert in_context(write(path, told, boundary, told), "<mark>")
+    assert not in_context(write(path), "<mark>")
+
+
+# Lessons
+
+
+def test_lessons_are_saved_once_with_their_own_times(desk, path, bare_git):
+    decided = "We decided to use uv instead of pnpm for builds."
+    learned = "원인은 캐시 키에 플랫폼이 없었던 것이었습니다."
+    again = f"Again: {TOKEN}. {decided} <system-reminder>We decided to use INJECTED.</system-reminder>"
+    name = write(
+        path,
+        line("user", "We decided to use npm, says the user."),
+        line("assistant", f"I looked. {decided}", 1),
+        line("assistant", [{"type": "text", "text": learned}], 2),
+        line("assistant", "We decided to use a subagent instead of pnpm for it.", 3, isSidechain=True),
+        line("assistant", again, 4),
+    )
+    commit = save_lessons(desk.store, session_of(name), "before compaction")
+    assert commit == desk.store.tip
+    assert save_lessons(desk.store, session_of(name), "before compaction") is None
+    daily = desk.text("daily/2026/10/2026-10-03.md")
+    found = {found.entry.label: found.entry for found in find_entries(daily)}
+    assert {label: entry.text for label, entry in found.items()} == {"Decision": decided, "Learning": learned}
+    assert found["Learning"].time == "09:00:02"
+    assert decided not in desk.text("memory.md")
+    assert known_facts(desk.store) == []
+    op = "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)"
+    assert bare_git(Path(desk.store.root), "log", "-1", op) == "extract"
+
+
+def test_lessons_land_in_the_new_memory_and_say_who_brought_them(desk, path, bare_git):
+    own_settings(desk.store.context, "rotation:\n  threshold_tokens: 120\n  carryover_tokens: 40\n")
+    store = Store(desk.store.root, desk.store.context)
+    (Path(store.root) / "memory.md").write_text("# Memory\n\n## Recent Context\n\n" + "A line by hand.\n" * 40)
+    name = write(path, line("assistant", "The root cause was that the cache was never cleared after a login."))
+    assert save_lessons(store, session_of(name), "before compaction")
+    log = bare_git(store.root, "log", "-4", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=%x20)").split()
+    assert log.index("extract") < log.index("rotate")
+    assert bare_git(store.root, "log", "-1", "--format=%(trailers:key=Gitmem-Host,valueonly)").strip() == "claude-code"

@@ -1,0 +1,242 @@
+"""A model judges a finished session once; what passes is one commit, marked as the model's (U7)."""
+
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.background import do_upkeep, process_spool
+from gitmem.document.entry import MemoryType
+from gitmem.errors import BusyError
+from gitmem.learn.concepts import known_concepts
+from gitmem.learn.judge import answers_of, counted, is_judged, judge_requested, request_judgement
+from gitmem.llm.ask import patience
+from gitmem.model.fact import FactKind
+from gitmem.record.fact_edits import find_fact, retire
+from gitmem.record.save import save
+from gitmem.store.findings import FailureLog
+from gitmem.store.known_facts import known_facts
+from gitmem.store.store import Store
+from gitmem.tell.start import start_parts, start_text
+from tests.own_settings import own_settings
+
+PATH = "sessions/2026/10/20261003_090001-s-rec.md"
+UV = {
+    "kind": "decision",
+    "statement": "빌드는 pnpm 대신 uv를 사용한다.",
+    "reason": "",
+    "request": 1,
+    "quote": "빌드는 pnpm 대신 uv를 사용하기로 결정했습니다",
+    "relation": "new",
+    "known": "",
+}
+NFS = UV | {"kind": "issue", "statement": "The index breaks on NFS.", "request": 3}
+NFS |= {"quote": "Known issue: the index breaks on NFS"}
+MEND = {"error": "make 1 fails: error: it broke", "cause": "f1.py was wrong", "mend": "Change f1.py", "request": 1}
+MEND |= {"quote": "FAILED `make 1`: Exit code 2 error: it broke"}
+EPISODE = {"task": "CRLF 파서 추가", "tried": "", "solution": "f1.py에 추가", "outcome": "success", "requests": [1]}
+ANSWER = {
+    "facts": [UV, NFS],
+    "mends": [MEND],
+    "episodes": [EPISODE],
+    "concepts": [{"name": "CRLF 파서", "known": "", "requests": [1]}],
+    "open": ["The index breaks on NFS."],
+    "summary": "CRLF 파서를 추가했습니다. The docs are written.",
+}
+
+
+@pytest.fixture
+def asking(desk, home, model_server):
+    settings = f"summary:\n  provider: openai\n  base_url: {model_server.url}\n  model: fake-mini\n"
+    own_settings(desk.store.context, settings)
+    again(desk)
+    model_server.reply = lambda _: ANSWER
+    return desk
+
+
+def again(desk) -> Store:
+    desk.store = Store(desk.store.root, desk.store.context)
+    return desk.store
+
+
+def closed(desk, recorder) -> None:
+    recorder.write()
+    recorder.deliver("SessionEnd", 1_791_018_100.0, "", reason="other")
+    recorder.live(desk.store)
+    process_spool(desk.store)
+    process_spool(again(desk))
+
+
+def judged(desk) -> list:
+    return [fact for fact in known_facts(again(desk)) if "by" in fact.origin]
+
+
+def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, model_server, bare_git):
+    closed(asking, recorder)
+    assert model_server.asked == []
+    do_upkeep(again(asking), lambda: False)
+    (request,) = model_server.asked
+    assert "[1] PERSON: CRLF 파서를 추가해줘" in request["messages"][-1]["content"]
+    issue, decision = sorted(judged(asking), key=lambda fact: fact.kind, reverse=True)
+    assert (decision.description, issue.description) == (UV["statement"], NFS["statement"])
+    assert decision.origin["by"] == "fake-mini"
+    text = asking.text(PATH)
+    assert "by: fake-mini" in text
+    assert f"## Summary\n\n{ANSWER['summary']}\n\n## Open\n\n- The index breaks on NFS.\n" in text
+    root = Path(asking.store.root)
+    form = "--format=%an%n%(trailers:key=Gitmem-Model,valueonly,separator=)%n%s"
+    author, model, subject = bare_git(root, "log", "-1", "--grep=Gitmem-Model", form).splitlines()
+    assert (author, model) == ("gitmem", "fake-mini")
+    assert subject.startswith("Judge session s-rec: 빌드는")
+    names = bare_git(root, "log", "-1", "--grep=Gitmem-Model", "--format=", "--name-only").splitlines()
+    assert {name.partition("/")[0].strip('"') for name in names} >= {"facts", "sessions", "episodes", "patterns"}
+    assert bare_git(root, "status", "--porcelain") == ""
+    (one,) = counted(asking.store)
+    assert (one.kept, one.refused, one.tokens) == (3, {}, 1_100)
+    do_upkeep(again(asking), lambda: False)
+    assert len(model_server.asked) == 1
+    told = start_text(asking.store, start_parts(asking.store, [], None, []))
+    assert "] CRLF 파서를 추가했습니다. The docs are written.\n" in told.split("## What was done last")[1]
+    assert told.count("The index breaks on NFS.") == 1
+
+
+def test_of_a_mend_whose_error_is_long_the_description_has_the_mend_whole(asking, recorder, model_server):
+    closed(asking, recorder)
+    error = f"link step of the archive: {'nothing of the sort was seen ' * 12}"
+    mend = MEND | {"error": error[:300], "mend": "Change f1.py to link late"}
+    model_server.reply = lambda _: ANSWER | {"mends": [mend]}
+    do_upkeep(again(asking), lambda: False)
+    (kept,) = [fact for fact in judged(asking) if fact.kind is FactKind.SOLUTION]
+    assert kept.description.startswith("Link step of the archive: ")
+    assert kept.description.endswith("…: Change f1.py to link late.")
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_concept_that_the_session_itself_began_gets_the_name_that_the_model_chose(
+    asking, recorder, model_server, is_known
+):
+    closed(asking, recorder)
+    begun = {concept.id: concept.name for concept in known_concepts(again(asking))}
+
+    def reply(request: dict) -> dict:
+        name, shown = re.search(r"(C[0-9]) concept: (.*CRLF.*)", request["messages"][-1]["content"]).groups()
+        assert shown in begun.values()
+        return ANSWER | {"concepts": [{"name": "CRLF 파서", "known": name if is_known else "", "requests": [1]}]}
+
+    model_server.reply = reply
+    do_upkeep(again(asking), lambda: False)
+    named = {concept.id: concept.name for concept in known_concepts(again(asking))}
+    assert named.keys() == begun.keys()
+    assert "CRLF 파서" in named.values()
+
+
+def test_a_session_is_asked_about_by_one_process_at_a_time(asking, recorder, model_server):
+    closed(asking, recorder)
+    folder = str(Path(asking.store.private, "asking"))
+    with asking.store.folder_lock(folder, "judge").acquire(0):
+        do_upkeep(again(asking), lambda: False)
+    assert model_server.asked == []
+    do_upkeep(again(asking), lambda: False)
+    assert len(model_server.asked) == 1
+
+
+def test_an_answer_waits_for_its_commit_and_is_not_paid_for_twice(asking, recorder, model_server, monkeypatch):
+    closed(asking, recorder)
+    with monkeypatch.context() as patch:
+        patch.setattr("gitmem.learn.judge.keep", busy)
+        do_upkeep(again(asking), lambda: False)
+    assert not is_judged(again(asking), "s-rec", PATH)
+    save(
+        asking.store, asking.save("CRLF 파서는 f1.py에 둔다", MemoryType.DECISION)
+    )  # of which the question did not know
+    judge_requested(again(asking), lambda: False)
+    assert len(model_server.asked) == 1
+    assert judged(asking)
+    assert is_judged(asking.store, "s-rec", PATH)
+
+
+def busy(*_: object) -> None:
+    raise BusyError("The store is held by another process.", "Try again.")
+
+
+def test_judged_again_the_same_statement_is_the_same_fact(asking, recorder, model_server):
+    closed(asking, recorder)
+    do_upkeep(again(asking), lambda: False)
+    before = {fact.id for fact in known_facts(asking.store)}
+    request_judgement(asking.store, "s-rec", "claude-code", str(recorder.path))
+    judge_requested(again(asking), lambda: False)
+    assert {fact.id for fact in known_facts(again(asking))} == before
+
+
+def test_what_a_person_retired_since_is_not_learned_again(asking, recorder, model_server):
+    closed(asking, recorder)
+    do_upkeep(again(asking), lambda: False)
+    (fact,) = [one for one in judged(asking) if one.kind == "decision"]
+    retire(asking.store, find_fact(asking.store, fact.id), "no longer")
+    model_server.reply = lambda _: ANSWER | {"facts": [UV | {"statement": "빌드는 uv를 사용한다, pnpm 대신."}]}
+    Path(asking.store.private, "judged", "s-rec.json").unlink()
+    request_judgement(asking.store, "s-rec", "claude-code", str(recorder.path))
+    judge_requested(again(asking), lambda: False)
+    assert [one for one in judged(asking) if one.binds and one.kind == "decision"] == []
+
+
+def test_a_saved_fact_goes_before_the_models_guess(asking, recorder, model_server):
+    save(asking.store, asking.save("빌드는 npm을 사용한다", MemoryType.DECISION))
+    closed(asking, recorder)
+    do_upkeep(again(asking), lambda: False)
+    saved = [one for one in known_facts(again(asking)) if "npm을" in one.description]
+    assert [one.binds for one in saved] == [True]
+
+
+def test_a_failure_leaves_the_offline_result_and_is_given_up_after_three_tries(
+    asking, recorder, model_server, monkeypatch
+):
+    at_once = patience()._replace(sleep=lambda _: None)
+    monkeypatch.setattr("gitmem.llm.ask.patience", lambda: at_once)
+    closed(asking, recorder)
+    model_server.behave = ["status:401:"] * 9
+    for _ in range(6):
+        do_upkeep(again(asking), lambda: False)
+        do_upkeep(again(asking), lambda: False)  # not at once again
+        asking.clock.now += timedelta(hours=2)
+    assert len(model_server.asked) == 3
+    assert judged(asking) == []
+    assert "## Exchanges" in asking.text(PATH)
+    assert any("401" in one.message for one in FailureLog(asking.store.private).failures())
+    assert list(Path(asking.store.private, "asking").glob("*.json")) == []
+
+
+@pytest.mark.parametrize("behave", ["text:not JSON", "text:{}", "cut", "refuse", "fields", "huge"])
+@pytest.mark.few(2)
+def test_garbage_leaves_the_offline_result(asking, recorder, model_server, monkeypatch, behave):
+    monkeypatch.setattr("gitmem.llm.ask.patience", lambda: patience()._replace(tries=1, sleep=lambda _: None))
+    closed(asking, recorder)
+    model_server.behave = [behave] * 3
+    do_upkeep(again(asking), lambda: False)
+    assert len(model_server.asked) == 1
+    assert judged(asking) == []
+    assert FailureLog(asking.store.private).failures()
+
+
+def test_no_secret_is_sent_or_kept(asking, recorder, model_server):
+    secret = "sk-ant-api03-" + "A1b2C3d4" * 11
+    recorder.turn(4, f"The key is {secret}, keep it", "Done with the key.")
+    fact = UV | {"statement": f"The deploy key is {secret} always.", "request": 4}
+    model_server.reply = lambda _: ANSWER | {"facts": [fact], "summary": f"The key is {secret}."}
+    closed(asking, recorder)
+    do_upkeep(again(asking), lambda: False)
+    assert secret not in json.dumps(model_server.asked)
+    assert judged(asking) == []
+    assert secret not in asking.text(PATH)
+    assert secret not in "".join(one.answer for one in answers_of(asking.store, "s-rec"))
+
+
+def test_damaged_requests_are_removed(asking):
+    folder = Path(asking.store.private, "asking")
+    folder.mkdir()
+    for number, text in enumerate(("", "[]", "{", '{"session": "s"}', json.dumps({"session": "s", "tries": "x"}))):
+        (folder / f"{number}.json").write_text(text)
+    judge_requested(asking.store, lambda: False)
+    assert list(folder.glob("*.json")) == []

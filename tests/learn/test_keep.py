@@ -1,0 +1,55 @@
+"""What a real model answered about real sessions, kept: facts in one commit of gitmem's, marked as the model's (U7)."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitmem.model.validity import in_force
+from gitmem.store.known_facts import known_facts
+
+BENCH = Path(__file__).parents[2] / "bench" / "judgement.py"
+
+
+@pytest.fixture(scope="module")
+def bench():
+    spec = importlib.util.spec_from_file_location("bench_judgement", BENCH)
+    module = sys.modules.setdefault("bench_judgement", importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    "name, told",
+    [
+        ("calc-2-power", ("prints results with 12 significant digits", "calc prints results with %.15g.")),
+        ("feedd-2-votes", ("uses ThreadingHTTPServer", "feedd stays single-threaded")),
+        ("shop-2-report", ("openpyxl 하나만", "재고 CLI는 파이썬 표준 라이브러리만 쓴다.")),
+    ],
+)
+def test_a_recorded_answer_becomes_facts_of_the_models(bench, desk, bare_git, name, told):
+    now, before = told
+    session = bench.read_session(bench.SESSIONS / f"{name}.jsonl")
+    judged = bench.play(session, bench.REPLIES).judged
+    commit = bench.keep_in(desk.store, session, judged)
+    form = "--format=%an%n%(trailers:key=Gitmem-Model,valueonly,separator=)"
+    assert bare_git(Path(desk.store.root), "show", "-s", form, commit).split() == ["gitmem", "claude"]
+    holds = {fact.description for fact in in_force(known_facts(desk.store))}
+    (new,) = [fact for fact in known_facts(desk.store) if now in fact.description]
+    assert (new.binds, new.origin["by"], new.origin["session"]) == (True, "claude", session.turns[0].session)
+    assert not any(text.startswith(before) for text in holds)
+    issues = {claim.known for claim in judged.facts if claim.relation == "resolves"}
+    assert issues
+    assert holds.isdisjoint(session.known.names()[name].description for name in issues)
+    assert bench.keep_in(desk.store, session, judged) is None
+
+
+def test_the_recorded_answers_hold_what_readers_labelled(bench):
+    told: bench.Counter = bench.Counter()
+    for path in sorted(bench.SESSIONS.glob("*.jsonl")):
+        session = bench.read_session(path)
+        bench.count(session, bench.play(session, bench.REPLIES).judged, told, [])
+    assert told["found"] >= 0.75 * told["labels"]
+    assert told["right"] >= 0.90 * told["weighed"]
+    assert told["right mends"] >= 0.80 * told["mends"]

@@ -1,0 +1,175 @@
+"""What is known of the project is learned once, again when it changes, and never of a person's home (spec M3)."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.background import do_upkeep
+from gitmem.learn.facts import learn
+from gitmem.learn.lessons import known_knowledge, learn_commands, learn_preferences, learn_project
+from gitmem.model.project_knowledge import KnowledgeKind, read_commands
+from gitmem.model.turns import Run, Turn
+from gitmem.model.validity import in_force
+from gitmem.store.init import Place, init_store
+from gitmem.store.known_facts import known_facts
+from gitmem.store.store import Store, own_store
+
+
+@pytest.fixture
+def project(desk, bare_git) -> Path:
+    folder = Path(desk.store.root).parent
+    bare_git(folder, "init", "-q")
+    (folder / ".git" / "info").mkdir(exist_ok=True)
+    (folder / ".git" / "info" / "exclude").write_text(".gitmem\n")
+    (folder / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.11"\n[tool.ruff]\nline-length = 100\n')
+    (folder / "app").mkdir()
+    for number in range(4):
+        (folder / "app" / "load.py").write_text(f"{number}\n")
+        (folder / "app" / "save.py").write_text(f"{number}\n")
+        bare_git(folder, "add", "-A")
+        bare_git(folder, "commit", "-qm", f"Change {number}")
+    return folder
+
+
+def lines(desk) -> dict[str, tuple[str, ...]]:
+    return {known.kind.value: known.lines for known, _ in known_knowledge(desk.store)}
+
+
+def again(desk) -> Store:
+    desk.store = Store(desk.store.root, desk.store.context)
+    return desk.store
+
+
+def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, project, bare_git):
+    assert learn_project(desk.store)
+    found = lines(desk)
+    assert found["stack"] == (
+        "Languages: Python (2 files)",
+        "Manifests: pyproject.toml",
+    )
+    assert found["structure"] == ("app/: 2 files, Python",)
+    assert found["hotspots"][:2] == (
+        "app/load.py changes often (4 changes)",
+        "app/save.py changes often (4 changes)",
+    )
+    root = Path(desk.store.root)
+    assert bare_git(root, "log", "-1", "--format=%s").strip() == ("Learn of the project: hotspots, stack, structure")
+    assert bare_git(root, "status", "--porcelain") == ""
+    [(stack, _)] = [pair for pair in known_knowledge(desk.store) if pair[0].kind is KnowledgeKind.STACK]
+    assert (stack.files, stack.confidence) == (("pyproject.toml",), 1.0)
+    assert bare_git(project, "rev-parse", "HEAD").startswith(stack.commit)
+    assert learn_project(again(desk)) is None
+    (project / "web.ts").write_text("")
+    bare_git(project, "add", "-A")
+    bare_git(project, "commit", "-qm", "Begin the page")
+    assert learn_project(again(desk))
+    assert lines(desk)["stack"][0] == "Languages: Python (2 files), TypeScript (1 file)"
+
+
+def test_the_background_learns_it_once_a_day(desk, project, bare_git):
+    do_upkeep(desk.store, lambda: False)
+    assert lines(desk)["stack"] == ("Languages: Python (2 files)", "Manifests: pyproject.toml")
+    (project / "pyproject.toml").unlink()
+    bare_git(project, "commit", "-qam", "Drop it")
+    do_upkeep(again(desk), lambda: False)
+    assert len(lines(desk)["stack"]) == 2
+    desk.clock.now += timedelta(days=1)
+    do_upkeep(again(desk), lambda: False)
+    assert lines(desk)["stack"] == ("Languages: Python (2 files)",)
+
+
+def test_nothing_is_learned_of_the_persons_home(desk, project):
+    store = again(desk)
+    store.context = store.context._replace(home=str(project))
+    assert learn_project(store) is None
+
+
+def ran(desk, session: str, *runs: tuple[str, bool]) -> str | None:
+    desk.clock.now += timedelta(days=1)
+    at = desk.clock.now.astimezone(UTC)
+    told = tuple(Run(command, "", failed=not ok) for command, ok in runs)
+    return learn_commands(again(desk), session, "claude-code", [Turn(session, "h", "t", at, at, runs=told)])
+
+
+def test_commands_are_counted_with_the_exchanges_they_ran_in(desk):
+    assert ran(desk, "s-1", ("make test", True))
+    assert ran(desk, "s-2", ("make test", True), ("ls", True))
+    desk.clock.now -= timedelta(days=1)
+    assert ran(desk, "s-2", ("make test", True)) is None
+    [(known, data)] = known_knowledge(desk.store)
+    assert known.lines == ("Tests run with `make test`",)
+    command = read_commands(data)["make test"]
+    assert len(command.worked) == 2
+    assert datetime.fromisoformat(command.last_worked) == desk.clock.now
+    ran(desk, "s-3", ("make test", False))
+    [(known, data)] = known_knowledge(desk.store)
+    assert known.lines == ("Tests run with `make test`; its last run failed",)
+    assert set(known.sources) == {*read_commands(data)["make test"].worked, *read_commands(data)["make test"].failed}
+
+
+@pytest.fixture
+def own(desk, tmp_path) -> Store:
+    home = tmp_path / "somebody's home"
+    home.mkdir()
+    desk.store = Store(desk.store.root, desk.store.context._replace(home=str(home)))
+    desk.store.acceptance.give(())
+    init_store(str(home), desk.store.context, Place.USER)
+    found = own_store(desk.store)
+    assert found is not None
+    return found
+
+
+def said(desk, session: str, *prompts: str) -> None:
+    """Have a session end in which a person said this."""
+    desk.clock.now += timedelta(hours=1)
+    at = desk.clock.now
+    desk.store = Store(desk.store.root, desk.store.context)
+    turns = [Turn(session, "h", f"t{number}", at, at, text, closed=True) for number, text in enumerate(prompts)]
+    learn(desk.store, session, "h", turns)
+    learn_preferences(desk.store, session, "h", turns)
+
+
+def held(own: Store) -> set[str]:
+    return {fact.description for fact in in_force(known_facts(Store(own.root, own.context)))}
+
+
+def test_what_a_person_prefers_is_known_everywhere(desk, own):
+    said(desk, "s-1", "My editor is vim. Fix the bug.", "항상 한국어로 답해줘", "I told you, never use emojis.")
+    assert held(own) == {"My editor is vim.", "항상 한국어로 답해줘.", "Never use emojis."}
+    tip = Store(own.root, own.context).tip
+    said(desk, "s-1", "My editor is vim. Fix the bug.")
+    assert Store(own.root, own.context).tip == tip
+
+
+def test_a_rule_is_the_persons_when_it_is_said_in_a_second_session(desk, own):
+    said(desk, "s-1", "In general, ask before you rename a function.", "In general, ask before you rename a function.")
+    assert held(own) == set()
+    said(desk, "s-2", "In general, ask before you rename a function.")
+    assert held(own) == {"In general, ask before you rename a function."}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Always run `make lint` before committing.",
+        "Never edit app/a.py by hand.",
+        "Money must be stored as integer cents, never floats.",
+        "Never log the access token.",
+        "We use pnpm workspaces; never run npm install in this repo.",
+        "Every public function needs a docstring.",
+        "Commits should always reference a ticket.",
+        "배포는 항상 금요일 오전에만 한다.",
+    ],
+)
+@pytest.mark.few(3)
+def test_what_is_of_the_project_stays_there(desk, own, rule):
+    said(desk, "s-1", rule)
+    said(desk, "s-2", rule)
+    assert held(own) == set()
+    assert held(desk.store)
+
+
+def test_without_a_store_of_the_persons_own_the_project_keeps_it(desk):
+    said(desk, "s-1", "My editor is vim.")
+    assert held(desk.store) == {"My editor is vim."}

@@ -1,0 +1,190 @@
+"""Errors are learned at a session's end and in replay, and known again on another day (spec M3)."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.config import Config
+from gitmem.history.undo import undo
+from gitmem.learn.episodes import save_episodes
+from gitmem.learn.lessons import UNUSED_DAYS, clean_up, learn_bugs, learn_commands, learn_preferences, mark_stale
+from gitmem.model.episode import similar
+from gitmem.model.error import MATCH
+from gitmem.model.turns import Failure, Turn
+from gitmem.project.code import Past, ProjectCommit
+from gitmem.record.exchanges import save_exchanges
+from gitmem.store.known_facts import known_facts
+from gitmem.store.store import Store
+from gitmem.tell.guide import guide
+from gitmem.tell.known_errors import known_patterns, match
+from gitmem.tell.outcome_counts import add_told
+
+FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
+AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"
+OTHER = "ModuleNotFoundError: No module named 'redis'"
+
+
+def learn_lessons(*session) -> None:
+    for learned in (learn_bugs, learn_commands, learn_preferences):
+        learned(*session)
+
+
+def failed(desk, session: str, error: str, mend: str = "", *, files: tuple[str, ...] = (), learned=learn_bugs) -> Turn:
+    """Have a session end in which this failed and perhaps was mended."""
+    desk.clock.now += timedelta(days=1)
+    at = desk.clock.now
+    failure = Failure(at, "Bash", "", "pytest -q", error, "pytest -q" if mend else "", mend)
+    turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", "Done.", files, (failure,), closed=True)
+    desk.store = Store(desk.store.root, desk.store.context)
+    learned(desk.store, session, "claude-code", [turn])
+    return turn
+
+
+def test_an_error_is_known_again_with_what_mended_it(desk, bare_git):
+    first = failed(desk, "s-1", FIRST, "uv sync")
+    [found] = match(desk.store, AGAIN)
+    assert found.score > MATCH == 0.5  # the number of the design
+    assert found.solution is not None
+    assert (found.solution.text, found.solution.worked) == ("`uv sync`", (first.exchange_id,))
+    assert match(desk.store, OTHER) == []
+    assert match(desk.store, "all is well") == []
+    root = Path(desk.store.root)
+    assert bare_git(root, "status", "--porcelain") == ""
+    form = (
+        "--format=%s/%(trailers:key=Gitmem-Op,valueonly,separator=)/%(trailers:key=Gitmem-Pattern,valueonly,separator=)"
+    )
+    subject, op, pattern = bare_git(root, "log", "-1", form).strip().split("/")
+    assert (subject, op, pattern) == (
+        "Learn 1 error, 1 new: ModuleNotFoundError: No module named 'yaml'",
+        "pattern",
+        found.pattern.id,
+    )
+
+
+def test_a_pattern_is_named_for_people_and_an_older_name_stays(desk):
+    first = failed(desk, "s-1", FIRST, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    assert pattern.path == f"patterns/bugs/{pattern.id}-modulenotfounderror-no-module-named-yaml.md"
+    old = Path(desk.store.root, "patterns", "bugs", f"{pattern.id}.md")
+    Path(desk.store.root, pattern.path).rename(old)
+    second = failed(desk, "s-2", AGAIN)
+    assert [path.name for path in old.parent.iterdir()] == [old.name]
+    [known] = known_patterns(desk.store)
+    assert (known.path, known.seen) == (f"patterns/bugs/{old.name}", (first.exchange_id, second.exchange_id))
+    old.write_text("mine now\n", encoding="utf-8")  # a person's: no second file is made beside it
+    failed(desk, "s-3", FIRST)
+    assert [path.name for path in old.parent.iterdir()] == [old.name]
+
+
+@pytest.mark.parametrize("gone", [1, 2, 3])
+def test_a_session_is_undone_although_a_later_one_met_the_same_error(desk, gone, bare_git):
+    turns = [
+        failed(desk, "s-1", FIRST, "pip install pyyaml", learned=learn_lessons),
+        failed(desk, "s-2", AGAIN, "uv sync", learned=learn_lessons),
+        failed(desk, "s-3", FIRST, "uv sync", learned=learn_lessons),
+    ]
+    done = undo(desk.store, session=f"s-{gone}")
+    assert done.commit
+    left = [turn.exchange_id for turn in turns if turn.session != f"s-{gone}"]
+    [pattern] = known_patterns(desk.store)
+    assert list(pattern.seen) == left
+    tried = {one.text: one.worked for one in pattern.solutions}
+    assert ("`pip install pyyaml`" in tried) is (gone != 1)
+    assert {exchange for worked in tried.values() for exchange in worked} == set(left)
+    body = (desk.store.read(pattern.path) or b"").decode()
+    assert ("Mended by: `pip install pyyaml`" in body) is (gone != 1)
+    assert bare_git(Path(desk.store.root), "status", "--porcelain") == ""
+    undo(desk.store, revision=done.commit)
+    assert {turn.exchange_id for turn in turns} == set(known_patterns(desk.store)[0].seen)
+
+
+def test_all_sessions_with_an_error_are_undone_one_by_one(desk):
+    for session in ("s-1", "s-2", "s-3"):
+        failed(desk, session, FIRST, "uv sync", learned=learn_lessons)
+    for session in ("s-2", "s-1", "s-3"):
+        undo(desk.store, session=session)
+    assert known_patterns(desk.store) == []
+    assert known_facts(desk.store) == []
+
+
+def test_secrets_are_not_learned(desk):
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    failed(desk, "s-1", FIRST, f"curl -H 'Authorization: Bearer {secret}' example.org")
+    [pattern] = known_patterns(desk.store)
+    assert secret not in desk.text(pattern.path)
+    assert pattern.best() is not None
+
+
+def test_a_mend_and_an_episode_of_a_part_are_told_there_and_above_and_not_beside(desk):
+    """As facts are (`gitmem init --scope`); what also came outside of all parts is told everywhere."""
+    format_ = Path(desk.store.root, "FORMAT.md")
+    format_.write_text(format_.read_text("utf-8").replace("kind: format", "kind: format\nscopes: [a, b]"), "utf-8")
+    project = Path(desk.store.root).parent
+    for part in ("a/src", "b"):
+        (project / part).mkdir(parents=True)
+
+    def ended(session: str, folder: str) -> None:
+        desk.clock.now += timedelta(days=1)
+        at, store = desk.clock.now, Store(desk.store.root, desk.store.context)
+        failure = Failure(at, "Bash", "", "pytest -q", FIRST, "pytest -q", "uv sync")
+        turn = Turn(session, "h", "t", at, at, "Repair the zebra importer", "The zebra importer installs yaml.")
+        turn = turn._replace(cwd=str(project / folder), files=("z.py",), failures=(failure,), tools=1, closed=True)
+        save_exchanges(store, session, "h", [turn])
+        save_episodes(store, session, "h", [turn])
+        learn_bugs(store, session, "h", [turn])
+
+    def told(folder: str) -> tuple[int, int, bool]:
+        store = Store(desk.store.root, desk.store.context)
+        store.folder = str(project / folder)
+        advice = guide(store, "", error=AGAIN)
+        episodes = similar(store, "zebra importer")
+        return len(match(store, AGAIN)), len(episodes), bool(advice.lines)
+
+    ended("s-1", "a/src")
+    assert [told(folder) for folder in ("a", "a/src", ".", "b")] == [(1, 1, True)] * 3 + [(0, 0, False)]
+    ended("s-2", "b")
+    assert known_patterns(desk.store)[0].scope == ("a", "b")
+    ended("s-3", ".")
+    assert (known_patterns(desk.store)[0].scope, told("b")[:2]) == ((), (1, 2))
+
+
+def unused(desk) -> tuple[str, ...]:
+    return clean_up(Store(desk.store.root, desk.store.context), dry_run=True).patterns
+
+
+def test_unused_for_90_days_under_the_least_count(desk):
+    assert (UNUSED_DAYS, Config().cleanup.min_usage_count) == (90, 2)  # the numbers of the design
+    failed(desk, "s-1", OTHER, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    desk.clock.now += timedelta(days=90)
+    assert unused(desk) == ()
+    desk.clock.now += timedelta(seconds=1)
+    assert unused(desk) == (pattern.path,)
+    add_told(desk.store, {pattern.id: {"2026-01-01": None}}, "Count")
+    assert unused(desk) == ()
+    desk.clock.now -= timedelta(days=80)
+    failed(desk, "s-2", OTHER, "uv sync")
+    desk.clock.now += timedelta(days=100)
+    assert unused(desk) == ()
+
+
+def test_a_pattern_whose_files_changed_a_lot_is_marked_until_it_comes_again(desk, bare_git):
+    failed(desk, "s-1", OTHER, "uv sync", files=("a.py", "b.py", "c.py"))
+    later = desk.clock.now + timedelta(hours=1)
+
+    def past(*files: str) -> Past:
+        return Past("c0", ("a.py", "b.py", "c.py"), tuple(ProjectCommit("c", later, "x", files) for _ in range(5)))
+
+    assert mark_stale(desk.store, past("a.py")) is None  # one of three
+    assert mark_stale(desk.store, Past("c0", ("a.py",), past("a.py", "b.py").commits[:4])) is None
+    assert mark_stale(desk.store, past("a.py", "b.py"))
+    [pattern] = known_patterns(desk.store)
+    assert pattern.stale
+    assert mark_stale(desk.store, past("a.py", "b.py")) is None
+    desk.clock.now += timedelta(days=1)
+    failed(desk, "s-2", OTHER, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    assert not pattern.stale
+    assert "stale" not in desk.text(pattern.path)
+    assert bare_git(Path(desk.store.root), "status", "--porcelain") == ""

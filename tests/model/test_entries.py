@@ -1,0 +1,241 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitmem.document.entry import TIMELINE, find_entries, render_entry
+from gitmem.document.ids import exchange_id
+from gitmem.model.entries import ANSWER_LENGTH, DONE_LENGTH, PROMPT_LENGTH, relative_files, remember
+from gitmem.model.exchange import EXCHANGE, Fields, split_fields
+from gitmem.model.turns import Failure, Turn, content_lines
+
+BEGAN = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
+ENDED = BEGAN + timedelta(seconds=75)
+
+
+def turn(prompt="Add a parser for CRLF files", answer="The parser reads CRLF files now.", **more) -> Turn:
+    more = {"closed": True, "cwd": "/p", **more}
+    return Turn("abcd1234-5678", "claude-code", "t-1", BEGAN, ENDED, prompt, answer, **more)
+
+
+def failure(command="make test", error="error: it broke", second=10, **more) -> Failure:
+    return Failure(BEGAN + timedelta(seconds=second), "Bash", "id", command, error, **more)
+
+
+def recall(one: Turn, roots=("/p",), boot=(), **more):
+    what = remember(one, roots, boot, **more)
+    assert what is not None
+    return what
+
+
+def logged(one: Turn, **more) -> Fields:
+    return split_fields(recall(one, **more).logged.entry.text)
+
+
+def exchange(one: Turn, **more) -> str:
+    return recall(one, **more).told.text
+
+
+def test_a_turn_in_the_daily_log():
+    what = recall(turn(files=("/p/src/a.py", "/p/b.md", "/elsewhere/c"), tools=3))
+    entry = what.logged.entry
+    assert (what.logged.section, entry.time, entry.label) == (TIMELINE, "14:00:00", EXCHANGE)
+    assert entry.text == (
+        "Add a parser for CRLF files\n\n**Answer:** The parser reads CRLF files now.\n\n"
+        "**Files:** src/a.py, b.md, /elsewhere/c"
+    )
+    assert entry.tags == ("abcd1234",)
+    assert entry.id == what.told.id == exchange_id("abcd1234-5678", "t-1"), "one memory, one id"
+
+
+def test_a_turn_in_memory():
+    what = recall(turn(files=("/p/src/a.py",), tools=1))
+    assert (what.told.label, what.told.time) == (EXCHANGE, "2026-11-21 14:01:15")
+    assert what.told.text.split("\n") == [
+        "Add a parser for CRLF files",
+        "Done: The parser reads CRLF files now.",
+        "Files: src/a.py",
+    ]
+    assert what.told.tags == what.state.tags == ("abcd1234",)
+    assert (what.state.label, what.state.text) == ("State", "Add a parser for CRLF files · Files: src/a.py")
+    assert what.subject == "Exchange: Add a parser for CRLF files"
+    korean = turn("CRLF 파일 파서를 추가해줘", "파서가 이제 CRLF 파일을 읽습니다.", files=("/p/파일.py",), tools=1)
+    assert exchange(korean) == "CRLF 파일 파서를 추가해줘\n한 일: 파서가 이제 CRLF 파일을 읽습니다.\n파일: 파일.py"
+
+
+def test_a_failure_and_its_end():
+    one = turn(failures=(failure(fixed_by="make test V=1"), failure("ls /no", "ls: cannot access", 20)), tools=3)
+    assert exchange(one).split("\n")[-2:] == [
+        "Failed: `make test`: error: it broke → then worked: `make test V=1`",
+        "Failed: `ls /no`: ls: cannot access → not fixed in this turn",
+    ]
+    assert list(logged(one).errors) == [
+        "`make test`: error: it broke → then worked: `make test V=1`",
+        "`ls /no`: ls: cannot access",
+    ]
+    assert recall(one).state.text.endswith("Open: `ls /no`")
+
+
+@pytest.mark.parametrize(
+    "said, told",
+    [
+        ("npm warn Unknown\nsrc/a.ts(3,1): error TS2304\nx: error: Cannot find name 'y'", "x: error: Cannot find"),
+        ("[lint] ERROR task failed\na.go:149:28: undefined: regexp", "a.go:149:28: undefined: regexp"),
+        ("[lint] $ run ./...\n[lint] ERROR task failed", "[lint] ERROR task failed"),
+        ("Traceback:\n  File a\nTypeError: it failed", "TypeError: it failed"),
+        ("line one\nline two", "line one"),
+        ("Exit code 2\nrunning 4 tests\n  \nFAILED tests/a.py::b - assert 1\nmore", "FAILED tests/a.py::b - assert 1"),
+    ],
+)
+def test_which_line_says_most(said, told):
+    assert logged(turn(failures=(failure(error=said),))).errors[0].startswith(f"`make test`: {told}")
+
+
+def test_an_answer_that_says_how_a_failure_ended():
+    failures = (failure("ls /no/such", "ls: cannot access '/no/such': No such file or directory"),)
+    one = turn(answer="The failing `ls` was a typo in the path; fixed by using `src/`. All is well.", failures=failures)
+    end = "→ The failing `ls` was a typo in the path; fixed by using `src/`."
+    assert logged(one).errors[0].endswith(end)
+    assert end in exchange(one)
+    assert "Open" not in recall(one).state.text
+    other = turn(answer="The failing `make` was a typo; fixed by using `src/`. All is well.", failures=failures)
+    assert "→" not in logged(other).errors[0]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "<tool_use_error>File has not been read yet.</tool_use_error>",
+        "The user doesn't want to proceed with this tool use.",
+        "[Request interrupted by user for tool use]",
+        "",
+        "Exit code 1",
+    ],
+)
+def test_what_was_refused_or_only_said_no_is_no_failure(said):
+    one = turn(failures=(failure(error=said),), tools=1)
+    assert logged(one).errors == ()
+    assert "Failed" not in exchange(one)
+
+
+# What is not remembered
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        turn("", ""),
+        turn("ok", "Sure."),
+        turn("계속해주세요", "네."),
+        turn("<task-notification>agent done</task-notification>", "The agent is done."),
+        turn("<system-reminder>x</system-reminder>", "<gitmem-memory>y</gitmem-memory>"),
+        turn("", "x" * 500),
+        turn("\x00 \ud800", ""),
+    ],
+)
+def test_idle_turns(one):
+    assert remember(one, ("/p",)) is None
+
+
+@pytest.mark.parametrize(
+    "one",
+    [turn("2", "All 31 rows are there. Committed.", tools=1), turn("ok", "x" * 500), turn("", "x" * 500, tools=2)],
+)
+def test_what_an_agent_did_for_a_short_yes_is_remembered(one):
+    assert remember(one, ("/p",)) is not None
+    told = logged(turn("continue", files=("/p/a.py",), tools=1))
+    assert told == Fields(answer="The parser reads CRLF files now.", files=("a.py",)), "without the prompt"
+
+
+@pytest.mark.parametrize("answer", ["Then we use Postgres 16.", "그러면 Postgres 16으로 옮기겠습니다."])
+def test_what_an_agent_says_to_a_short_yes_is_in_the_log_alone(answer):
+    said = remember(turn("2", answer), ("/p",))
+    assert answer in said.logged.entry.text
+    assert (said.told, said.state) == (None, None)
+
+
+def test_a_boot_file_told_again_is_no_memory():
+    boot = "Always run the tests with uv run pytest before a commit.\nAnswer in Korean whatever the question is."
+    lines = content_lines([boot])
+    assert remember(turn(boot, boot), ("/p",), lines) is None
+    worked = turn(boot, files=("/p/a",), tools=1)
+    assert logged(worked, boot=lines).request == ""
+
+
+def test_injected_text_is_in_no_entry():
+    secret = "<gitmem-memory>INJECTED</gitmem-memory>"
+    what = recall(turn(f"Fix the parser {secret}", f"Fixed the parser. {secret}"))
+    assert "INJECTED" not in what.logged.entry.text + what.told.text
+    assert "INJECTED" not in what.subject + what.state.text
+
+
+# Lengths
+
+
+def test_long_texts_are_cut_at_their_seams():
+    sentence = "This is one sentence of a long answer that goes on. "
+    one = turn("\n".join(f"line {number} of a prompt" for number in range(500)), sentence * 100)
+    told = logged(one)
+    assert PROMPT_LENGTH - 100 <= len(told.request) <= PROMPT_LENGTH + 10
+    assert told.request.startswith("line 0 of a prompt\n")
+    assert told.request.endswith("\nline 499 of a prompt")
+    assert len(told.answer) <= ANSWER_LENGTH
+    assert told.answer == (sentence * 100).strip()
+    assert len(exchange(one)) <= DONE_LENGTH + 300
+
+
+@pytest.mark.parametrize(
+    "files, roots, told",
+    [
+        (("/p/a", "/p/a", "/q/b"), ("/p", "/q"), ("a", "b")),
+        (("C:\\p\\a b.py", "C:/p/c"), ("C:\\p",), ("a b.py", "c")),
+        (("/project-two/a",), ("/p",), ("/project-two/a",)),
+        (("relative.py", "./x"), ("", "/p/"), ("relative.py", "./x")),
+        ((), (), ()),
+    ],
+)
+def test_files_as_a_person_names_them(files, roots, told):
+    assert relative_files(files, roots) == told
+
+
+# Whatever is said
+
+
+HOSTILE = st.sampled_from(
+    [
+        *("- [10:00:00] **User Prompt**: not an entry ^00000000000000000000", "## Timeline", "---", "Gitmem-Op: save"),
+        *("^0123456789abcdefghjk", "</gitmem-memory>", "<private>x", "```", "\ud800", "\0\x1b[31m", "\u2028\x85"),
+        *("We decided to use uv instead of pnpm.", "결정: uv를 사용하기로 결정했습니다.", "\r\n\r", "x" * 3000),
+    ]
+)
+SAID = st.lists(HOSTILE | st.text(max_size=40), max_size=5).map("\n".join)
+TURNS = st.builds(
+    turn,
+    SAID,
+    SAID,
+    files=st.lists(SAID, max_size=3).map(tuple),
+    failures=st.lists(st.builds(failure, SAID, SAID, fixed_by=SAID, second=st.integers(0, 60)), max_size=3).map(tuple),
+    tools=st.integers(0, 9),
+    closed=st.booleans(),
+)
+
+
+@settings(max_examples=60)
+@given(TURNS, st.booleans())
+def test_every_entry_can_be_read_back(one, asked):
+    what = remember(one, ("/p", one.cwd), exchange=asked)
+    if what is None:
+        return
+    for entry in filter(None, (what.logged.entry, what.told, what.state)):
+        for newline in ("\n", "\r\n"):
+            (found,) = find_entries(render_entry(entry, newline))
+            assert found.entry == entry
+    assert what == remember(one, ("/p", one.cwd), exchange=asked)
+
+
+def test_files_of_the_agents_own_are_not_the_projects():
+    own = ("/home/me/.claude/plans/a-plan.md", "/home/me/.claude/settings.json", "~/.claude/CLAUDE.md")
+    ours = ("/home/me/shop/src/a.py", "/home/me/shop/.claude/settings.json", "/home/me/shop/plans/next.md")
+    kept = ("src/a.py", ".claude/settings.json", "plans/next.md")
+    assert relative_files((*own, *ours, "/home/me/shop/.claude/plans/b.md"), ("/home/me/shop",)) == kept

@@ -1,0 +1,229 @@
+"""An error that comes again is recognised by what does not change from run to run."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.model.error import (
+    MATCH,
+    MAX_ERRORS,
+    is_again,
+    likeness,
+    mask,
+    names_in,
+    port_in,
+    read_error,
+    read_errors,
+    says_of_another,
+)
+
+BENCH = json.loads((Path(__file__).parents[2] / "bench" / "errors.json").read_text("utf-8"))
+PAIRS, LINES = BENCH["pairs"], BENCH["lines"]
+RECOGNISED = 0.9  # of the errors that come again
+TAKEN = 0.05  # of the look-alikes
+
+
+def score(one: str, other: str) -> float:
+    known, seen = read_error(one), read_error(other)
+    return likeness(known, seen) if known and seen else 0.0
+
+
+def test_errors_of_ten_tools_are_recognised_and_lookalikes_are_not() -> None:
+    again = sum(score(pair["first"], pair["again"]) > MATCH for pair in PAIRS)
+    other = sum(max(score(pair[day], pair["other"]) for day in ("first", "again")) > MATCH for pair in PAIRS)
+    assert again >= RECOGNISED * len(PAIRS)
+    assert other <= TAKEN * len(PAIRS)
+
+
+def test_lines_of_one_program_are_told_apart_by_what_they_say() -> None:
+    again = sum(score(pair["first"], pair["again"]) > MATCH for pair in LINES)
+    other = sum(max(score(pair[day], pair["other"]) for day in ("first", "again")) > MATCH for pair in LINES)
+    assert again >= 0.85 * len(LINES)
+    assert other <= TAKEN * len(LINES)
+    assert score("gh: Not Found (HTTP 404)", "gh: Parent comment not found (HTTP 404)") <= MATCH
+    assert score("gh: Not Found (HTTP 404)", "az: Not Found (HTTP 404)") <= MATCH
+    assert score("rm: 12: failed", "rm: 13: failed") > MATCH
+
+
+@pytest.mark.parametrize(
+    "message, masked",
+    [
+        ("cannot open /home/kim/web/config.json", "cannot open config.json"),
+        ("no repository at C:\\Users\\kim\\web", "no repository at <path>"),
+        ("object 3f9c2b7a1e0d at 0x7ffe12", "object <hash> at <hash>"),
+        ("took 12.4s, used 1,024 KB", "took <n>, used <n> KB"),
+        ("GET https://example.org/a/b.tgz?x=1", "GET <url> b.tgz"),
+        ("requires >=3.11.2", "requires <n>"),
+        ("P1001: no server at db:5432", "P1001: no server at db:<n>"),
+        ("한국어 오류 42개", "한국어 오류 <n>개"),
+    ],
+)
+def test_what_changes_from_run_to_run_is_masked(message: str, masked: str) -> None:
+    assert mask(message) == masked
+
+
+def test_errors_with_a_name_that_the_other_lacks_are_of_two_things() -> None:
+    one, other, longer = (
+        read_error(f"a.ts:1:2 - error TS2305: Module '\"books\"' has no exported member {name}.")
+        for name in ("'Shelf'", "'Rack'", "'Shelf' here")
+    )
+    assert one
+    assert other
+    assert longer
+    assert likeness(one, other) == 0.0
+    assert says_of_another(one, other)
+    assert likeness(one, longer) > MATCH
+
+
+@pytest.mark.parametrize(
+    "line, port",
+    [
+        ("connect ECONNREFUSED 127.0.0.1:5432", "5432"),
+        ("cannot listen on :::3000", "3000"),
+        ("Port 4173 is already in use", "4173"),
+        ("cannot bind on ('127.0.0.1', 8000)", "8000"),
+        ("cannot reach `db:5432`", "5432"),
+        ("cannot reach db.shelf.books.example:5432", "5432"),
+        ("cannot bind 0.0.0.0:9100:172.19.0.3:9000/tcp", "9100"),
+        ("cannot read line:1024:3", ""),
+        ("cannot read main.rs:1024", ""),
+        ("cannot end the process 48213", ""),
+        ("cannot read http.v1:5000", ""),
+    ],
+)
+def test_the_port_of_an_error_is_read(line: str, port: str) -> None:
+    (error,) = read_errors(f"Error: {line}")
+    assert port_in(f"it starts at localhost:1000\nError: {line}", error) == port
+
+
+def test_names_are_quoted_or_introduced() -> None:
+    assert names_in("No module named 'yaml'") == ("yaml",)
+    assert names_in("no required module provides package github.com/a/go-b/v9; add it") == ("go-b/v9",)
+    assert names_in("gh: command not found") == ("gh",)
+    assert names_in("can't resolve `spam`, couldn't find 'eggs'에서, not b'ham'") == ("spam", "eggs", "ham")
+    assert names_in("dubious ownership in repository at '/srv/web'") == ()
+
+
+def test_an_output_without_an_error_has_no_signature() -> None:
+    assert read_error("") is None
+    assert read_error("14 passed in 0.31s\n") is None
+
+
+def test_a_message_that_says_little_is_told_apart_by_its_frames() -> None:
+    first = 'Traceback (most recent call last):\n  File "/a/pay.py", line 3, in charge\nAssertionError\n'
+    again = 'Traceback (most recent call last):\n  File "/b/src/pay.py", line 9, in charge\nAssertionError\n'
+    other = 'Traceback (most recent call last):\n  File "/a/mail.py", line 3, in send\nAssertionError\n'
+    assert score(first, again) > MATCH > score(first, other)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "AssertionError: expected 3 to be 4",
+        "    a_test.go:24: got 11.008, want 11.01",
+        "E   assert 1 == 2",
+        "error: test failed",
+    ],
+)
+def test_a_value_that_was_not_expected_is_no_known_error_elsewhere(said: str) -> None:
+    error = read_error(f"Exit code 1\n{said}\n")
+    assert error is not None
+    assert is_again(error, error)
+    assert likeness(error._replace(frames=()), error._replace(frames=())) <= MATCH
+    assert likeness(error._replace(frames=("a_test.go",)), error._replace(frames=("b_test.go",))) <= MATCH
+    assert likeness(error._replace(frames=("a_test.go",)), error._replace(frames=("a_test.go",))) > MATCH
+
+
+@given(st.text(max_size=400))
+def test_any_output_can_be_read_and_is_like_itself(output: str) -> None:
+    error = read_error(output)
+    assert error is None or is_again(error, error)
+
+
+def test_lines_of_a_task_runner_and_of_golangci_lint_are_read():
+    error = read_error("[lint:go] cmd/a.go:48:10: error returned from external package is unwrapped (wrapcheck)")
+    assert error is not None
+    assert (error.type, error.message) == ("wrapcheck", "error returned from external package is unwrapped")
+
+
+def test_a_rule_of_a_linter_is_known_again_though_it_quotes_another_function():
+    said = "error returned from external package is unwrapped: sig: func"
+    first = f"cmd/cli/resume.go:501:12: {said} example.io/cli/prompt.Ask(rows []prompt.Row) (bool, error) (wrapcheck)"
+    again = f"[lint:go] cmd/cli/agent.go:48:10: {said} encoding/json.Unmarshal(data []byte, v any) error (wrapcheck)"
+    other = "cmd/cli/resume.go:501:12: Error return value of `os.Remove` is not checked (errcheck)"
+    assert score(first, again) > MATCH >= score(first, other)
+
+
+def test_an_answer_in_json_beside_the_error_says_nothing_of_it():
+    error = read_error('gh: Not Found (HTTP 404)\n{\n"message": "Not Found",\n"status": "404"\n}')
+    assert error is not None
+    assert error.message == "gh: Not Found (HTTP <n>)"
+
+
+@pytest.mark.parametrize(
+    "output, kind, message",
+    [
+        (
+            "Error:\nCartTest#test_sum:\nShop::UnknownPrice: no price for 'tea'\n\n2 runs, 1 errors",
+            "Shop::UnknownPrice",
+            "",
+        ),
+        (
+            "ShopClientError: \nInvalid `cart.sum()` call:\nUnknown argument `tea`\n Tests  1 failed | 2 passed",
+            "ShopClientError",
+            "",
+        ),
+        (
+            "error during build:\n[bundler]: cannot resolve 'tea'",
+            "",
+            "error during build: [bundler]: cannot resolve 'tea'",
+        ),
+        (
+            "Error: reading /srv/tea.db\n\nCaused by:\n    The disk is full (os error 28)\n",
+            "Error",
+            "reading tea.db: The disk is full (os error <n>)",
+        ),
+        ("  FAILED  Tests\\CartTest > it sums\n  The mail was not sent.\n\n  Tests:  1 failed", "FAILED", ""),
+        ("--- FAIL: TestSum (0.00s)\nFAIL", "FAIL", ""),
+        ("The tea cannot be sold:\nPricing Error\n  No rate for tea.", "", "sold: Pricing Error No rate for tea."),
+        (
+            "error: no rate for tea\nerror: could not compile `shop` (lib) due to 1 previous error",
+            "",
+            "no rate for tea",
+        ),
+    ],
+)
+def test_a_summary_says_nothing_of_the_error_and_a_lead_in_goes_on_in_the_next_line(output, kind, message):
+    error = read_error(output)
+    assert error is not None
+    assert error.type == kind
+    assert error.message.endswith(message)
+    assert "failed" not in error.message.casefold()
+
+
+def test_only_a_count_of_failed_tests_is_no_error():
+    assert read_error("Tests: 1 failed, 3 passed (4 assertions)\n") is None
+    assert read_error("Failure:\nExpected: 3650\n  Actual: 4300\n") is None
+
+
+def test_the_first_three_distinct_errors_of_an_output_are_read():
+    lines = (
+        "src/a.ts(3,4): error TS2345: Argument of type 'A' is not assignable to parameter of type 'B'.",
+        "src/b.ts(9,1): error TS2345: Argument of type 'A' is not assignable to parameter of type 'B'.",
+        "src/b.ts(11,1): error TS2304: Cannot find name 'wrap'.",
+        "src/c.ts(12,1): error TS7006: Parameter 'row' implicitly has an 'any' type.",
+        "src/d.ts(13,1): error TS2551: Property 'nam' does not exist on type 'User'.",
+    )
+    output = "\n".join(lines)
+    assert [error.type for error in read_errors(output)] == ["TS2345", "TS2304", "TS7006"]
+    assert MAX_ERRORS == 3
+    assert read_errors(output)[0] == read_error(output)
+    assert read_errors("all is well") == []
+
+
+def test_a_place_without_a_message_is_no_second_error():
+    output = "E   ModuleNotFoundError: No module named 'yaml'\ntests/test_a.py:12: ModuleNotFoundError\nx.py:1: in load"
+    assert [error.type for error in read_errors(output)] == ["ModuleNotFoundError"]

@@ -1,0 +1,127 @@
+"""An edit is told by the lines that it changed."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from gitmem.model.events import MAX_DETAIL, MAX_TEXT, HookKind, changed_files, changes_of, is_place, parse_payload
+from tests.recorded import EVERY_EVENT, payloads_in
+
+A = {"file_path": "a.py"}
+PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n x = 1\n-y = 2\n+y = 3\n*** Add File: b.py\n+z = 1\n*** End Patch"
+
+
+def edit(old, new):
+    return {**A, "old_string": old, "new_string": new}
+
+
+@pytest.mark.parametrize(
+    "tool, given, told",
+    [
+        ("Edit", edit("a\nb\nc", "a\nB\nc"), ("change `a.py`: `- b` `+ B`",)),
+        ("Edit", edit("x", "x\n  y = `1`"), ("change `a.py`: `+ y = '1'`",)),
+        ("Write", {"file_path": ".npmrc", "content": "a=1\n"}, ("change `.npmrc`: `+ a=1`",)),
+        ("Write", {"file_path": "a.py", "content": "\n".join("abcdefg")}, ("change `a.py`",)),
+        ("Write", {"file_path": "/x/.env.local", "content": "KEY=1"}, ("change `/x/.env.local`",)),
+        ("MultiEdit", {**A, "edits": [edit("a", "b"), edit("c", "")]}, ("change `a.py`: `- a` `+ b` `- c`",)),
+        ("apply_patch", {"command": PATCH}, ("change `a.py`: `- y = 2` `+ y = 3`", "change `b.py`: `+ z = 1`")),
+        ("Edit", {"file_path": "a.py"}, ("change `a.py`",)),
+        ("Read", {"file_path": "a.py"}, ()),
+        ("Edit", {"edits": 3}, ()),
+    ],
+)
+def test_an_edit_is_told_by_its_lines(tool, given, told):
+    assert changes_of(tool, given) == told
+    assert [one for one in (*told, "`uv sync`") if is_place(one)] == [one for one in told if one.count("`") == 2]
+
+
+AT = datetime(2026, 11, 21, 14, 3, 22, tzinfo=UTC)
+PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": "s-1", "prompt": "한글 ☕ prompt"}
+TOOL = {"hook_event_name": "PostToolUse", "session_id": "s-1", "tool_name": "Bash"}
+WRONG = [None, True, 0, 1.5, 10**40, "", [], ["x"], {}, {"a": 1}]
+
+
+def parse(host="claude-code", **payload):
+    return parse_payload(payload, AT, host)
+
+
+@pytest.mark.parametrize("missing", ["hook_event_name", "session_id"])
+@pytest.mark.parametrize("value", [*WRONG[:5], "", [], {}])
+def test_no_payload_of_a_hook(missing, value):
+    payload = {**PROMPT, missing: value}
+    with pytest.raises(ValueError, match="no hook_event_name or no session_id"):
+        parse(**payload)
+    del payload[missing]
+    with pytest.raises(ValueError, match="no hook_event_name or no session_id"):
+        parse(**payload)
+    with pytest.raises(ValueError, match="session_id"):
+        parse(hook_event_name="Stop", session_id=" \t\n")
+
+
+@pytest.mark.parametrize("value", WRONG)
+@pytest.mark.parametrize(
+    "key",
+    ["prompt", "cwd", "transcript_path", "prompt_id", "turn_id", "tool_name", "tool_use_id", "tool_input", "agent_id"],
+)
+def test_a_field_of_the_wrong_type_counts_as_missing(key, value):
+    event = parse(**{**TOOL, key: value})
+    for field, found in zip(event._fields, event, strict=True):
+        assert isinstance(found, HookKind | str | datetime | tuple), field
+    assert event.files == ()
+    assert event.command == ""
+    event = parse(**{**TOOL, "tool_name": "Edit", "tool_input": {"file_path": value, "command": value}})
+    assert all(isinstance(name, str) and name for name in event.files)
+
+
+def test_texts_are_bounded():
+    long = "x" * 1_000_000
+    event = parse(
+        hook_event_name="UserPromptSubmit", session_id=long, prompt=long, cwd=long, prompt_id=long, agent_id=long
+    )
+    assert len(event.text) == MAX_TEXT
+    assert max(len(event.session), len(event.cwd), len(event.turn), len(event.agent)) <= 1_000
+    event = parse(**TOOL, tool_input={"command": long}, tool_use_id=long)
+    assert len(event.command) == MAX_DETAIL
+    assert len(event.tool_id) <= 1_000
+
+
+# Files
+
+
+PATCHES = (
+    "*** Begin Patch\n*** Add File: 한글 file.py\n+*** Add File: not this\n*** Update File: b.py\r\n"
+    "*** Move to: c.py\n*** Update File: b.py\n*** Delete File: d\n*** Add File: \n*** End Patch"
+)
+
+
+@pytest.mark.parametrize(
+    "tool, given, files",
+    [
+        ("NotebookEdit", {"notebook_path": "n.ipynb"}, ("n.ipynb",)),
+        *(("apply_patch", {key: PATCHES}, ("한글 file.py", "b.py", "c.py", "d")) for key in ("patch", "command")),
+        *(
+            (tool, {"file_path": "/p/a", "path": "b", "command": "touch c"}, ())
+            for tool in ("Read", "Bash", "Grep", "mcp__x__Edit", "", "edit")
+        ),
+    ],
+)
+def test_the_files_that_a_call_changes(tool, given, files):
+    assert changed_files(tool, given) == files
+
+
+# What real hosts sent
+
+
+@pytest.mark.parametrize("payload", payloads_in(EVERY_EVENT), ids=lambda payload: payload["hook_event_name"])
+def test_every_event_of_claude_code_is_understood(payload):
+    event, name = parse_payload(payload, AT, "claude-code"), payload["hook_event_name"]
+    if name not in HookKind._value2member_map_:
+        assert event is None
+        return
+    assert event.kind.value == name
+    assert (event.session, event.cwd) == (payload["session_id"], payload["cwd"])
+    assert event.turn == payload.get("prompt_id", payload.get("turn_id", ""))
+    if name == "UserPromptSubmit":
+        assert event.text == payload["prompt"]
+    if name == "PostToolUse" and payload["tool_name"] in {"Write", "Edit"}:
+        assert event.files == (payload["tool_input"]["file_path"],)

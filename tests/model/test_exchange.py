@@ -1,0 +1,171 @@
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitmem.document.document import Document
+from gitmem.document.entry import find_entries, render_entry
+from gitmem.model.entries import LEFT_OUT, headline, texts_between, without_middle
+from gitmem.model.exchange import Exchange, details_without, new_session, parse, render, took_the_place
+from gitmem.model.outcome import Outcome
+
+ONE = Exchange(
+    id="01m7pz3j001yabjbsh1e",
+    time="2026-11-18 09:16:48",
+    tags=("5f0c2a7e",),
+    summary="Passwords are hashed with argon2id now (tests pass).",
+    asked="Which hash should we use?",
+    details="bcrypt cuts passwords at 72 bytes. Old hashes are renewed at login.",
+    files=("src/auth/login.py", "pyproject.toml"),
+    failed=("Failed: `pytest`: ModuleNotFoundError → worked after: `uv add argon2-cffi`",),
+    keywords=("argon2id", "bcrypt", "passwords"),
+    outcome=Outcome.PARTIAL,
+)
+KOREAN = ONE._replace(
+    summary="비밀번호 해시를 바꿨습니다.",
+    asked="해시를 바꿔줘",
+    details="이전 해시는 로그인할 때 갱신됩니다.",
+    failed=(),
+)
+
+
+@pytest.mark.parametrize("exchange", [ONE, KOREAN, Exchange(ONE.id, ONE.time, (), "Only this.")])
+def test_an_exchange_is_read_as_it_was_written(exchange):
+    text = render_entry(render(exchange))
+    (found,) = find_entries(text)
+    assert parse(found.entry) == exchange
+
+
+def test_the_labels_are_in_the_language_of_the_conversation():
+    assert "Outcome: partial" in render(ONE).text
+    text = render(KOREAN).text
+    assert "결과: 일부" in text
+    assert "키워드: argon2id" in text
+    assert "Outcome" not in text
+
+
+words = st.text(max_size=80).map(lambda text: " ".join(text.split()))
+
+
+@given(words, words, words, st.lists(words, max_size=8), st.sampled_from(Outcome))
+def test_whatever_is_in_it_an_exchange_is_one_entry(summary, asked, details, keywords, outcome):
+    exchange = Exchange(ONE.id, ONE.time, ONE.tags, summary or "x", asked, details, (), (), tuple(keywords), outcome)
+    (found,) = find_entries(render_entry(render(exchange)))
+    assert found.entry.id == ONE.id
+    assert parse(found.entry).outcome is outcome
+
+
+RAW = "Fix the port.\nDone: It picks a free port.\nFiles: a.py, b.py, 3 more\nFailed: `make`: no → not fixed"
+
+
+def read(text: str) -> Exchange:
+    exchange = parse(render(ONE)._replace(text=text))
+    assert exchange is not None
+    return exchange
+
+
+def test_what_a_turn_wrote_is_told_from_what_a_sessions_end_made_of_it():
+    raw = read(RAW)
+    assert (raw.summary, raw.details, raw.files) == ("Fix the port.", "It picks a free port.", ("a.py", "b.py"))
+    assert len(raw.failed) == 1
+    assert (raw.raw, parse(render(ONE)).raw) == (True, False)
+    assert (read("Done: only that").summary, read("Done: only that").details) == ("", "only that")
+    assert (read("한 일: 그것만\n파일: a.py").details, read("한 일: 그것만\n파일: a.py").files) == ("그것만", ("a.py",))
+
+
+def test_what_a_person_reworded_is_not_what_the_turn_wrote():
+    assert took_the_place(read(RAW), read(RAW))
+    assert took_the_place(read(RAW.replace("no →", "nothing →")), read(RAW))
+    assert not took_the_place(read(RAW.replace("free port", "free socket")), read(RAW))
+    assert not took_the_place(ONE, read(RAW))
+
+
+def test_the_beginning_of_a_sessions_file_is_the_same_on_every_machine():
+    started = datetime(2026, 11, 18, 9, 12, 40, tzinfo=UTC)
+    data = new_session("s: #1", "claude-code", "s-1-abc", started)
+    assert data == new_session("s: #1", "claude-code", "s-1-abc", started.astimezone())
+    document = Document.parse(data)
+    assert document.problem is None
+    assert document.get("session") == "s: #1"
+    assert document.get("id") == "session-20261118-091240-s-1-abc"
+    assert document.get("kind") == "session"
+
+
+@pytest.mark.parametrize(
+    "done, sentence, left",
+    [
+        ("All 4 are fixed: no limit; one fetch", "All 4 are fixed", "no limit; one fetch"),
+        ("Here's a summary of the changes: A. Fixed B. C", "Fixed B.", "A. C"),
+        ("Here's the summary: Fixed B; C; D", "Fixed B", "C; D"),
+        ("A; Fixed B; C", "Fixed B", "A; C"),
+        ("A; Fixed B", "Fixed B", "A"),
+        ("Summary: ; A", "", "A"),
+        ("변경 사항은 다음과 같습니다: 가; 나", "가", "나"),
+        ("Fixed B:", "Fixed B", ""),
+        ("The root: a cause. It is fixed.", "It is fixed.", "The root: a cause."),
+        ("", "", ""),
+    ],
+)
+def test_details_do_not_say_the_sentence_again(done, sentence, left):
+    assert details_without(done, sentence) == left
+
+
+# Shorter texts
+
+SENTENCE = "This is one sentence of a long answer that goes on. "
+
+
+def test_what_fits_is_kept_as_it_is_and_of_one_piece_that_is_too_long_the_beginning_stays() -> None:
+    answer = "Done.\n\n```py\ndef f():\n    return 1\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |"
+    assert without_middle(answer, 6_000) == answer
+    assert without_middle("`" * 5_000, 1_000) == f"{'`' * 500}\n\n{LEFT_OUT}"
+
+
+def test_the_middle_of_a_long_answer_is_left_out_at_a_paragraph() -> None:
+    parts = [f"Paragraph {number}. {SENTENCE * 3}".strip() for number in range(40)]
+    short = without_middle("\n\n".join(parts), 2_000)
+    assert len(short) <= 2_000 + len(LEFT_OUT) + 4
+    shown = short.split("\n\n")
+    assert shown[0] == parts[0]
+    assert shown[-1] == parts[-1]
+    assert shown.count(LEFT_OUT) == 1
+    assert set(shown) - {LEFT_OUT} < set(parts)
+
+
+def test_code_and_tables_at_the_ends_are_whole() -> None:
+    code = "```py\n" + "\n".join(f"x = {number}" for number in range(30)) + "\n```"
+    table = "| a | b |\n|---|---|\n" + "\n".join(f"| {number} | x |" for number in range(20))
+    short = without_middle(f"{code}\n\n{SENTENCE * 200}\n\n{table}", 1_500)
+    assert code in short
+    assert table in short
+    assert LEFT_OUT in short
+
+
+@given(st.text(st.sampled_from("ab `|\n.#-"), max_size=3_000), st.integers(50, 500))
+@settings(max_examples=100, deadline=None)
+def test_any_text_stays_about_within_its_limit(text: str, limit: int) -> None:
+    short = without_middle(text, limit)
+    assert len(short) <= limit + len(LEFT_OUT) + 4
+    assert {*short.replace(LEFT_OUT, "")} <= {*text, "\n"}
+
+
+def test_the_title_of_a_plan_stands_for_the_plan() -> None:
+    prompt = "Implement the following plan:\n\n# Plan: Move the lock into a ref\n\n## Context\nThe file lock is slow."
+    assert headline(prompt, 200) == "Implement the following plan: Plan: Move the lock into a ref"
+    assert headline("Fix the lock. It hangs.", 200) == "Fix the lock. It hangs."
+    assert headline("Fix this:\n\nTraceback", 200).startswith("Fix this:")
+
+
+def test_what_is_said_between_tool_calls_is_kept_whole() -> None:
+    texts = [
+        "Let me look at the lock because it hangs.",
+        "The root cause is a lock file.\n\n```py\nlock.clear()\n```",
+        "Let me look at the lock because it hangs.",
+        "원인은 잠금 파일이 남아 있기 때문입니다.",
+        "The answer says this, too.",
+    ]
+    assert texts_between(texts, "Fixed. The answer\nsays this, too.", 6_000) == (texts[0], texts[1], texts[3])
+    assert texts_between(["", "\n"], "", 6_000) == ()
+    (long,) = texts_between([SENTENCE * 100], "", 1_000)
+    assert LEFT_OUT in long

@@ -1,0 +1,94 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from gitmem.document.entry import Entry, render_entry
+from gitmem.model.fact import FactKind, make_fact
+from gitmem.model.lines import fact_entries, is_ended, line_edits, line_of, updated_body
+from gitmem.model.validity import ended, reworded
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+TIME = "2026-11-21 14:03:22"
+USE_UV = make_fact(FactKind.DECISION, "Use uv.\n\n**Why:** its lock file.", NOW)
+LINE = render_entry(line_of(USE_UV, TIME, ("build",)))
+BODY = f"## Core Decisions\n\n- a person's line\n{LINE}\n## Known Issues\n"
+
+
+def test_a_line_follows_its_fact_and_nothing_else_changes():
+    assert updated_body(BODY, {USE_UV.id: USE_UV}) == BODY
+    gone = BODY.replace(LINE, "")
+    assert updated_body(BODY, {USE_UV.id: ended(USE_UV, NOW)}) == gone
+    assert updated_body(BODY, {}, gone=[USE_UV.id]) == gone
+    assert updated_body(BODY, {USE_UV.id: reworded(USE_UV, "Use pixi.", NOW)}) == BODY.replace(
+        LINE, f"- [{TIME}] **Decision** #build: Use pixi. ^{USE_UV.id}\n"
+    )
+
+
+def test_a_new_one_gets_a_line_in_its_section():
+    issue = make_fact(FactKind.ISSUE, "It flickers.", NOW)
+    core = make_fact(FactKind.CORE_LOGIC, "All handlers are idempotent.", NOW)
+    facts = {fact.id: fact for fact in (issue, core)}
+    added = updated_body(BODY, facts, new=dict.fromkeys(facts, TIME))
+    assert added == f"{BODY}\n- [{TIME}] **Issue**: It flickers. ^{issue.id}\n"
+
+
+@pytest.mark.parametrize(
+    "line, over",
+    [
+        ("~~Use uv.~~", True),
+        ("- ~~[14:03:22] **Decision** #a: Use uv. ^d4f7k2m9q0x~~", True),
+        ("- [2026-11-21 14:03:22] **Decision** #a: ~~Use uv.~~ ^d4f7k2m9q0x", True),
+        ("[x] Use uv.", True),
+        ("- [X] [2026-11-21 14:03:22] **Issue**: It flickers ^i4f7k2m9q0x", True),
+        ("[2026-11-21 14:03:22] **Issue**: [X] It flickers ^i4f7k2m9q0x", True),
+        ("- [x] [2026-11-21 14:03:22] **Decision**: Use uv. ^d4f7k2m9q0x", True),
+        ("~~[2026-11-21 14:03:22] **Decision**: Use uv.~~ ^d4f7k2m9q0x", True),
+        ("Use ~~pnpm~~ uv.", False),
+        ("- [ ] Use uv.", False),
+        ("Use `~~` for that.", False),
+        ("Write [x] for done.", False),
+    ],
+)
+def test_what_ends_a_line(line, over):
+    assert is_ended(line) is over
+
+
+def test_an_edit_of_other_lines_means_nothing():
+    edits = line_edits(fact_entries(BODY), BODY.replace("a person's line", "another line"))
+    assert (edits.ended, edits.reworded, edits.revived) == ((), {}, ())
+    assert "another line" in edits.body
+
+
+def test_a_line_that_was_taken_out_with_its_further_lines_ends_the_fact():
+    edits = line_edits(fact_entries(BODY), BODY.replace(LINE, ""))
+    assert (edits.ended, edits.body) == ((USE_UV.id,), BODY.replace(LINE, ""))
+    struck = BODY.replace("[2026-11-21 14:03:22] **Decision** #build: Use uv.", "~~Use uv.~~")
+    edits = line_edits(fact_entries(BODY), struck)
+    assert (edits.ended, edits.body) == ((USE_UV.id,), BODY.replace(LINE, ""))
+
+
+def test_a_line_that_comes_back_brings_its_fact_back():
+    assert line_edits(fact_entries(BODY.replace(LINE, "")), BODY).revived == (USE_UV.id,)
+
+
+def test_a_reworded_line_keeps_its_further_lines():
+    edits = line_edits(fact_entries(BODY), BODY.replace("Use uv.", "Use pixi."))
+    assert edits.reworded == {USE_UV.id: "Use pixi.\n\n**Why:** its lock file."}
+
+
+def test_the_state_says_which_of_what_its_turn_told_has_ended_as_long_as_it_has():
+    told = USE_UV._replace(sources=("x0123456789",))
+    state = Entry("1" * 20, TIME, "State", "Go with the first one. · Files: a.py", ("s1",))
+    exchange = Entry("x0123456789", TIME, "Exchange", "Go with the first one.", ("s1",))
+    body = f"## Current State\n\n{render_entry(state)}\n## Recent Context\n\n{render_entry(exchange)}"
+
+    over = updated_body(body, {told.id: ended(told, NOW)})
+    assert over == body.replace("a.py ^", f"a.py [retired: {told.id}] ^")
+    assert updated_body(over, {told.id: ended(told, NOW)}) == over
+    assert updated_body(over, {told.id: told}) == body
+
+
+def test_the_state_is_known_by_its_words_too():
+    fact = make_fact(FactKind.DECISION, "Use Redis for sessions.", NOW)
+    body = render_entry(Entry("1" * 20, TIME, "State", "We use Redis for sessions. Add a test."))
+    assert f" [retired: {fact.id}] ^" in updated_body(body, {fact.id: ended(fact, NOW)})

@@ -1,0 +1,190 @@
+"""Knowledge of a project: documents, commands counted by exchanges, hotspots, what manifests say (spec M3)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gitmem.merge.documents import MergeStatus, merge
+from gitmem.model.project_knowledge import (
+    Command,
+    Knowledge,
+    KnowledgeKind,
+    command_lines,
+    commands_of,
+    hotspot_lines,
+    join_commands,
+    manifests_in,
+    parse_knowledge,
+    project_commands,
+    purpose_of,
+    read_commands,
+    render_knowledge,
+    stack_lines,
+    structure_lines,
+    with_commands,
+)
+from gitmem.model.turns import Run, Turn
+
+AT = datetime(2026, 10, 2, 9, tzinfo=UTC)
+LATER = datetime(2026, 10, 3, 9, tzinfo=UTC)
+STACK = Knowledge(KnowledgeKind.STACK, ("Python >=3.11",), ("pyproject.toml",), ("x0000000001",), 0.9, "abc1234")
+
+
+def test_it_is_read_as_it_was_written_and_not_written_twice():
+    data = render_knowledge(STACK, None, AT)
+    assert data is not None
+    known = parse_knowledge(data)
+    assert known is not None
+    assert known.lines == STACK.lines
+    assert (known.files, known.sources, known.confidence, known.commit) == (STACK.files, STACK.sources, 0.9, "abc1234")
+    assert known.updated == AT
+    assert render_knowledge(STACK, data, LATER) is None
+
+
+def test_a_change_keeps_what_a_person_added():
+    data = render_knowledge(STACK, None, AT)
+    assert data is not None
+    data += b"\n## Mine\n\n- We leave Python 3.11 in spring.\n"
+    changed = render_knowledge(Knowledge(STACK.kind, ("Python >=3.12",)), data, LATER)
+    assert changed is not None
+    text = changed.decode()
+    assert text.endswith("# Stack\n\n- Python >=3.12\n\n## Mine\n\n- We leave Python 3.11 in spring.\n")
+    known = parse_knowledge(changed)
+    assert known is not None
+    assert (known.lines, known.updated) == (("Python >=3.12",), LATER)
+
+
+def test_two_machines_documents_wait_for_nobody():
+    base = render_knowledge(STACK, None, AT)
+    one = render_knowledge(Knowledge(STACK.kind, ("Python >=3.12",)), base, AT)
+    other = render_knowledge(Knowledge(STACK.kind, ("Python >=3.13",)), base, LATER)
+    merged = merge(STACK.kind.path, base, one, other)
+    assert merged == merge(STACK.kind.path, base, other, one)
+    assert merged.status is MergeStatus.MERGED
+    assert merged.data is not None
+    known = parse_knowledge(merged.data)
+    assert known is not None
+    assert known.lines == ("Python >=3.13",)
+
+
+def turn(number: int, *runs: tuple[str, bool]) -> Turn:
+    at = AT + timedelta(hours=number)
+    return Turn("s", "h", f"t{number}", at, at, runs=tuple(Run(command, "", failed=not ok) for command, ok in runs))
+
+
+@pytest.mark.parametrize(
+    "line, commands",
+    [
+        ("mise run lint 2>&1 && mise run test 2>&1 | tail -15", ["mise run lint", "mise run test"]),
+        ("cd /path/to/Demo && npm run build", ["npm run build"]),
+        ("CI=1 timeout 600 go test ./...", ["go test ./..."]),
+        ("pytest -q", ["pytest"]),
+        ("pytest -q tests/model/test_fact.py", []),
+        ("go test ./cmd/entire/... -run TestOne -v", []),
+        ("npm test -- --grep 'a b'", []),
+        ("echo $(make test)", []),
+        ("npx create-next-app@latest todo-app", []),
+        ("git commit -m test", []),
+        ("", []),
+    ],
+)
+def test_only_what_is_about_the_whole_project_is_a_command(line, commands):
+    assert list(project_commands(line)) == commands
+
+
+@pytest.mark.parametrize(
+    "command, words",
+    [("mise run fmt", "Formatted with"), ("cargo clippy", "Linted with"), ("npm start", ""), ("go latest", "")],
+)
+def test_what_a_command_is_for(command, words):
+    assert purpose_of(command) == words
+
+
+def document(commands: dict[str, Command]) -> bytes:
+    known = Knowledge(KnowledgeKind.COMMANDS, tuple(command_lines([*commands.values()])))
+    data = render_knowledge(known, None, AT)
+    assert data is not None
+    return with_commands(data, commands)
+
+
+def test_a_command_counts_once_an_exchange_by_its_last_run():
+    [command] = commands_of(
+        [turn(1, ("make test", False), ("make test 2>&1 | tail", True)), turn(2, ("make test", True))]
+    )
+    assert (len(command.worked), command.failed, command.last_worked) == (2, (), "2026-10-02T11:00:00+00:00")
+    assert command_lines([command]) == ["Tests run with `make test`"]
+    assert command_lines([command], counted=True) == [
+        "Tests run with `make test` (worked in 2 of 2, last on 2026-10-02)"
+    ]
+    assert command_lines(commands_of([turn(1, ("make test", True))])) == []
+
+
+def test_two_machines_counts_join_whichever_comes_first():
+    base = join_commands({}, commands_of([turn(1, ("make test", True))]))
+    one = join_commands(base, commands_of([turn(2, ("make test", True)), turn(3, ("make lint", True))]))
+    other = join_commands(base, commands_of([turn(4, ("make test", False))]))
+    path = KnowledgeKind.COMMANDS.path
+    merged = merge(path, document(base), document(one), document(other))
+    assert merged == merge(path, document(base), document(other), document(one))
+    assert merged.status is MergeStatus.MERGED
+    assert merged.data is not None
+    found = read_commands(merged.data)
+    assert len(found["make test"].worked) == 2
+    assert len(found["make test"].failed) == 1
+    assert found["make test"].fails_now
+    assert "make lint" in found
+
+
+FILES = (
+    "README.md",
+    "app/__main__.py",
+    "app/load.py",
+    "app/save.py",
+    "tests/test_load.py",
+    "web/a.ts",
+    "web/a.test.ts",
+)
+
+
+def test_hotspots_change_break_or_are_mended_often():
+    named = ["app/load.py"] * 12 + ["README.md"] * 9 + ["app/save.py"] + ["gone.py"] * 3 + ["uv.lock"] * 5
+    made = [("", (file,)) for file in named]
+    fixes = [("fix(app): it", ("app/save.py", "README.md"))] * 3
+    assert hotspot_lines([*made, *fixes], {"app/save.py": 3, "web/a.ts": 1}, frozenset((*FILES, "uv.lock"))) == [
+        "app/load.py changes often (10+ changes)",
+        "app/save.py changes often (4 changes)",
+        "README.md changes often (10+ changes)",
+        "app/save.py breaks often (3 errors)",
+        "app/save.py was mended often (3 fixes)",
+    ]
+
+
+def test_folders_are_counted_two_levels_deep():
+    files = [f"src/{part}/deep/{number}.py" for part in ("load", "save") for number in range(3)]
+    assert structure_lines([*files, "src/main.go", "docs/a.md"])[:4] == [
+        "src/load/: 3 files, Python",
+        "src/save/: 3 files, Python",
+        "docs/: 1 file, Markdown",
+        "src/: 1 file, Go",
+    ]
+
+
+def test_packages_are_folders_with_a_manifest():
+    files = (
+        *("package.json", "backend/pyproject.toml", "packages/a/package.json", "tests/x/package.json"),
+        *("uv.lock", "a sentence to be read.json"),
+    )
+    assert manifests_in(files) == ["package.json", "backend/pyproject.toml", "packages/a/package.json"]
+    assert structure_lines(files)[-1] == "Packages: backend/, packages/a/"
+
+
+def test_the_stack_is_told_by_the_names_of_files():
+    files = {"a.py", "b.py", "c.ts", "backend/pyproject.toml", "uv.lock", "tests/x/package.json"}
+    assert stack_lines(frozenset(files)) == [
+        "Languages: Python (2 files), TypeScript (1 file)",
+        "Manifests: backend/pyproject.toml",
+        "Packages are installed with uv (uv.lock)",
+    ]
+    assert stack_lines(frozenset()) == []

@@ -1,0 +1,253 @@
+"""Working memory is told from events, and from what the agent notes."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gitmem.model.events import HookEvent, HookKind, parse_payload
+from gitmem.model.turns import TaskType
+from gitmem.model.working import (
+    MAX_DISCOVERIES,
+    MAX_ERRORS,
+    MAX_RESULTS,
+    PlanStep,
+    TaskStatus,
+    WorkingMemory,
+    apply,
+    begin,
+    decide,
+    end_task,
+    look_at_context,
+    note,
+    set_plan,
+    start_task,
+)
+from gitmem.record.working_memory import CONFIRMED, brief
+
+START = datetime(2026, 11, 21, 10, tzinfo=UTC)
+AT = START.isoformat()
+
+
+def event(kind: HookKind, minute: int = 0, **more: object) -> HookEvent:
+    return HookEvent(kind, "s1", START + timedelta(minutes=minute), "claude-code", **more)
+
+
+def told(*events: HookEvent) -> WorkingMemory:
+    memory = begin(events[0])
+    for one in events:
+        memory = apply(memory, one)
+    return memory
+
+
+def test_a_prompt_begins_a_task_and_a_follow_up_goes_on_with_it() -> None:
+    memory = told(
+        event(HookKind.PROMPT, text="The loader crashes on empty files, fix it"),
+        event(HookKind.PROMPT, 1, text="still broken"),
+        event(HookKind.PROMPT, 2, text="ok"),
+    )
+    assert memory.task is not None
+    assert (memory.task.type, memory.task.status) == (TaskType.BUG_FIX, TaskStatus.ACTIVE)
+    assert memory.task.description.startswith("The loader")
+    assert memory.statistics.prompts == 3
+    ended = end_task(memory, TaskStatus.COMPLETED)
+    after = apply(ended, event(HookKind.PROMPT, 3, text="still broken"))
+    assert after.task is not None
+    assert after.task.description == "still broken"
+
+
+@pytest.mark.parametrize(
+    "tool, given",
+    [
+        ("TodoWrite", {"todos": [{"content": "read", "status": "completed"}, {"content": "mend", "status": "odd"}]}),
+        ("update_plan", {"plan": [{"step": "read", "status": "completed"}, {"step": "mend"}]}),
+        (
+            "write_todos",
+            {
+                "todos": [
+                    {"description": "x", "status": "cancelled"},
+                    {"description": "read", "status": "completed"},
+                    {"description": "mend"},
+                ]
+            },
+        ),
+        ("ExitPlanMode", {"plan": "# A plan\n\n- [x] read\n- [ ] mend\n"}),
+    ],
+)
+def test_the_plan_is_what_the_agents_tool_wrote(tool: str, given: dict[str, object]) -> None:
+    payload = {"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": tool, "tool_input": given}
+    read = parse_payload(payload, START, "claude-code")
+    assert read is not None
+    memory = told(read)
+    assert memory.steps == (PlanStep("read", "completed"), PlanStep("mend", "pending"))
+    assert memory.step == 1
+
+
+def call(tool: str, response: object = None, agent: str = "", **given: object) -> HookEvent:
+    payload = {"hook_event_name": "PostToolUse", "session_id": "s1", "tool_name": tool, "tool_input": given}
+    read = parse_payload(payload | {"tool_response": response, "agent_id": agent}, START, "claude-code")
+    assert read is not None
+    return read
+
+
+@pytest.mark.parametrize("numbered", [True, False])
+def test_a_plan_may_come_step_by_step(numbered: bool) -> None:
+    def task(number: str) -> object:
+        return {"task": {"id": number}} if numbered else None
+
+    memory = told(
+        call("TaskCreate", task("1"), subject="read"),
+        call("TaskCreate", task("2"), subject="mend"),
+        call("TaskCreate", task("3"), subject="measure"),
+        call("TaskUpdate", taskId="1", status="completed"),
+        call("TaskUpdate", taskId="1", addBlockedBy=["2"]),
+        call("TaskUpdate", taskId="2", subject="mend it"),
+        call("TaskUpdate", taskId="3", status="deleted"),
+        call("TaskUpdate", taskId="9", status="completed"),
+    )
+    assert memory.steps == (PlanStep("read", "completed", "1"), PlanStep("mend it", "pending", "2"))
+
+
+def test_the_numbers_of_steps_go_on_in_the_next_task() -> None:
+    memory = told(
+        call("TaskCreate", "Task #1 created successfully: read", subject="read"),
+        event(HookKind.PROMPT, 1, text="Now write the documentation of the API"),
+        call("TaskCreate", "Task #2 created successfully: write", subject="write"),
+        call("TaskUpdate", taskId="2", status="in_progress"),
+        call("TaskUpdate", taskId="1", status="completed"),
+    )
+    assert memory.steps == (PlanStep("write", "in_progress", "2"),)
+
+
+PLANS = {
+    "numbered headings": "# Fix\n\n## Context\n\n1. It is broken\n\n### Step 1: Read `it`\n1. open\n### 2. Mend it\n",
+    "numbers": "# Fix it\n\n- a remark\n\n1. **Read `it`**\n   - how\n2) Mend it\n```\n3. code\n```\n",
+    "dashes": "- Read `it`\n  - how\n* Mend it\n",
+    "in Korean": "## 1단계: Read `it`\n## 2단계: Mend it",
+}
+
+
+@pytest.mark.parametrize("form", PLANS)
+def test_the_plan_of_plan_mode_is_read(form: str) -> None:
+    steps = ("Read `it`", "Mend it")
+    plan = PLANS[form]
+    approved = f"User has approved your plan.\n\n## Approved Plan:\n{plan}"
+    for one in (
+        call("ExitPlanMode", plan=plan),
+        call("ExitPlanMode", {"plan": plan, "filePath": "/home/me/.claude/plans/x.md"}),
+        call("ExitPlanMode", approved),
+        event(HookKind.PROMPT, text=f"Implement the following plan:\n\n{plan}"),
+    ):
+        assert tuple(step.text for step in told(one).steps) == steps
+
+
+def test_a_plan_in_prose_has_no_steps_and_tasks_replace_those_of_plan_mode() -> None:
+    assert told(call("ExitPlanMode", plan="# Context\n\n- it is broken\n- and slow\n\nMend it.")).steps == ()
+    memory = told(call("ExitPlanMode", plan="1. read\n2. mend"), call("TaskCreate", subject="read it"))
+    assert memory.steps == (PlanStep("read it", "pending", "1"),)
+    assert told(call("TodoWrite", agent="a1", todos=[{"content": "of a subagent"}])).steps == ()
+
+
+def test_buffers_hold_ten_results_five_errors_and_ten_discoveries() -> None:
+    assert (MAX_RESULTS, MAX_ERRORS, MAX_DISCOVERIES, CONFIRMED) == (10, 5, 10, 0.9)
+    tools = [event(HookKind.TOOL, n, tool="Bash", command=f"ls {n}") for n in range(20)]
+    failures = [event(HookKind.TOOL_FAILED, n, tool="Bash", command=f"x{n}", text=f"fatal: no {n}") for n in range(20)]
+    memory = told(*tools, *failures)
+    for number in range(20):
+        memory = note(memory, f"found {number}")
+    assert [one.what for one in memory.results][-1] == "x19"
+    assert [len(memory.results), len(memory.errors), len(memory.discoveries)] == [10, 5, 10]
+    assert memory.errors[-1].type == "fatal"
+    assert memory.discoveries[-1] == "found 19"
+    assert (memory.statistics.tools, memory.statistics.errors) == (40, 20)
+
+
+@pytest.mark.parametrize(
+    "worked, mends",
+    [
+        ("uv run pytest -x -q", True),
+        ("pytest -q", False),
+        ("cd src && pytest -x tests 2>&1", False),
+        ("make lint && pytest -x", True),
+        ("pytest -x | tail -3", False),
+        ("pytest -x || true", False),
+        ("ruff check", False),
+    ],
+)
+def test_a_command_mends_what_it_runs_again_and_whose_exit_code_is_known(worked: str, mends: bool) -> None:
+    memory = told(
+        event(HookKind.TOOL_FAILED, tool="Bash", command="cd src && pytest -x 2>&1", text="E   KeyError: 'a'"),
+        event(HookKind.TOOL, 2, tool="Bash", command=worked),
+    )
+    assert bool(memory.errors[0].mended_by) == mends
+    assert bool(memory.failed) != mends
+
+
+def test_refused_calls_and_searches_without_a_result_are_no_errors_and_another_task_starts_without_old_ones() -> None:
+    memory = told(
+        event(HookKind.PROMPT, text="Fix the loader of empty files"),
+        event(HookKind.TOOL_FAILED, 1, tool="Bash", command="git push", text="The user doesn't want to proceed"),
+        event(HookKind.TOOL_FAILED, 2, tool="Bash", command="grep x a.py", text="Exit code 1"),
+        event(HookKind.TOOL_FAILED, 3, tool="Edit", files=("a.py",), text="<tool_use_error>String not found"),
+        event(HookKind.TOOL_FAILED, 4, tool="Bash", command="make", text="error: it broke"),
+        event(HookKind.TOOL_FAILED, 5, tool="Bash", command="make", text="error: it broke"),
+    )
+    assert [one.command for one in memory.errors] == ["make"]
+    assert [one.worked for one in memory.results] == [False] * 5
+    assert (memory.statistics.tools, memory.statistics.errors, memory.statistics.proposed) == (5, 2, 1)
+    assert memory.statistics.changes == 0
+    later = apply(memory, event(HookKind.PROMPT, 9, text="Write the documentation of the API"))
+    assert ([one.command for one in later.errors], later.failed, later.pending) == (["make"], (), ())
+
+
+def test_a_file_has_its_state_the_one_before_and_its_changes() -> None:
+    made = [
+        event(HookKind.TOOL, 1, tool="Read", target="/p/src/a.py", cwd="/p"),
+        event(HookKind.TOOL, 2, tool="Edit", files=("/p/src/a.py",), cwd="/p/src"),
+        event(HookKind.TOOL, 3, tool="Read", target="/p/src/a.py"),
+        event(HookKind.TOOL, 4, tool="Edit", files=("/home/me/.claude/plans/x.md",)),
+        event(HookKind.TOOL_FAILED, 5, tool="Bash", command="make", text="error: it broke"),
+    ]
+    memory = told(*made)
+    (file,) = memory.files
+    assert (file.path, file.count, file.state, file.previous, file.changes) == ("src/a.py", 3, "read", "changed", 1)
+    assert file.at == made[2].at.isoformat()
+    assert "Changed: src/a.py" in brief(memory)
+    assert memory.errors[0].files == ("src/a.py",)
+    assert (memory.statistics.changes, memory.statistics.proposed) == (2, 2)
+
+
+def test_a_decision_of_an_answer_is_one() -> None:
+    memory = told(
+        event(HookKind.PROMPT, text="Which cache is the fastest one here?"),
+        event(HookKind.STOP, 1, text="Decision: use `make_store` for it because it is one call."),
+    )
+    (made,) = memory.decisions
+    assert made.text.startswith("use `make_store`")
+    assert memory.discoveries == ()
+    assert [symbol.path for symbol in memory.symbols] == ["make_store"]
+
+
+def test_the_context_grows_and_is_compacted() -> None:
+    memory = begin(event(HookKind.PROMPT))
+    for tokens in (20_000, 25_000, 4_000, 6_000):
+        memory = look_at_context(memory, tokens)
+    assert (memory.statistics.tokens, memory.statistics.context) == (7_000, 6_000)
+
+
+def test_notes_of_a_task_that_another_one_follows_are_kept_for_its_episode() -> None:
+    memory = told(event(HookKind.PROMPT, text="Fix the loader of empty files", turn="t1"))
+    memory = start_task(memory, "Fix the reader", AT)
+    memory = note(memory, "it has a BOM")
+    memory = apply(memory, event(HookKind.PROMPT, 5, text="Write the documentation of the API", turn="t2"))
+    (ended,) = memory.earlier
+    assert (ended.task.description, ended.task.turn, ended.discoveries) == ("Fix the reader", "t1", ("it has a BOM",))
+    assert memory.task is not None
+    assert memory.task.turn == "t2"
+
+
+def test_a_decision_keeps_what_was_in_view() -> None:
+    memory = told(event(HookKind.PROMPT, text="fix the cache"), event(HookKind.TOOL, 1, tool="Edit", files=("a.py",)))
+    memory = decide(set_plan(memory, [PlanStep("read", "completed")]), "Use a lock", AT, "two writers")
+    memory = decide(memory, "use a lock.", AT)
+    (made,) = memory.decisions
+    assert (made.reason, made.context.files, made.context.step) == ("two writers", ("a.py",), 1)

@@ -1,0 +1,124 @@
+"""Which facts and which concept a session is told when it starts, and how little has to be read and asked for that."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gitmem.background import do_upkeep
+from gitmem.model.fact import FactKind, make_fact, render_fact
+from gitmem.project.code import ProjectState
+from gitmem.tell import start_facts as facts
+from gitmem.tell.start_facts import choose_facts
+from tests.started import session_start
+
+
+@pytest.fixture
+def code(desk, bare_git) -> Path:
+    """Give the project of the desk some code under git, and the store two facts that speak of it."""
+    project = Path(desk.store.root).parent
+    bare_git(project, "init", "-q")
+    (project / "src 한글.py").write_text("one\n")
+    (project / "other.py").write_text("one\n")
+    commit_all(project, bare_git)
+    commit = bare_git(project, "rev-parse", "HEAD").strip()[:12]
+    put(desk, FactKind.RULE, "The loader reads its settings in layers.", files=("src 한글.py",), commit=commit)
+    put(desk, FactKind.RULE, "The parser caches its tokens.", files=("other.py",), commit=commit)
+    return project
+
+
+def commit_all(project: Path, bare_git) -> None:
+    bare_git(project, "add", "-A", "--", ":!.gitmem")
+    bare_git(project, "commit", "-qm", "Go on")
+
+
+def put(desk, kind: FactKind, text: str, **more) -> Path:
+    fact = make_fact(kind, text, desk.clock.now, **more)
+    path = Path(desk.store.root, fact.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(render_fact(fact))
+    return path
+
+
+def told(desk) -> str:
+    """Return what a session is told of facts when it starts."""
+    return "\n".join(line for line, _ in choose_facts(desk.store, "").lines)
+
+
+def test_what_may_be_out_of_date_is_marked(desk, code, bare_git):
+    assert "out of date" not in told(desk)
+    (code / "src 한글.py").write_text("two\n")
+    assert "out of date" not in told(desk)  # nobody knows yet whether it stays so
+    commit_all(code, bare_git)
+    lines = told(desk).splitlines()
+    assert ["since changed: src 한글.py" in line for line in lines] == ["layers" in line for line in lines]
+    assert sum("since changed" in line for line in lines) == 1
+
+
+def test_a_fact_of_which_a_merge_kept_two_versions_says_so(desk):
+    put(desk, FactKind.RULE, "The loader reads its settings in layers.", review=("(top)",))
+    put(desk, FactKind.RULE, "The parser caches its tokens.", review=("r1hsm3ke0c1",))  # a rival that is settled
+    lines = told(desk).splitlines()
+    assert ["one of two versions, see `gitmem review`" in line for line in lines] == [
+        "layers" in line for line in lines
+    ]
+
+
+def test_a_fact_that_does_not_say_when_it_was_made_is_told_as_undated(desk):
+    path = put(desk, FactKind.RULE, "The loader reads its settings in layers.")
+    path.write_text(path.read_text().replace("created:", "made:"))
+    assert told(desk) == "- The loader reads its settings in layers. (rule, undated)"
+
+
+def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tmp_path, monkeypatch):
+    if os.name != "posix":
+        pytest.skip("a stand-in for git is a shell script")
+    (code / "src 한글.py").write_text("two\n")
+    commit_all(code, bare_git)
+    assert "since changed" in told(desk)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 600\n")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    context = desk.store.context
+    path = f"{tmp_path / 'bin'}{os.pathsep}{context.environ['PATH']}"
+    monkeypatch.setattr(desk.store, "context", context._replace(environ={**context.environ, "PATH": path}))
+    desk.store.patience = 0.1
+    for cached in Path(desk.store.private, "known").glob("places.json"):
+        cached.unlink()
+    lines = told(desk).splitlines()
+    assert len(lines) == 2
+    assert "since changed" not in "".join(lines)
+
+
+def test_of_facts_that_are_not_looked_at_an_edit_is_seen_behind_the_next_hook(desk, monkeypatch):
+    monkeypatch.setattr(facts, "_MAX_RANKED", 1)
+    put(desk, FactKind.RULE, "Always run the linter.")
+    low = put(desk, FactKind.PATTERN, "Handlers are named by their event.")
+    assert "linter" in told(desk)
+    low.write_text(low.read_text().replace("kind: pattern", "kind: preference").replace("Handlers", "All handlers"))
+    assert "linter" in told(desk)
+    do_upkeep(desk.store, lambda: True)
+    assert "All handlers" in told(desk)
+
+
+def test_facts_about_what_is_changed_and_often_said_come_first(desk):
+    for number in range(3):
+        put(desk, FactKind.DECISION, f"Part {number} has its own settings.", files=(f"part_{number}.py",))
+    put(desk, FactKind.DECISION, "Use uv.", sources=("x1111111111", "x2222222222", "x3333333333"))
+    state = ProjectState("/p", "main", 1, (), ("part_1.py",))
+    text = session_start(desk.store, (), state, ())
+    places = [text.index(words) for words in ("Part 1 has", "Use uv.", "Part 2 has")]
+    assert places[:1] < places[2:]
+    assert places[1] < places[2]
+
+
+def test_what_a_person_said_is_told_before_what_a_model_judged(desk):
+    words = ("parser", "tokens", "encoding", "lines")
+    judged = {"origin": {"by": "a-model"}, "keywords": words, "confidence": 1.0}
+    put(desk, FactKind.RULE, "The parser reads tokens, encoding and lines.", **judged)
+    put(desk, FactKind.DECISION, "Deploy on Mondays.")
+    lines = [line for line, _ in choose_facts(desk.store, " ".join(words)).lines]
+    assert [line.split(".")[0] for line in lines] == [
+        "- Deploy on Mondays",
+        "- The parser reads tokens, encoding and lines",
+    ]

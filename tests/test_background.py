@@ -1,0 +1,298 @@
+import json
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.background import do_upkeep, process_spool
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import MEMORY
+from gitmem.errors import GitmemError, NotSavedError
+from gitmem.health import document_checks as changed
+from gitmem.learn import end as session_end
+from gitmem.model.exchange import split_fields
+from gitmem.record.read import IDLE, context_used, in_context, look
+from gitmem.store import transcripts
+from gitmem.store.findings import FailureLog
+from gitmem.store.layers import private_store, set_private
+from gitmem.store.spool import HookSpool
+from gitmem.store.store import Store
+from tests.own_settings import own_settings
+from tests.record.test_capture import Host
+
+ALIVE, DEAD = 4711, 4712
+
+
+class Session(Host):
+    """A session that delivers events and has a transcript."""
+
+    def __init__(self, desk, folder: Path, name="sess-1", owner=ALIVE) -> None:
+        super().__init__(desk, name, owner)
+        self.path = folder / f"{name}.jsonl"
+        self.path.touch()
+        self.transcript = str(self.path)
+
+    def say(self, role: str, text: str, tokens: int = 0, **more: object) -> None:
+        message: dict[str, object] = {"role": role, "content": text}
+        if tokens:
+            message["usage"] = {"input_tokens": tokens}
+        at = self.desk.clock.now.isoformat()
+        item = {"type": role, "uuid": f"u-{os.path.getsize(self.path)}", "sessionId": self.session, "timestamp": at}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(item | {"message": message} | more, ensure_ascii=False) + "\n")
+
+    def turn(self, turn: str, second=0.0, answer="It is done, all of it.", tokens=0) -> None:
+        self.deliver("UserPromptSubmit", turn, second, prompt=f"question {turn} of the day")
+        self.say("user", f"question {turn} of the day", promptId=turn)
+        self.deliver("Stop", turn, second + 1, last_assistant_message=answer)
+        self.say("assistant", answer, tokens)
+
+
+@pytest.fixture
+def session(desk, tmp_path) -> Session:
+    return Session(desk, tmp_path)
+
+
+def drain(desk):
+    desk.store = Store(desk.store.root, desk.store.context)
+    return process_spool(desk.store, lambda process: process != DEAD)
+
+
+def waiting(desk) -> list[str]:
+    return sorted(name.split("-")[0] for name in HookSpool(desk.store.private).names())
+
+
+def told(desk, label: str = "") -> list[str]:
+    """The requests that the daily logs tell of; with a label, the texts of the entries that have it."""
+    found = []
+    for path in sorted(Path(desk.store.root).glob("daily/*/*/*.md")):
+        entries = [one.entry for one in find_entries(path.read_text(encoding="utf-8"))]
+        if label:
+            found += [entry.text for entry in entries if entry.label == label]
+        else:
+            found += [split_fields(entry.text).request for entry in entries if entry.label == "Exchange"]
+    return [text for text in found if text]
+
+
+def ops(desk, bare_git) -> list[str]:
+    root = Path(desk.store.root)
+    assert bare_git(root, "status", "--porcelain") == ""
+    return bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)", "--reverse").split()[1:]
+
+
+# Whether a session is over
+
+
+def test_a_session_goes_on_while_its_host_runs(desk, session):
+    session.deliver("SessionStart")
+    session.deliver("UserPromptSubmit", "t-1", 1, prompt="a question")
+    (found,) = look(desk.store, lambda _: True).sessions
+    assert (found.name, found.over, found.transcript) == ("sess-1", False, str(session.path))
+    assert look(desk.store, lambda _: False).over() == {"sess-1"}
+    desk.clock.now += IDLE + timedelta(seconds=2)
+    assert look(desk.store, lambda _: True).over() == {"sess-1"}
+
+
+@pytest.mark.parametrize(
+    "delivered, over",
+    [
+        ([(ALIVE, "SessionStart"), (ALIVE, "SessionEnd")], True),
+        ([(ALIVE, "SessionStart"), (ALIVE, "SessionEnd"), (ALIVE, "SessionStart")], False),
+        ([(DEAD, "SessionStart"), (ALIVE, "UserPromptSubmit")], False),  # the last process to deliver counts
+    ],
+)
+def test_a_session_is_over_after_its_end_unless_it_began_again(desk, session, delivered, over):
+    for second, (session.owner, event) in enumerate(delivered):
+        session.deliver(event, second=second, prompt="x", source="resume")
+    assert bool(look(desk.store, lambda process: process != DEAD).over()) is over
+
+
+# The end
+
+
+def test_a_turn_makes_at_most_three_commits(desk, session, bare_git):
+    """Of a request that states a rule, a command that fails and is mended, and an answer that decides something."""
+    before = int(bare_git(desk.store.root, "rev-list", "--count", "HEAD"))
+    failed = {"tool_name": "Bash", "tool_use_id": "1", "tool_input": {"command": "pytest"}}
+    session.deliver("UserPromptSubmit", "p-1", 0, prompt="From now on, never deploy on Fridays. Repair the loader.")
+    session.deliver("PostToolUseFailure", "p-1", 1, **failed, error="Exit code 1\nKeyError: 'port'")
+    edit = {"tool_name": "Edit", "tool_use_id": "2", "tool_input": {"file_path": "/p/loader.py"}}
+    session.deliver("PostToolUse", "p-1", 2, **edit, tool_response="ok")
+    session.deliver("PostToolUse", "p-1", 3, **{**failed, "tool_use_id": "3"}, tool_response="1 passed")
+    said = "The loader is repaired. We decided to use argon2id, not bcrypt. Known issue: the index breaks on NFS."
+    session.deliver("Stop", "p-1", 4, last_assistant_message=said)
+    drain(desk)
+    for text in ("never deploy on Fridays", "argon2id", "KeyError"):
+        assert text in bare_git(desk.store.root, "grep", "-h", "-e", text, "HEAD", "--", "*.md")
+    assert before < int(bare_git(desk.store.root, "rev-list", "--count", "HEAD")) <= before + 3
+
+
+def test_a_session_that_ends_leaves_its_transcript(desk, session, bare_git):
+    session.deliver("SessionStart")
+    session.turn("t-1", 1)
+    drain(desk)
+    assert waiting(desk) == ["SessionStart"]
+    assert transcripts.sessions(desk.store) == []
+    session.deliver("SessionEnd", second=5, reason="other")
+    drain(desk)
+    assert waiting(desk) == []
+    said = [json.loads(line) for line in transcripts.read(desk.store, "sess-1") or ()]
+    assert [(line["role"], line["text"]) for line in said] == [
+        ("user", "question t-1 of the day"),
+        ("assistant", "It is done, all of it."),
+    ]
+    assert ops(desk, bare_git) == ["init", "turn"]
+    branches = bare_git(Path(desk.store.root), "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+    assert branches == ["gitmem"]
+
+
+def test_a_session_without_a_transcript_ends_too(desk, session):
+    for path in ("/no/such/file", "", "/dev/null", str(session.path.parent), "a\0b"):
+        payload = {"hook_event_name": "SessionEnd", "session_id": f"s{len(path)}", "transcript_path": path}
+        HookSpool(desk.store.private).accept("SessionEnd", ALIVE, json.dumps(payload).encode())
+    drain(desk)
+    assert waiting(desk) == []
+    assert transcripts.sessions(desk.store) == []
+    assert FailureLog(desk.store.private).failures() == []
+
+
+@pytest.mark.parametrize(
+    "error, message",
+    [(NotSavedError("The disk is full.", "Make room."), "The disk is full."), (KeyError("odd"), "KeyError: 'odd'")],
+)
+def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, monkeypatch, error, message):
+    other = Session(desk, session.path.parent, "sess-2")
+    for one in (session, other):
+        one.turn("t-1")
+        one.deliver("SessionEnd", second=5)
+    real = session_end.keep_transcript
+
+    def fails(store, name, path):
+        if name == "sess-1":
+            raise error
+        return real(store, name, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session_end, "keep_transcript", fails)
+        drain(desk)
+    assert waiting(desk) == ["SessionEnd"]
+    (failure,) = FailureLog(desk.store.private).failures()
+    assert (failure.command, failure.message) == ("hook: session end", message)
+    assert ("Traceback" in failure.traceback) is not isinstance(error, GitmemError | OSError)
+    assert [one.session for one in transcripts.sessions(desk.store)] == ["sess-2"]
+    assert len(told(desk)) == 2
+    drain(desk)
+    assert waiting(desk) == []
+    assert len(transcripts.sessions(desk.store)) == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails when it is read")
+@pytest.mark.parametrize("kind", ["SessionEnd", "PreCompact"])
+def test_a_transcript_that_cannot_be_read_is_tried_three_times(desk, session, kind):
+    session.turn("t-1")
+    session.path.unlink()
+    session.path.symlink_to("/proc/self/mem")
+    session.deliver(kind, second=5)
+    for number in (1, 2):
+        drain(desk)
+        assert waiting(desk) == [kind]
+        assert len(FailureLog(desk.store.private).failures()) == number
+    drain(desk)
+    assert waiting(desk) == []
+    failures = FailureLog(desk.store.private).failures()
+    assert "It is not tried again. 'gitmem replay" in failures[-1].message
+    drain(desk)
+    assert len(FailureLog(desk.store.private).failures()) == len(failures)
+    assert told(desk) == ["question t-1 of the day"]
+    assert not any(Path(desk.store.private, "unread").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails when it is read")
+def test_the_end_of_a_transcript_that_cannot_be_read_says_nothing():
+    assert context_used("/proc/self/mem") == 0
+    assert not in_context("/proc/self/mem", "marker")
+
+
+# Lessons
+
+DECIDED = "We decided to use uv instead of pnpm for builds."
+LEARNED = "It turned out that the cache key did not hold the platform."
+
+
+def test_what_was_learned_is_saved_before_the_context_is_compacted(desk, session, bare_git):
+    session.deliver("SessionStart")
+    session.turn("t-1", 1, f"{DECIDED}")
+    session.say("assistant", f"Let me look further. {LEARNED}")
+    session.deliver("PreCompact", second=9, trigger="auto")
+    drain(desk)
+    assert waiting(desk) == ["SessionStart"]
+    assert told(desk, "Decision") == [DECIDED]
+    assert told(desk, "Learning") == [LEARNED]
+    assert ops(desk, bare_git) == ["init", "turn", "extract"]
+    session.deliver("PreCompact", second=20, trigger="manual")
+    drain(desk)
+    assert ops(desk, bare_git) == ["init", "turn", "extract"], "once"
+    assert waiting(desk) == ["SessionStart"]
+
+
+def test_what_was_learned_is_saved_once_half_of_the_context_is_used(desk, session, bare_git):
+    session.deliver("SessionStart")
+    session.say("assistant", f"Let me look further. {LEARNED}")
+    session.turn("t-1", 1, tokens=80_000)
+    drain(desk)
+    assert told(desk, "Learning") == [], "not half of it yet"
+    session.turn("t-2", 11, tokens=120_000)
+    drain(desk)
+    assert told(desk, "Learning") == [LEARNED]
+    session.say("assistant", "It turned out that the second cache was never read at all.")
+    session.turn("t-3", 21, tokens=130_000)
+    drain(desk)
+    assert told(desk, "Learning") == [LEARNED], "once"
+    session.deliver("PreCompact", second=30)
+    drain(desk)
+    assert len(told(desk, "Learning")) == 2
+    session.say("assistant", "It turned out that the third cache was on another disk.")
+    session.turn("t-4", 41, tokens=110_000)
+    drain(desk)
+    assert len(told(desk, "Learning")) == 3, "and once more after it was compacted"
+    assert ops(desk, bare_git).count("extract") == 3
+    assert FailureLog(desk.store.private).failures() == []
+
+
+def test_it_can_be_switched_off(desk, session):
+    own_settings(desk.store.context, "save:\n  context_percent: 0\n")
+    session.say("assistant", LEARNED)
+    session.turn("t-1", 1, tokens=190_000)
+    drain(desk)
+    assert told(desk, "Learning") == []
+
+
+def test_upkeep_looks_at_the_documents_that_status_did_not(desk):
+    assert changed.look(desk.store, (), most=1).left > 0
+    do_upkeep(desk.store, lambda: False)
+    assert changed.look(desk.store, (), most=0).left == 0
+
+
+def test_upkeep_reads_whose_each_memory_is_so_that_a_prompt_need_not(desk):
+    do_upkeep(desk.store, lambda: False)
+    known = Path(desk.store.private, "known", "origins").read_text(encoding="utf-8")
+    assert known.split("\n")[1] == desk.store.tip
+
+
+def test_a_private_session_that_answers_while_a_drain_goes_on_is_not_committed(desk, session, tmp_path):
+    set_private(desk.store, "sess-2", on=True)
+    private = Session(desk, tmp_path, "sess-2")
+    session.turn("t-1")
+
+    def alive(_: int) -> bool:
+        """Deliver a private turn once the drain has read the spool for the first time."""
+        if not os.path.getsize(private.path):
+            private.turn("t-secret")
+        return True
+
+    process_spool(desk.store, alive)
+    process_spool(desk.store, alive)
+    assert "question t-1 " in desk.text(MEMORY)
+    assert "t-secret" not in desk.text(MEMORY)
+    assert b"question t-secret " in (private_store(desk.store).read(MEMORY) or b"")
