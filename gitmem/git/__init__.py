@@ -78,8 +78,8 @@ _HEX = frozenset("0123456789abcdef")
 _MOST_REVISION = 1_000  # characters; git's stack ends at some 20,000 `^`
 LEFT_BEHIND_SECONDS = 10.0
 _SHORT_SECONDS = 2.0
-# Git holds these for long where it has much to write: thousands of refs, files of a work tree, objects.
-_LONG_LOCKS = ("packed-refs.lock", "index.lock", "shallow.lock", "commit-graph-chain.lock")
+# Git holds these for long where it has much to write: thousands of refs, files of a work tree.
+_LONG_LOCKS = ("packed-refs.lock", "index.lock", "shallow.lock")
 # What git says of an existing lock: it names that of a ref, and not that of its settings.
 _LOCKED = (("Unable to create '", "': File exists", ""), ("could not lock config file ", ": File exists", ".lock"))
 _MOMENT = 0.1

@@ -129,10 +129,12 @@ def pack_together(git: Git, folder: str, names: Collection[str]) -> list[str]:
 
 
 def write_commit_graph(git: Git) -> None:
-    """Write Bloom filters of changed paths: `git log -- PATH` then reads 3 % as much."""
-    git.run(
-        *_SYNC, "commit-graph", "write", "--reachable", "--changed-paths", "--split", "--no-progress", timeout=SECONDS
-    )
+    """Write Bloom filters of changed paths: `git log -- PATH` then reads 3 % as much.
+
+    Another git that does the same holds its lock for long, and its graph is as good.
+    """
+    options = ("--reachable", "--changed-paths", "--split", "--no-progress")
+    git.run(*_SYNC, "commit-graph", "write", *options, timeout=SECONDS, past_locks=False)
 
 
 def unfinished_files(layout: Layout, before: float) -> Iterator[str]:

@@ -48,6 +48,7 @@ from gitmem.model.consolidation import period_document
 from gitmem.model.fact import Fact, FactKind, FactStatus, make_fact, render_fact
 from gitmem.model.rotation import Limits, week_of
 from gitmem.model.transcript import MAX_LINE, objects
+from gitmem.platform.safe_open import decode_by_hand
 from gitmem.values import Value
 
 _SUMMARIZER = "memory-summarizer"  # the agent of the older tool
@@ -74,7 +75,7 @@ class _File(Value):
 
     @property
     def text(self) -> str:
-        return self.file.data.decode("utf-8-sig", "replace")
+        return decode_by_hand(self.file.data)
 
     def key(self, *parts: str | bytes) -> str:
         """Return the key of a part of the file, by default of all of it."""

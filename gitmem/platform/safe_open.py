@@ -211,6 +211,12 @@ def read_small(path: str, *, follow: bool = True) -> bytes | None:
         return None
 
 
+def decode_by_hand(data: bytes) -> str:
+    """Return the text of a file that a user wrote: UTF-8, or what Windows' editors and shells write, with its mark."""
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return data.decode("utf-16" if wide else "utf-8-sig", "replace")
+
+
 def read_text(path: str) -> str:
     """Return the content of a small file, "" if it cannot be read."""
     return (read_small(path) or b"").decode("utf-8", "surrogateescape").replace("\r\n", "\n")

@@ -12,7 +12,7 @@ import contextlib
 import os
 from collections.abc import Mapping
 
-from gitmem.errors import RefusedError, StoreNotFoundError
+from gitmem.errors import NotSavedError, RefusedError, StoreNotFoundError
 from gitmem.git import STORE_FOLDER, Layout, common_dir_of, find_layout, linked_git_dir
 from gitmem.git.trust import check_layout, check_link, is_at_its_place, is_linked
 from gitmem.platform.safe_open import in_the_way, read_small, replace_file
@@ -39,6 +39,7 @@ def user_store(home: str) -> str:
 def find_project(start: str, home: str) -> Project:
     """Return the project of a folder: the repository around it, else the nearest folder with a store, else itself.
 
+    A repository at the home, as of dotfiles, is the project of the home alone and of no folder below.
     Raises RefusedError if the folder is in a linked work tree that its repository does not know.
     """
     start, home = os.path.realpath(start), os.path.realpath(home)
@@ -48,7 +49,8 @@ def find_project(start: str, home: str) -> Project:
         is_cut_off = os.path.basename(folder) == STORE_FOLDER and is_disconnected(folder)
         project = None if is_cut_off else _repository_at(folder)
         # A repository at `.gitmem` is a store's own, not a project's.
-        if project is not None and os.path.basename(project.root) != STORE_FOLDER:
+        is_dotfiles = folder == home != start
+        if project is not None and not is_dotfiles and os.path.basename(project.root) != STORE_FOLDER:
             return project
         if folder != home and is_store(os.path.join(folder, STORE_FOLDER)):
             return Project(folder, None)
@@ -197,9 +199,18 @@ class Acceptance:
         self._folder = os.path.join(home, *_FOLDER)
 
     def begin(self) -> None:
-        """Record that the store is about to be made here; go on if the home cannot be written."""
-        with contextlib.suppress(OSError):
+        """Record that the store is about to be made here.
+
+        Raises NotSavedError if the home cannot be written: the store would count as one from elsewhere.
+        """
+        try:
             self._write([_MAKING, ""])
+        except OSError as error:
+            raise NotSavedError(
+                f"No store was made: {self._folder}, where gitmem notes which stores are yours, cannot be written: "
+                f"{error.strerror}.",
+                "Give yourself write access to your home, or set HOME to a folder that you can write.",
+            ) from error
 
     def check(self) -> None:
         """Raise NotAcceptedError unless the store was made, cloned or accepted on this machine."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import GitmemError, RefusedError
+from gitmem.errors import GitmemError, NotSavedError, RefusedError
 from gitmem.platform.machine import read_resource
 from gitmem.store.init import Place, init_store
 from gitmem.store.locate import find_project, find_store, home_store
@@ -77,6 +77,18 @@ def test_the_home_folder_is_no_project(home, init, bare_git):
         assert not (home / ".gitmem").exists()
         if not (home / ".git").exists():
             bare_git(home, "init", "-q")
+
+
+@pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
+def test_a_home_that_cannot_be_written_leaves_no_store_behind(project, init, home, place):
+    (home / ".local").touch()  # in place of a folder
+    before = sorted(project.rglob("*"))
+    for _ in range(2):
+        with pytest.raises(NotSavedError, match=r"which stores are yours, cannot be written"):
+            init(project, place)
+    assert sorted(project.rglob("*")) == before
+    (home / ".local").unlink()
+    assert init(project, place).store.acceptance.given()
 
 
 # At home

@@ -247,8 +247,13 @@ def test_the_user_s_own_store_is_no_project_s(home, here, make_store):
 def test_a_home_folder_that_is_a_repository(home, here, make_store, bare_git):
     bare_git(home, "init", "-q")
     make_store(Path(user_store(str(home))))
-    assert here.project(home / "notes").root == str(home)
+    (home / "notes" / "novel").mkdir(parents=True)
+    assert here.project(home).root == str(home)
+    assert here.project(home / "notes").root == str(home / "notes")
     assert here.store(home / "notes") is None
+    make_store(home / "notes" / ".gitmem")
+    assert here.project(home / "notes" / "novel").root == str(home / "notes")
+    assert here.store(home / "notes" / "novel") == str(home / "notes" / ".gitmem")
 
 
 # From inside a store

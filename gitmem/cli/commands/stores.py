@@ -14,7 +14,7 @@ from gitmem.git.bundle import is_bundle
 from gitmem.git.remote import Connection
 from gitmem.history.export import export
 from gitmem.platform.machine import now
-from gitmem.platform.safe_open import read_small
+from gitmem.platform.safe_open import decode_by_hand, read_small
 from gitmem.record.fact_edits import find_fact, move
 from gitmem.store import layers
 from gitmem.store.findings import FailureLog, LoggedFailure
@@ -91,7 +91,7 @@ def run_join(args: Args, app: App) -> None:
     url = app.environ.get(REMOTE, "").strip()
     if not url:
         data = read_small(os.path.join(find_project(start, app.home()).root, POINTER), follow=False) or b""
-        lines = (line.strip() for line in data.decode("utf-8", "replace").splitlines())
+        lines = (line.strip() for line in decode_by_hand(data).splitlines())
         url = next((line for line in lines if line and not line.startswith("#")), "")
         if not url:
             raise NotFoundError(f"The project names no memory in {POINTER}.", "'gitmem clone URL' takes the address.")

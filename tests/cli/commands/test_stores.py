@@ -212,6 +212,12 @@ class TestJoin:
             assert "The charts are in ops." in bare_git(shared, "log", "-1", "--format=%B", "gitmem")
             assert bare_git(shared, "rev-list", "--count", "gitmem").strip() > "2"
 
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+    def test_the_project_names_it_in_a_file_of_any_editor(self, fresh, shared, encoding):
+        (fresh.cwd / ".gitmem-remote").write_bytes(f"# the memory\r\n{shared}\r\n".encode(encoding))
+        assert fresh("join", "--yes")[0] == 0
+        assert "deploy with helm" in fresh("facts", "list")[1]
+
     @pytest.mark.skipif(sys.platform == "win32", reason="runs a shell")
     def test_an_agent_that_hears_no_answer_at_its_start_is_told_with_a_prompt(self, fresh, shared):
         path = os.pathsep.join([os.path.dirname(sys.executable), fresh.environ["PATH"]])
