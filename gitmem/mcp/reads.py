@@ -1,4 +1,4 @@
-"""The tools that only read memory: search, load, get and history. Hits are lines of JSON (docs/spec.md J4).
+"""The tools that only read: search, load, get, history, why code is so. Hits are lines of JSON (docs/spec.md J4).
 
 Gemini CLI takes a text that is JSON for a structured result, and rejects one that is no object.
 """
@@ -27,7 +27,10 @@ from gitmem.search.hits import Hit, Passage, named, read_passage
 from gitmem.search.many_stores import find_stores, search_stores
 from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
 from gitmem.store.store import Store
+from gitmem.tell.blamed_code import project_path
+from gitmem.tell.reasons import as_text, reasons
 from gitmem.tell.usage_log import GET, SEARCH, GivenText, handles, note_asked
+from gitmem.tell.why import why_lines
 from gitmem.text.terminal import FENCE_TOKENS, fenced, fields, json_text
 from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens
 
@@ -272,6 +275,25 @@ def memory_history(
     return _noted(call, "\n".join(told), f"memory_history {passage.path}")
 
 
+def memory_why(
+    call: Call,
+    *,
+    path: Annotated[str, Field(description="a file of the project, such as src/app.py")],
+    line: Annotated[int, Field(ge=1)],
+    end_line: Annotated[int, Field(ge=0)] = 0,
+) -> str:
+    """Tell why lines of the project's code are so: the request, the answer and the decisions behind them.
+
+    Use it before you change code whose reason you do not see.
+    """
+    code = call.store.code()
+    place = project_path(code, path) if code else None
+    if code is None or place is None:
+        raise NotFoundError(f"{path} is no file of the project's repository.", "Name it relative to the project.")
+    whys = why_lines(call.store, code, place, line, max(line, min(end_line, line + MAX_LINES - 1)))
+    return _noted(call, as_text(call.store, reasons(call.store, whys)), f"memory_why {place}")
+
+
 def _who(store: Store, origin: CommitRecord) -> str:
     """Return date, host or author, session and commit; an author who is not the person is named."""
     through = origin.host or origin.author
@@ -294,4 +316,5 @@ TOOLS = (
     Tool(memory_load, "Load memory", READS, "Loading"),
     Tool(memory_get, "Read memory", READS, "Reading", _NAMES),
     Tool(memory_history, "History of a memory", READS, "Looking through history", _NAMES),
+    Tool(memory_why, "Why code is so", READS, "Looking for the reason"),
 )

@@ -5,6 +5,7 @@ The project is not trusted: nothing that its configuration or attributes name is
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,6 +21,7 @@ from gitmem.values import Value
 
 _IGNORED = ".git-blame-ignore-revs"  # the name that forges read, too
 _SECONDS = 30.0
+_COMMITS = 2_000  # in which renames are looked for
 _HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _CLEAR_LETTERS = 20  # of a line that is recognized without its surroundings
@@ -48,12 +50,13 @@ class BlamedCode(Value):
 
 
 def blame_code(code: ProjectCode, path: str, first: int, last: int, revision: str = "") -> list[BlamedCode]:
-    """Return the lines of a file of the work tree, or of a revision, with the commits that wrote them.
+    """Return lines of a file of the work tree, or of a revision, with the commits that wrote them; all if `last` is 0.
 
     Moved and copied lines are followed, white space and the commits of the project's ignore file are not counted.
     Raises GitFailedError if there is no such file or line.
     """
-    lines = ("blame", "--porcelain", "-w", "-C", f"-L{first},{last}")
+    place = (f"-L{first},{last}",) if last else ()
+    lines = ("blame", "--porcelain", "-w", "-C", *place)
     named = (revision,) if revision else ()
     ignored = _ignored_commits(code) if not revision else ()
     output = b""
@@ -115,6 +118,16 @@ def _with_field(line: BlamedCode, name: str, value: str) -> BlamedCode:
     return line
 
 
+def project_path(code: ProjectCode, path: str) -> str | None:
+    """Return a path relative to the project, with `/`, of one that is absolute or so already; None if it is no file."""
+    root = os.path.realpath(code.root)
+    full = os.path.join(root, path)
+    full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+    if not full.startswith(root + os.sep) or not os.path.isfile(full):
+        return None
+    return os.path.relpath(full, root).replace(os.sep, "/")
+
+
 def commit_named(code: ProjectCode, text: str) -> str:
     """Return the id of the project's commit that a text names, "" if it names none."""
     try:
@@ -122,6 +135,21 @@ def commit_named(code: ProjectCode, text: str) -> str:
     except GitmemError:
         return ""
     return oid.decode().strip()
+
+
+def renames(code: ProjectCode) -> dict[str, str]:
+    """Return the later name of each file that one of the last commits renamed; of two renames the later counts."""
+    options = (f"-{_COMMITS}", "--diff-filter=R", "-M", "--name-status", "-z", "--format=", "--no-ext-diff")
+    try:
+        output = code.git.run("log", *options, "HEAD", "--", timeout=_SECONDS)
+    except GitmemError:
+        return {}
+    words = output.decode("utf-8", "surrogateescape").split("\0")
+    later: dict[str, str] = {}
+    for place, word in enumerate(words[:-2]):
+        if re.fullmatch(r"\n?R[0-9]{3}", word):
+            later.setdefault(words[place + 1], words[place + 2])
+    return later
 
 
 def lines_added_by(code: ProjectCode, commit: str) -> list[BlamedCode]:

@@ -7,9 +7,10 @@ to the version before. What rests on a guess says so: `certain` is false.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 
 from gitmem.document.code_lines import FOLDER, Written, day_of_lines, digest_of, parse_written
 from gitmem.errors import GitFailedError, NotFoundError
@@ -24,6 +25,7 @@ _AROUND = 4  # lines before and after one that speak for the exchange that wrote
 _ENOUGH = 2  # lines around one, written by the same edit: more of them say no more
 _CLEAR_LETTERS = 20  # of a line that nobody writes twice by chance
 _MOST_STEPS = 8  # commits that only reformatted a line, one after another
+_FIRST = 500  # rows among which the first exchange is looked for: those of the first days
 _SKEW = timedelta(seconds=2)  # git's times are whole seconds
 _MOST_PLACES = 20  # of a text in the project
 MOST_LINES = 4_000  # of one answer
@@ -61,35 +63,59 @@ class _Row(Value):
     at: datetime
     exchange: str
     path: str
-    digests: frozenset[str]
+    digests: tuple[str, ...]
 
 
 class WrittenLines:
-    """The record of code lines of a store, read once."""
+    """The record of code lines of a store, read once; a row is only parsed where it holds a line that is asked for."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self.rows = sorted(_rows(store), key=lambda row: (row.at, row.exchange, row.path))
+        self._files = [(day_of_lines(path), store.read(path) or b"") for path in sorted(_record_paths(store))]
 
-    def with_line(self, digest: str, until: datetime | None) -> list[_Row]:
-        """Return the rows with a line, the oldest first, of exchanges that began by then."""
-        return [row for row in self.rows if digest in row.digests and (until is None or row.at <= until + _SKEW)]
+    @property
+    def began(self) -> datetime | None:
+        """When the first exchange that wrote code began, None without one."""
+        rows = (_row(day, row) for day, data in self._files for row in parse_written(data))
+        return min((row.at for row in islice(rows, _FIRST)), default=None)
 
-    def around(self, digests: frozenset[str], path: str, until: datetime | None) -> list[_Row]:
-        """Return the rows of a file with some of these lines, of exchanges that began by a moment."""
-        rows = (row for row in self.rows if row.path == path and row.digests & digests)
-        return [row for row in rows if until is None or row.at <= until + _SKEW]
+    def rows(self, digests: frozenset[str], until: datetime | None) -> list[_Row]:
+        """Return the rows with one of these lines, of exchanges that began by a moment, the oldest first."""
+        wanted = [digest.encode() for digest in digests]
+        found = []
+        for day, data in self._files:
+            if any(digest in data for digest in wanted):
+                held = (line for line in data.split(b"\n") if any(digest in line for digest in wanted))
+                found += [
+                    _row(day, row) for row in parse_written(b"\n".join(held)) if not digests.isdisjoint(row.digests)
+                ]
+        before = (row for row in found if until is None or row.at <= until + _SKEW)
+        return sorted(before, key=lambda row: (row.at, row.exchange, row.path))
+
+    def of(self, exchanges: Collection[str]) -> list[_Row]:
+        """Return the rows of some exchanges."""
+        keys = [exchange.encode() for exchange in exchanges]
+        held = (
+            (day, row) for day, data in self._files if any(key in data for key in keys) for row in parse_written(data)
+        )
+        return [_row(day, row) for day, row in held if row.exchange in exchanges]
+
+    def into(self, paths: Collection[str]) -> list[_Row]:
+        """Return the rows of some files of the project."""
+        return [_row(day, row) for day, data in self._files for row in parse_written(data) if row.path in paths]
 
     def names(self, exchange: str, path: str) -> bool:
         """Return whether lines of a file are recorded for an exchange."""
-        return any(row.exchange == exchange and row.path == path for row in self.rows)
+        key = exchange.encode()
+        held = (line for _, data in self._files if key in data for line in data.split(b"\n") if key in line)
+        return any((row.exchange, row.path) == (exchange, path) for line in held for row in parse_written(line))
 
 
-def _rows(store: Store) -> Iterator[_Row]:
-    for path in _record_paths(store):
-        day = day_of_lines(path)
-        for row in parse_written(store.read(path) or b""):
-            yield _Row(_moment(day, row), row.exchange, row.path, frozenset(row.digests))
+def _row(day: str, row: Written) -> _Row:
+    try:
+        at = datetime.fromisoformat(f"{day}T{row.at}").replace(tzinfo=UTC)
+    except ValueError:  # a day or an hour that no clock has
+        at = datetime.fromtimestamp(0, UTC)
+    return _Row(at, row.exchange, row.path, row.digests)
 
 
 def _record_paths(store: Store) -> Iterator[str]:
@@ -97,13 +123,6 @@ def _record_paths(store: Store) -> Iterator[str]:
         for month in store.files.names(f"{FOLDER}/{year}"):
             names = store.files.names(f"{FOLDER}/{year}/{month}")
             yield from (path for name in names if day_of_lines(path := f"{FOLDER}/{year}/{month}/{name}"))
-
-
-def _moment(day: str, row: Written) -> datetime:
-    try:
-        return datetime.fromisoformat(f"{day}T{row.at}").replace(tzinfo=UTC)
-    except ValueError:  # a day or an hour that no clock has
-        return datetime.fromtimestamp(0, UTC)
 
 
 def why_lines(store: Store, code: ProjectCode, path: str, first: int, last: int) -> list[Why]:
@@ -121,7 +140,7 @@ def why_lines(store: Store, code: ProjectCode, path: str, first: int, last: int)
             "Name a file that the project's git tracks, and a line of it.",
         ) from None
     written = WrittenLines(store)
-    since = written.rows[0].at if written.rows else None
+    since = written.began
     answers = (_why(store, code, written, line, _neighbours(around, line.now)) for line in lines)
     return [answer._replace(file=path, since=since) for answer in answers]
 
@@ -130,7 +149,7 @@ def why_commit(store: Store, code: ProjectCode, commit: str) -> list[Why]:
     """Return why each line that a commit of the project added is so."""
     lines = lines_added_by(code, commit)[:MOST_LINES]
     written, answers = WrittenLines(store), list[Why]()
-    since = written.rows[0].at if written.rows else None
+    since = written.began
     for place, line in enumerate(lines):
         around = (*lines[max(place - _AROUND, 0) : place], *lines[place + 1 : place + 1 + _AROUND])
         digests = (digest_of(other.text) for other in around if other.path == line.path)
@@ -188,11 +207,11 @@ def _by_text(store: Store, written: WrittenLines, line: BlamedCode, around: froz
     surroundings tell it from others; a line without a digest is known by its surroundings alone, and never certain.
     """
     digest, until = digest_of(line.text), line.at if line.commit else None
-    rows = written.with_line(digest, until) if digest else written.around(around, line.path, until)
-    same = [row for row in rows if row.path == line.path] or rows
+    rows = written.rows(frozenset({digest}) if digest else around, until)
+    same = [row for row in rows if row.path == line.path] or (rows if digest else [])
     if not same:
         return None
-    support = {row: len(row.digests & around) for row in same}
+    support = {row: len(around.intersection(row.digests)) for row in same}
     best = max(same, key=lambda row: (min(support[row], _ENOUGH), row.at))
     if not digest:
         exchange = find_exchange(store, best.exchange, best.at)

@@ -9,16 +9,21 @@ from functools import partial
 from gitmem.archive.rotate import rotations
 from gitmem.cli import output
 from gitmem.cli.app import App, Args, read_date
-from gitmem.cli.commands.show import FILES, named_path, refuse_folder
+from gitmem.cli.commands.show import FILES, code_left_of, named_path, refuse_folder
 from gitmem.cli.output import SHORT, commit_value
-from gitmem.document.message import Op
+from gitmem.document.entry import find_entries
+from gitmem.document.message import Op, one_line
 from gitmem.errors import NotFoundError, UsageError
+from gitmem.history.authors import People
 from gitmem.history.origin import blame
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
 from gitmem.history.sessions import SessionSummary, find_session, sessions
 from gitmem.history.undo import Undone, undo
 from gitmem.search.hits import session_text
+from gitmem.store.known_facts import marked
 from gitmem.store.store import Store
+from gitmem.tell.blamed_code import project_path
+from gitmem.tell.written_code import exchanges_of_file, left_text
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
@@ -28,6 +33,9 @@ LOG_LIMIT = 20
 def run_log(args: Args, app: App) -> None:
     store = app.settled()
     path, given = _path_and_limit(args)
+    if args.code is not None:
+        _log_of_code(app, store, args.code, LOG_LIMIT if given is None else given)
+        return
     limit: int = LOG_LIMIT if given is None else given
     since, until = read_date(store, args.since, "--since"), read_date(store, args.until, "--until")
     found = records(
@@ -50,6 +58,32 @@ def run_log(args: Args, app: App) -> None:
     aside = f"These are the newest {limit} commits; -n 0 lists all." if more else ""
     aside = aside if found else "No commit is of this kind."
     app.answer(value, "\n".join(lines).rstrip("\n"), "log", aside=(aside,))
+
+
+def _log_of_code(app: App, store: Store, path: str, limit: int) -> None:
+    """Print the exchanges that wrote lines of a file of the project, the newest first."""
+    code = store.code()
+    place = project_path(code, app.path(path)) if code else None
+    if code is None or place is None:
+        raise NotFoundError(
+            f"{path!r} is no file of the project.", "Name a file below the project, such as src/app.py."
+        )
+    every = exchanges_of_file(store, code, place)
+    made = every[: limit or None]
+    people = People(store)
+    lines = [
+        f"{item.exchange.day} {item.exchange.time}  {people.whose(item.exchange.id) or 'you'}: "
+        f"{one_line(marked(store, item.exchange.fields.request), 100)}\n"
+        f"    {item.left} of {count(item.written, 'line')} left  ^{item.exchange.id}"
+        for item in made
+    ]
+    value = [
+        {**fields(item, "at written left"), "id": item.exchange.id, "request": item.exchange.fields.request}
+        for item in made
+    ]
+    more = f"These are the newest {limit} of {len(every)}; -n 0 lists all." * (len(made) < len(every))
+    aside = more or ("" if made else f"No recorded request wrote lines of {place}.")
+    app.answer(value, plain("\n".join(lines)), "log", aside=(aside,))
 
 
 def _path_and_limit(args: Args) -> tuple[str | None, int | None]:
@@ -81,8 +115,10 @@ def run_sessions(args: Args, app: App) -> None:
         text, gone = session_text(store, found)
         app.notices((gone,) if gone else ())
         body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
-        told = plain(f"{_heading(found)}\n\n{body}".rstrip("\n"))
-        app.answer({**_value(found), "text": text}, told, f"session {found.id}")
+        left = code_left_of(store, [entry.entry.id for entry in find_entries(text)])
+        told = plain("\n".join([_heading(found), *left_text(left), "", body]).rstrip("\n"))
+        value = {**_value(found), "text": text, "code": [item._asdict() for item in left]}
+        app.answer(value, told, f"session {found.id}")
         return
     if args.question:
         raise UsageError("--question is about one session.", "'gitmem sessions' lists them.")

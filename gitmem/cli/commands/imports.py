@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
 
 from gitmem.cli.app import OWN, App, Args, read_date
@@ -11,11 +12,12 @@ from gitmem.cli.output import Progress, first_of, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.hosts import NAMES, Scope, file_of, find_host
 from gitmem.hosts.claude_code import memory_folder
-from gitmem.importers import SourceKind
+from gitmem.importers import SourceKind, entire
 from gitmem.importers.migrate import Migrated, migrate
 from gitmem.importers.read import DATABASE, Source, find_sources, kind_of, places_of
 from gitmem.learn.end import Replayed, find_transcripts, replay
 from gitmem.learn.facts import adopt
+from gitmem.project.code import project_code
 from gitmem.store.locate import find_project
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
@@ -36,6 +38,8 @@ def run_import(args: Args, app: App) -> int:
         args.source = folder
         run_migrate(args, app)
         return ExitCode.OK
+    if args.kind == entire.NAME:
+        return _import_entire(args, app)
     args.host, args.transcripts = args.kind, args.sources
     if os.path.isdir(folder) and not find_transcripts(folder):
         remedy = "If it holds a memory of another tool, say which with --from."
@@ -46,6 +50,25 @@ def run_import(args: Args, app: App) -> int:
         app.answer({"dry_run": True, "files": files}, "\n".join(lines), OWN)
         return ExitCode.OK
     return run_replay(args, app)
+
+
+def _import_entire(args: Args, app: App) -> int:
+    """Import the sessions that Entire recorded on a branch of the project."""
+    code = project_code(app.folder(), app.environ)
+    found = entire.snapshots(code) if code else []
+    if code is None or not found:
+        raise NotFoundError(
+            "The project has no branch entire/checkpoints/v1 with sessions.",
+            "Fetch it: git fetch origin entire/checkpoints/v1:entire/checkpoints/v1",
+        )
+    if args.dry_run:
+        files = [snapshot.session for snapshot in found]
+        lines = [*first_of(files, _SHOWN), f"{count(len(files), 'session')} would be imported."]
+        app.answer({"dry_run": True, "files": files}, "\n".join(lines), OWN)
+        return ExitCode.OK
+    with tempfile.TemporaryDirectory() as folder:
+        args.host, args.transcripts = None, entire.write_transcripts(code, found, folder)
+        return run_replay(args, app)
 
 
 def _offer(app: App) -> None:
@@ -60,6 +83,9 @@ def _offer(app: App) -> None:
         (f"a memory in {source.folder}", 1, f"gitmem import --from {source.kind.value}")
         for source in find_sources(project, app.home())
     ]
+    code = project_code(app.folder(), app.environ)
+    if code and (snapshots := entire.snapshots(code)):
+        found.append(("sessions on Entire's branch", len(snapshots), f"gitmem import --from {entire.NAME}"))
     notes = memory_folder(app.environ, app.home(), project)
     if os.path.isdir(notes):
         found.append(("memory files of Claude Code", len(os.listdir(notes)), "gitmem import adopt"))

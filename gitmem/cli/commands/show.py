@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from gitmem.cli import output
 from gitmem.cli.app import App, Args
@@ -40,6 +40,7 @@ from gitmem.store.known_facts import facts_for, marked, place_marks
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import counts, known_patterns
 from gitmem.tell.usage_log import Count
+from gitmem.tell.written_code import CodeLeft, code_left, left_text
 from gitmem.text.sentences import age, count
 from gitmem.text.terminal import fields, plain
 
@@ -138,7 +139,15 @@ def _show_id(app: App, store: Store, identifier: str) -> None:
     words = marked(store, entry.entry.text, identifier)
     entry = entry._replace(entry=entry.entry._replace(text=words), text=marked(store, entry.text))
     lines = [entry.text.rstrip("\r\n"), "", *place_lines(entry), *([f"by      {whose}"] if whose else [])]
-    app.answer(output.entry_value(entry), plain("\n".join(lines)), "entry")
+    left = code_left_of(store, [identifier])
+    value = output.entry_value(entry) | ({"code": [item._asdict() for item in left]} if left else {})
+    app.answer(value, plain("\n".join([*lines, *left_text(left)])), "entry")
+
+
+def code_left_of(store: Store, exchanges: Collection[str]) -> list[CodeLeft]:
+    """Return what is left of the code that exchanges wrote; nothing in a project without git."""
+    code = store.code()
+    return code_left(store, code, exchanges) if code else []
 
 
 def _readable(store: Store, app: App, text: str) -> tuple[str, bytes] | None:

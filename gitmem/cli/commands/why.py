@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from gitmem.cli.app import App, Args
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.project.code import ProjectCode
 from gitmem.store.store import Store
-from gitmem.tell.blamed_code import commit_named
+from gitmem.tell.blamed_code import commit_named, project_path
 from gitmem.tell.reasons import as_text, as_value, reasons
 from gitmem.tell.why import MOST_LINES, Why, why_commit, why_lines, why_text
 
@@ -39,7 +38,7 @@ def run_why(args: Args, app: App) -> None:
 def _asked(store: Store, code: ProjectCode, app: App, where: str) -> list[Why]:
     """Return the answers about a place of the project, else about a commit of it."""
     place = _WHERE.fullmatch(where)
-    path = _project_path(code, app.path(place["path"])) if place else None
+    path = project_path(code, app.path(place["path"])) if place else None
     if place is not None and path is not None:
         first = int(place["first"] or 1)
         last = int(place["last"] or place["first"] or MOST_LINES)
@@ -53,12 +52,3 @@ def _asked(store: Store, code: ProjectCode, app: App, where: str) -> list[Why]:
             "Name a file below the project, such as src/app.py:12, or a commit.",
         )
     return why_commit(store, code, commit)
-
-
-def _project_path(code: ProjectCode, full: str) -> str | None:
-    """Return a path relative to the project, with `/`; None if it is no file of it."""
-    root = os.path.realpath(code.root)
-    full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
-    if not full.startswith(root + os.sep) or not os.path.isfile(full):
-        return None
-    return os.path.relpath(full, root).replace(os.sep, "/")

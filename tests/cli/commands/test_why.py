@@ -47,7 +47,7 @@ class Coder:
     def commit(self, message: str, *more: str) -> str:
         self.later()
         dates = {"GIT_AUTHOR_DATE": self.now.isoformat(), "GIT_COMMITTER_DATE": self.now.isoformat()}
-        self.desk.git(self.desk.project, "add", "-A", "src")
+        self.desk.git(self.desk.project, "add", "-A", ".")
         self.desk.git(self.desk.project, "commit", "-qm", message, *more, env=dates)
         return self.desk.git(self.desk.project, "rev-parse", "HEAD").strip()
 
@@ -299,3 +299,61 @@ def test_it_works_in_a_clone_of_the_store_and_goes_with_the_session(coder, tmp_p
     coder.desk.git(other, "clone", "-q", str(coder.desk.store), ".gitmem")
     reason = json.loads(coder.desk.run("why", "src/cart.py:5", "--json", cwd=other).data)[0]
     assert reason["exchange"]["request"] == WORDS[0]
+
+
+def test_an_exchange_and_a_session_say_what_is_left_of_their_code(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    commit = coder.commit("Add the cart")
+    exchange = coder.why("src/cart.py:5")[0]["exchange"]["id"]
+    assert f"src/cart.py: 6 of 6 lines left, in {commit[:10]} (6)" in coder.desk.run("show", f"^{exchange}").out
+    coder.desk.git(coder.desk.project, "mv", "src/cart.py", "src/basket.py")
+    text = coder.file("src/basket.py").read_text()
+    coder.file("src/basket.py").write_text(text.replace("import decimal\n", "import fractions\n"))
+    coder.commit("Rename it")
+    assert "src/basket.py (then src/cart.py): 5 of 6 lines left" in coder.desk.run("show", f"^{exchange}").out
+    session = coder.desk.run("sessions", "--json").json[0]["id"]
+    assert "src/basket.py (then src/cart.py): 5 of 6 lines left" in coder.desk.run("sessions", session).out
+    coder.desk.git(coder.desk.project, "rm", "-q", "src/basket.py")
+    coder.commit("Remove it")
+    assert "src/cart.py is gone; 6 lines were written into it" in coder.desk.run("show", f"^{exchange}").out
+
+
+def test_a_file_leads_to_the_requests_that_made_it(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.commit("Add the cart")
+    coder.desk.git(coder.desk.project, "mv", "src/cart.py", "src/basket.py")
+    coder.commit("Rename it")
+    coder.codex(WORDS[1], "src/basket.py", CONFIRM)
+    made = coder.desk.run("log", "--code", "src/basket.py", "--json").json
+    assert [(item["request"], item["left"]) for item in made] == [(WORDS[1], 3), (WORDS[0], 6)]
+    assert "6 of 6 lines left" in coder.desk.run("log", "--code", "src/basket.py").out
+    assert coder.desk.ran("log", "--code", "nothing.py").code == 9
+
+
+def test_the_sessions_on_a_branch_of_entire_are_read_each_at_its_longest(coder):
+    """The branch has two snapshots of one growing session; the longer one says what wrote the line."""
+    git, project = coder.desk.git, coder.desk.project
+    lines = coder._claude(
+        "5e55a000-0000-4000-8000-000000000000",
+        WORDS[0],
+        ("Write", {"file_path": str(project / "src/cart.py"), "content": CART}),
+    )
+    coder.file("src/cart.py").write_text(CART)
+    coder.commit("Add the cart")
+    assert coder.desk.ran("import", "--from", "entire").code == 9
+    git(project, "switch", "-q", "--orphan", "entire/checkpoints/v1")
+    for number, length in ((0, 2), (1, 4)):
+        folder = project / f"a{number}" / "b1c2d3e4f5" / "0"
+        folder.mkdir(parents=True)
+        (folder / "full.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines[:length]))
+        (folder / "metadata.json").write_text(json.dumps({"session_id": lines[0]["sessionId"]}))
+    (project / "a0" / "b1c2d3e4f5" / "full.jsonl").write_text("no transcript\n")
+    git(project, "add", "a0", "a1")
+    git(project, "commit", "-qm", "Checkpoint")
+    git(project, "switch", "-q", "main")
+    assert "sessions on Entire's branch" in coder.desk.run("import").out
+    assert coder.desk.run("import", "--from", "entire", "--dry-run", "--json").json["files"]
+    assert coder.desk.run("import", "--from", "entire", "--json").json["saved"] == 1
+    (reason,) = coder.why("src/cart.py:5")
+    assert (reason["exchange"]["request"], reason["certain"]) == (WORDS[0], True)
+    assert coder.desk.run("import", "--from", "entire", "--json").json["saved"] == 0

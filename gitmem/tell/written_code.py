@@ -1,0 +1,106 @@
+"""How much of the code that an exchange wrote is left, and in which commits; which exchanges made a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from gitmem.document.code_lines import digest_of
+from gitmem.errors import GitmemError
+from gitmem.project.code import ProjectCode
+from gitmem.store.store import Store
+from gitmem.tell.blamed_code import blame_code, project_path, renames
+from gitmem.tell.found_exchange import FoundExchange, find_exchange
+from gitmem.tell.why import WrittenLines
+from gitmem.text.sentences import count
+from gitmem.values import Value
+
+_MOST_FILES = 20  # of one answer, which are blamed
+_MOST_COMMITS = 5  # that are named
+_SHORT = 10  # digits of a commit
+
+
+class CodeLeft(Value):
+    """What is left in the project of the lines that exchanges wrote into a file.
+
+    `file` is its path now, "" if it is gone; `commits` have the ids of the commits that hold the lines, the most lines
+    first, each with their number. Uncommitted lines count as left and have no commit.
+    """
+
+    path: str
+    file: str
+    written: int
+    left: int
+    commits: tuple[tuple[str, int], ...]
+
+
+class MadeFile(Value):
+    """An exchange that wrote lines of a file: when, how many, and how many are left."""
+
+    at: datetime
+    exchange: FoundExchange
+    written: int
+    left: int
+
+
+def code_left(store: Store, code: ProjectCode, exchanges: Collection[str]) -> list[CodeLeft]:
+    """Return what is left of the lines of these exchanges, a value a file, the file with the most lines first."""
+    wrote: dict[str, set[str]] = {}
+    for row in WrittenLines(store).of(exchanges):
+        wrote.setdefault(row.path, set()).update(row.digests)
+    most = sorted(wrote, key=lambda path: (-len(wrote[path]), path))[:_MOST_FILES]
+    return [_left(code, path, wrote[path]) for path in most]
+
+
+def _left(code: ProjectCode, path: str, digests: Collection[str]) -> CodeLeft:
+    now = current_path(code, path)
+    try:
+        lines = blame_code(code, now, 1, 0) if now else []
+    except GitmemError:  # a file that git does not track
+        lines = []
+    found = {digest: line.commit for line in lines if (digest := digest_of(line.text)) in digests}
+    commits = Counter(filter(None, found.values())).most_common()
+    return CodeLeft(path, now, len(digests), len(found), tuple(commits))
+
+
+def current_path(code: ProjectCode, path: str) -> str:
+    """Return the path that a file of the project has now, after renames; "" if it is gone."""
+    if project_path(code, path):
+        return path
+    later = renames(code)
+    while path in later:
+        path = later.pop(path)
+    return path if project_path(code, path) else ""
+
+
+def exchanges_of_file(store: Store, code: ProjectCode, path: str) -> list[MadeFile]:
+    """Return the exchanges that wrote lines of a file of the project, under any of its names, the newest first."""
+    earlier = {new: old for old, new in renames(code).items()}
+    names, name = {path}, path
+    while (name := earlier.pop(name, "")) and name not in names:
+        names.add(name)
+    try:
+        now = {digest_of(line.text) for line in blame_code(code, path, 1, 0)}
+    except GitmemError:
+        now = set()
+    made = []
+    for row in WrittenLines(store).into(names):
+        exchange = find_exchange(store, row.exchange, row.at)
+        if exchange is not None:
+            made.append(MadeFile(row.at, exchange, len(row.digests), len(now.intersection(row.digests))))
+    return sorted(made, key=lambda item: (item.at, item.exchange.id), reverse=True)
+
+
+def left_text(left: Iterable[CodeLeft]) -> list[str]:
+    """Return what is left as lines of text, one a file."""
+    return [f"code    {_sentence(item)}" for item in left]
+
+
+def _sentence(item: CodeLeft) -> str:
+    if not item.file:
+        return f"{item.path} is gone; {count(item.written, 'line')} were written into it"
+    name = item.file if item.file == item.path else f"{item.file} (then {item.path})"
+    where = ", ".join(f"{commit[:_SHORT]} ({number})" for commit, number in item.commits[:_MOST_COMMITS])
+    where += ", …" if len(item.commits) > _MOST_COMMITS else ""
+    return f"{name}: {item.left} of {count(item.written, 'line')} left{', in ' + where if where else ''}"
