@@ -146,6 +146,12 @@ def find_entries(text: str, start: int = 0, end: int | None = None) -> list[Foun
     return found
 
 
+def entry_id(piece: str) -> str:
+    """Return the id of the entry with which a text begins, "" if it begins with none; as `find_entries` reads it."""
+    match = re.compile(FIRST_LINE).match(piece)
+    return match["id"] if match else ""
+
+
 def without_entries(text: str) -> str:
     """Indent the lines of a text that begin an entry, so that a model can forge none."""
     return re.sub(FIRST_LINE, r"  \g<0>", text)

@@ -233,6 +233,15 @@ def id_in(path: str) -> str:
     return path.rpartition("/")[2].partition(".")[0].partition("-")[0]
 
 
+def agreed_id(header: object, path: str) -> str:
+    """Return the id in a document's header, "" if the name of its file says another one; "" for a path: a new file.
+
+    Authors are looked up by the name, and words by the header: a document of two ids is none.
+    """
+    identifier = header if isinstance(header, str) else ""
+    return identifier if is_id(identifier) and (not path or id_in(path) == identifier) else ""
+
+
 def daily_path(date: str) -> str:
     """Return the path of the daily log of `date`, `YYYY-MM-DD`."""
     return f"daily/{date[:4]}/{date[5:7]}/{date}.md"

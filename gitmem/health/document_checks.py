@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gitmem import __version__
 from gitmem.document.document import Document
-from gitmem.document.ids import FACTS, check_path, fold
+from gitmem.document.ids import BUGS, FACTS, agreed_id, check_path, fold, id_in, is_id
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.git.log import messages
 from gitmem.git.objects import PathChange
@@ -128,10 +128,10 @@ def check_names(store: Store, paths: Sequence[str]) -> Checked:
 
 
 def check_facts(store: Store, paths: Sequence[str]) -> Checked:
-    """Look for files among the facts that are none, so that nobody is told what they say."""
-    found = [(path, path) for path in no_facts(store, paths)]
-    message = f"{count(len(found), 'file')} of {FACTS}/ without an id or a kind, so that no session is told of it."
-    remedy = "'gitmem facts add' saves a fact; remove the file then."
+    """Look for files that are shown nowhere: those in facts/ that are no facts, and documents of two ids."""
+    found = [(path, path) for path in (*no_facts(store, paths), *_of_two_ids(store, paths))]
+    message = f"{count(len(found), 'file')} without an id or a kind, or with another id than its name has: never shown."
+    remedy = "Write the id of the file's name into its header; 'gitmem facts add' saves a fact."
     return _checked(found, "All files of facts are facts.", Finding(FACTS, Level.WARNING, message, remedy))
 
 
@@ -139,6 +139,15 @@ def no_facts(store: Store, paths: Iterable[str]) -> list[str]:
     """Return the paths below the facts at which no fact is: without an id and a kind in the name and in the header."""
     odd = (path for path in paths if path.startswith(f"{FACTS}/") and not FACT_PATH.fullmatch(path))
     return [path for path in odd if parse_fact(read_or_none(store, path) or b"", path) is None]
+
+
+def _of_two_ids(store: Store, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the documents whose header names another id than their file's name."""
+    for path in paths:
+        if path.startswith(_IDENTIFIED) and path.endswith(".md") and is_id(id_in(path)):
+            header_id = Document.parse(read_or_none(store, path) or b"").get("id")
+            if header_id and not agreed_id(header_id, path):
+                yield path
 
 
 def conflict_lines(data: bytes) -> Iterator[int]:
@@ -274,6 +283,7 @@ _HARMLESS = frozenset(
     )
 )
 _SHOWN = 5
+_IDENTIFIED = (f"{FACTS}/", f"{BUGS}/", "concepts/", "episodes/")
 
 
 def attributes_finding(store: Store, paths: Iterable[str]) -> Finding:

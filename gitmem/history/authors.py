@@ -14,7 +14,7 @@ from functools import cached_property
 
 from gitmem.document.message import one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
-from gitmem.history.authorship import AGAIN, CHANGED, COUNTS, LENGTH, MADE, How, Origin, identifier_of
+from gitmem.history.authorship import AGAIN, CHANGED, COUNTS, FOREIGN, LENGTH, MADE, How, Origin, identifier_of, key_of
 from gitmem.platform.safe_open import read_regular, replace_file
 from gitmem.text.terminal import plain
 from gitmem.values import TYPE_CHECKING
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
-_VERSION = "origins 11"
+_VERSION = "origins 12"
 _EMPTY = f"{_VERSION}\n\n\n@\n".encode()
 _MANY = 50  # ids that are looked for one by one
 _SECONDS = 300.0  # for all of history, in the background
 _PATIENCE = 0.8  # seconds, twice at most, that a hook or a command waits for the files of all commits by others
-UNKNOWN = "an author not looked up yet"
+UNKNOWN = "? (unknown)"  # of what the index does not have: it was not looked up yet, or no commit brought it
+_OF_EACH = (COUNTS, CHANGED, FOREIGN)  # keys with all authors, not the first alone
+_MOST_NAMED = 5  # authors of changes
 
 
 class People:
@@ -57,31 +59,40 @@ class People:
         return [self._index.origins[number] for number in self._index.numbers(identifier)]
 
     def other(self, identifier: str) -> str:
-        """Return the name of the author if that is not the person, else ""."""
+        """Return the name of the author if that is not the person, else "".
+
+        What no commit brought is nobody's (`UNKNOWN`) where others write into the store.
+        """
         origin = self.origin(identifier)
         if origin is None:
-            return "" if self._index.is_complete else UNKNOWN
-        if self.is_own(origin):
-            return ""
+            return "" if self.are_alone else UNKNOWN
+        return "" if self.is_own(origin) else self._name(origin)
+
+    def _name(self, origin: Origin) -> str:
         name = plain(origin.author).strip()  # one that shows as nothing, or as the person's, is told with the address
         is_clear = name.casefold() not in {"", "you", "me", self._index.person[1]}
         return origin.author if is_clear else f"{name} <{origin.email}>"
 
     def whose(self, entry: str, path: str = "") -> str:
-        """Return the author of an entry, else of a file, as `other` does; for the person's own, who else changed it."""
+        """Return the author of an entry, else of a file, as `other` does, and who else changed it; "": the person's."""
         if self.are_alone:
             return ""
-        identifier = entry or identifier_of(path) or path
-        if name := self.other(identifier):
-            return name
-        name = self.other(CHANGED + identifier)
-        if name not in {"", UNKNOWN}:
-            return f"you, changed by {name}"
-        made = [] if entry else self.makers(MADE + path)
-        names = dict.fromkeys(
-            plain(origin.author).strip() or origin.email for origin in made if not self.is_own(origin)
-        )
-        return f"you, from {', '.join(names)}" if names else ""
+        identifier = entry or identifier_of(path)
+        by = self.other(identifier) if identifier else "" if self._index.is_complete else UNKNOWN
+        if not identifier and (origin := self.origin(key_of(path))) and not self.is_own(origin):
+            by = self._name(origin)
+        if names := self._names(CHANGED + (identifier or key_of(path)), by):
+            return f"{by or 'you'}, changed by {names}"
+        if not by and not entry and (names := self._names(MADE + key_of(path))):
+            return f"you, from {names}"
+        return by
+
+    def _names(self, identifier: str, but: str = "") -> str:
+        """Return the other authors of an id's origins, of many the newest, "" if there are none."""
+        names = dict.fromkeys(self._name(origin) for origin in self.makers(identifier) if not self.is_own(origin))
+        names.pop(but, None)
+        more = f"{len(names) - _MOST_NAMED} more, " if len(names) > _MOST_NAMED else ""
+        return more + ", ".join([*names][-_MOST_NAMED:])
 
     @cached_property
     def are_alone(self) -> bool:
@@ -195,6 +206,10 @@ def _extended(store: Store, old: _Index, revisions: str, tip: str, seconds: floa
     """Return the file of an index, extended by what further commits brought."""
     from gitmem.history.contributions import brought  # late: a complete index needs none of it
 
+    identity = store.identity().result()
+    address = one_line(identity.email, LENGTH)
+    if old.person[0] not in {"", address}:  # who is another changes with the person
+        old, revisions = _Index(_EMPTY, ""), tip
     origins = {line: number for number, line in enumerate(old.lines)}
     added: dict[str, list[int]] = {}
     has_others = any(not store.is_person(*line.split("\t")[:2]) for line in origins)
@@ -203,17 +218,17 @@ def _extended(store: Store, old: _Index, revisions: str, tip: str, seconds: floa
         return [*old.numbers(identifier), *added.get(identifier, [])]
 
     for name, origin, sources in brought(store, revisions, seconds, has_others=has_others) if tip else ():
+        if name == FOREIGN and not has_others and old.tip:  # so far not all that is the person's had to be known
+            return _extended(store, _Index(_EMPTY, ""), tip, tip, seconds)
         identifier = name.replace(AGAIN, CHANGED)
         number = origins.setdefault("\t".join(origin._asdict().values()), len(origins))
         if sources:
             words = {number for source in sources for number in known(source)}
             added.setdefault(identifier, []).extend(sorted(words.difference(known(identifier))))
-        elif name.startswith(COUNTS):
+        elif identifier != name and not known(identifier[1:]):
+            continue  # added for the first time
+        elif identifier.startswith(_OF_EACH) or not known(identifier):
             added.setdefault(identifier, []).extend({number}.difference(known(identifier)))
-        elif not known(identifier) and (identifier == name or known(identifier[1:])):
-            added[identifier] = [number]
     lines = "".join(f"{identifier}\t{number}\n" for identifier, numbers in added.items() for number in numbers)
-    identity = store.identity().result()
-    name = one_line(identity.name, LENGTH).casefold()
-    person = f"{one_line(identity.email, LENGTH)}\t{store.context.home}\t{name}"
+    person = f"{address}\t{store.context.home}\t{one_line(identity.name, LENGTH).casefold()}"
     return "\n".join([_VERSION, tip, person, *origins, "@\n"]).encode() + old.ids + lines.encode()

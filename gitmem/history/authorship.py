@@ -13,6 +13,7 @@ AGAIN = "\x03"  # before the id of an entry that a commit adds: a change of it i
 MADE = "\x04"  # before a path: the authors of the words it was composed of, each a line
 _CLAIM = "\x05"  # before the digest of a claim: a statement of a bug pattern about an exchange
 COUNTS = "\x06"  # before the path of a file of counts: each author a line
+FOREIGN = "\x07"  # the authors of all commits of others
 _DIGITS = 20  # of the digest of a claim
 _OTHER_FOLDERS = {"daily", "weekly", "monthly", "archive", "counts", "purged"}  # their files are of many authors
 _NAMED = re.compile(rf"(?:^|/)({ID_FORM})[-.]")
@@ -51,7 +52,13 @@ def identifier_of(path: str) -> str:
     if match := _NAMED.search(path):
         return match[1]
     folder = path.partition("/")[0]
-    return path if folder != path and folder not in _OTHER_FOLDERS and path.isprintable() else ""
+    return key_of(path) if folder != path and folder not in _OTHER_FOLDERS else ""
+
+
+def key_of(path: str) -> str:
+    """Return a path as the index has it, on one line."""
+    path = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # a path may be no UTF-8
+    return path if path.isprintable() else ascii(path)
 
 
 def claim_id(pattern: str, *claim: str) -> str:

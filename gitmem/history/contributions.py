@@ -14,7 +14,19 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import BUGS, ID_FORM, MEMORY
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.errors import GitmemError
-from gitmem.history.authorship import AGAIN, CHANGED, LENGTH, MADE, How, Origin, claim_id, counts_id, identifier_of
+from gitmem.history.authorship import (
+    AGAIN,
+    CHANGED,
+    FOREIGN,
+    LENGTH,
+    MADE,
+    How,
+    Origin,
+    claim_id,
+    counts_id,
+    identifier_of,
+    key_of,
+)
 from gitmem.platform.safe_open import read_text
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -34,6 +46,15 @@ _ARE_MADE = ("weekly/", "monthly/", "archive/", "summaries/")
 _HEAD = "\n- ["  # begins an entry, and stands in none
 _OF_ENTRIES = ("memory.md", "daily/", "weekly/", "monthly/", "archive/", "sessions/")
 _BRINGS = (Trailer.ENTRY, Trailer.FACT, Trailer.CONCEPT, Trailer.PATTERN, Trailer.EPISODE)
+# A heading of a log, and a field of its header, that say nothing but what gitmem counts.
+_IS_MADE = re.compile(
+    r"---|#{1,2} (?:[0-9W-]{4,10}|Memory|Core Decisions|Current State|Recent Context|Known Issues|Timeline|Links"
+    r"|Exchanges|Note|Decision|Learning|Error Fix|Issue|Pattern|Preference|Rule|Exchange|State|Summary|Open)"
+    r"|(?:id|kind): (?:memory|day|daily|week|weekly|month|monthly|archive)?[0-9W_-]{0,20}"
+    r"|- [0-9,]{1,9} more are facts: gitmem facts list\."
+    r"|(?:date|created|updated|ended|week|month|number|exchanges): [0-9TWZ:+ -]{1,40}"
+)
+_MENTIONED = re.compile(rf"\^({ID_FORM})")
 _FIELDS = ("%H", "%an", "%ae", "%(trailers:only,unfold)")
 _ID = re.compile(ID_FORM)
 _A_SECOND = 10_000_000  # bytes of entries that are surely read in one
@@ -98,12 +119,18 @@ def brought(
     foreign = {one.oid for one in commits if one.is_foreign}
     # Trailers do not tell what a commit of git adds, and those of another author may conceal it.
     read = foreign | {one.oid for one in commits if one.is_by_git and not one.ids}
+    unnamed: set[str] = set()
+    if has_others or foreign:  # what is not known to be the person's is not theirs then
+        read.update(one.oid for one in commits)
+        unnamed = {one.oid for one in commits if one.is_by_git or not (one.ids or one.op in _COMPOSES)}
     teaching = {one.oid for one in commits if one.op not in _TEACHES_NOTHING or not one.is_persons}
     composing = {one.oid: one.archive for one in commits if one.op in _COMPOSES and not one.is_foreign}
-    changed = _changed(store, read, foreign, end) if read else {}
+    changed = _changed(store, read, foreign, unnamed | foreign, end) if read else {}
     claimed = _claimed(store, teaching, end) if teaching else {}
     composed = _composed(store, composing, end) if composing and (has_others or foreign) else {}
     for commit in commits:
+        if commit.is_foreign:
+            yield FOREIGN, commit.origin, ()
         files = changed.get(commit.oid, ())
         named = [one for one in commit.ids if CHANGED + one not in files]  # a commit did not bring what it changed
         for identifier in dict.fromkeys((*files, *named, *claimed.get(commit.oid, ()))):
@@ -130,9 +157,12 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
     return Origin(author, address, machine, host, how)
 
 
-def _changed(store: Store, commits: Collection[str], foreign: Collection[str], end: float) -> dict[str, list[str]]:
-    """Return by commit the files it added, and for commits of others also the files and entries they changed.
+def _changed(
+    store: Store, commits: Collection[str], foreign: Collection[str], of_entries: Collection[str], end: float
+) -> dict[str, list[str]]:
+    """Return by commit the files it added, and of others' commits the files and entries they changed.
 
+    The entries that a commit added are read where it is one `of_entries`.
     An entry that only moved to another file is not changed. A merge changes what differs from all its parents.
     """
     found: dict[str, list[str]] = {}
@@ -148,21 +178,27 @@ def _changed(store: Store, commits: Collection[str], foreign: Collection[str], e
 
         for oid, files in _files(store, commits, "combined", end).items():
             found[oid] = [named for one in files if one.letter == "A" and (named := identifier_of(one.path))]
-            if oid not in foreign:
+            if oid not in of_entries:
                 continue
             logs = [file for file in files if file.is_file and file.path.startswith(_OF_ENTRIES)]
             was, is_now = parts(blob for one in logs for blob in one.before), parts(one.after for one in logs)
             old = entries(was - is_now)
             known = {one[0] for one in old}
             new = {one[0]: one[0] in known for one in entries(is_now - was) - old}
+            if oid not in foreign:
+                found[oid] += [one for one, is_known in new.items() if not is_known]
+                continue
             changed = [CHANGED + named for one in files if one.letter == "M" and (named := identifier_of(one.path))]
+            changed += [AGAIN + named for named in found[oid]]
             changed += [(CHANGED if is_known else AGAIN) + one for one, is_known in new.items()]
             found[oid] = changed + [one for one, is_known in new.items() if not is_known] + found[oid]
             gone = _other_lines(was - is_now)
             for file in logs:
-                path, is_new = file.path, file.letter == "A" and file.path != MEMORY
-                if path.isprintable() and not identifier_of(path) and _other_lines(parts([file.after]) - was) - gone:
-                    found[oid].append(path if is_new else CHANGED + path)
+                key, is_new = key_of(file.path), file.letter == "A" and file.path != MEMORY
+                if not identifier_of(file.path) and (lines := _other_lines(parts([file.after]) - was) - gone):
+                    found[oid].append(key if is_new else CHANGED + key)
+                    # A line is a fact's also where it is no entry (`gitmem.facts.lines`).
+                    found[oid] += [AGAIN + one for line in lines for one in _MENTIONED.findall(line)]
     return found
 
 
@@ -174,7 +210,7 @@ def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str,
             archive = commits[oid]
             gone = {file.path: file.before[0] for file in files if file.letter == "D"}
             left = (file.path for file in files if file.letter != "D")
-            made = [path for path in left if path.startswith(_ARE_MADE) and path.isprintable()]
+            made = [key_of(path) for path in left if path.startswith(_ARE_MADE)]
             read = [f"{oid}:{archive}"] if any(path != archive for path in made) and archive else [*gone.values()]
             texts = [data.decode("utf-8", "replace") for data in _read(objects, read, end)]
             ids = [entry.entry.id for text in texts for entry in find_entries(text)]
@@ -197,7 +233,7 @@ def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, li
         for oid, files in _files(store, commits, "combined", end, BUGS, "counts").items():
             bugs = [file for file in files if file.path.startswith(BUGS)]
             new = claims_in(one.after for one in bugs) - claims_in(blob for one in bugs for blob in one.before)
-            counts = (file.path for file in files if file not in bugs and file.path.isprintable())
+            counts = (key_of(file.path) for file in files if file not in bugs)
             found[oid] = [*sorted(new), *map(counts_id, counts)]
     return found
 
@@ -211,15 +247,17 @@ def _read(objects: Objects, oids: Iterable[str], end: float) -> Iterator[bytes]:
 
 
 def _other_lines(parts: Iterable[str]) -> set[str]:
-    """Return the lines of parts of a log, without entries that have an id, headings and the file's header."""
+    """Return the lines of parts of a log without entries that have an id, and without what gitmem makes itself."""
     texts = (_HEAD + part if part[:1] != "\n" else part for part in parts)
-    texts = (text.split("\n---\n", 2)[-1] if text.startswith("\n---\n") else text for text in texts)
     rests = (text[entries[-1].end :] if (entries := find_entries(text)) else text for text in texts)
-    return {line for rest in rests for line in rest.split("\n") if line.strip() and not line.startswith("#")}
+    return {line for rest in rests for line in rest.split("\n") if line.strip() and not _IS_MADE.fullmatch(line)}
 
 
 class _File(Value):
-    """A path that a commit changed: its blobs in the parents and the commit, and the change's letter if all agree."""
+    """A path that a commit changed: its blobs in the parents and the commit, and the change's letter.
+
+    Where parents of a merge differ in it, the letter is `M`.
+    """
 
     path: str
     before: Sequence[str]
@@ -242,7 +280,8 @@ def _files(store: Store, commits: Collection[str], merges: str, end: float, *pat
     for field in fields:
         if field.startswith(":"):
             *objects, letters = field.lstrip(":").split()  # the modes of parents and commit, their blobs
-            letter, is_file = letters[: len({*letters}) == 1], not {"120000", "160000"}.intersection(objects)
+            letter = letters[0] if len({*letters}) == 1 else "M"
+            is_file = not {"120000", "160000"}.intersection(objects)
             files.append(_File(next(fields), objects[len(objects) // 2 : -1], objects[-1], letter, is_file))
         elif field:
             files = found[field] = []

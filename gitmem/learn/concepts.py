@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from gitmem.document.document import Document, as_texts, flow
-from gitmem.document.ids import file_name_of, find_named, is_id, scopes_in, tail_of
+from gitmem.document.ids import agreed_id, file_name_of, find_named, is_id, scopes_in, tail_of
 from gitmem.document.message import Message, Op, Trailer, link, one_line, session_message
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.model.compare import overlap, stems_of
@@ -148,7 +148,7 @@ def line_of(exchange: Exchange, path: str) -> str:
 def parse_concept(data: bytes, path: str) -> Concept | None:
     """Return the concept of a document, None if it is none."""
     given = Document.parse(data).metadata
-    if given.get("kind") != KIND or not given.get("id"):
+    if given.get("kind") != KIND or not agreed_id(given.get("id"), path):
         return None
     return Concept(
         path,

@@ -434,7 +434,7 @@ def _path_of(store: Store, transaction: Transaction, episode: Episode) -> str:
     data = transaction.read(path) if path else None
     if data is None:
         return "" if was_cleared(store, episode.id, episode.created) else episode_path(episode)
-    known = parse_episode(data)
+    known = parse_episode(data, path)
     grown = known is not None and set(known.exchanges) < set(episode.exchanges) and render_episode(known) == data
     return path if grown else ""
 

@@ -160,7 +160,7 @@ def _episodes(store: Store, transaction: Transaction, session: JudgedSession, ta
         data = transaction.read(path) if path else None
         if data is None and was_cleared(store, *ids[0]):
             continue
-        there = parse_episode(data) if data is not None else _episode(session, turns)
+        there = parse_episode(data, path) if data is not None else _episode(session, turns)
         if there is None or (data is not None and render_episode(there) != data):
             continue
         made = there._replace(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log
 
 from gitmem.document.document import Document, as_line, as_moment, as_texts, flow, plain_value
-from gitmem.document.ids import do_meet, file_name_of, id_in, kind_id, tail_of
+from gitmem.document.ids import agreed_id, do_meet, file_name_of, id_in, kind_id, tail_of
 from gitmem.model.error import MATCH, ErrorSignature, fields_of, likeness, read_error, signature
 from gitmem.model.outcome import Outcome
 from gitmem.model.turns import TaskType
@@ -147,12 +147,12 @@ def render_episode(episode: Episode) -> bytes:
     return "\n".join(["---", *head, "---", *_body(episode), ""]).encode("utf-8", "replace")
 
 
-def parse_episode(data: bytes) -> Episode | None:
+def parse_episode(data: bytes, path: str = "") -> Episode | None:
     """Return the episode of a document, None if it is none."""
     document = Document.parse(data)
     given = document.metadata
     fields = {key: read(given.get(key)) for key, read in _HEADER.items()}
-    if fields.pop("kind") != KIND or not fields["id"] or fields["created"] is None:
+    if fields.pop("kind") != KIND or not agreed_id(fields["id"], path) or fields["created"] is None:
         return None
     fields["ended"] = fields["ended"] or fields["created"]
     return Episode(**fields, **_told(document.body))
@@ -218,7 +218,7 @@ def _episodes_in(store: Store, month: str) -> list[str]:
 def read_episode(store: Store, path: str) -> Episode | None:
     """Return the episode of a file, None if the file is gone or holds none."""
     data = store.read(path)
-    return None if data is None else parse_episode(data)
+    return None if data is None else parse_episode(data, path)
 
 
 def last_episode(store: Store, session: str) -> Episode | None:

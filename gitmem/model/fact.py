@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import partial
 
 from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts, flow, plain_value
-from gitmem.document.ids import ALPHABET, FACTS, digest, file_name_of, slug
+from gitmem.document.ids import ALPHABET, FACTS, agreed_id, digest, file_name_of, slug
 from gitmem.platform.machine import UTC, datetime
 from gitmem.text.words import keywords
 from gitmem.values import TYPE_CHECKING, Value
@@ -241,12 +241,14 @@ _HEADER: Mapping[str, Callable[[object], Any]] = {
 
 
 def parse_fact(data: bytes, path: str = "") -> Fact | None:
-    """Return the fact of a file, read tolerantly; None where it has no id and no kind, not even in its path."""
+    """Return the fact of a file, read tolerantly; None where it has no id or kind, or another id than its path."""
     document, named = Document.parse(data), PATH.fullmatch(path)
     given = document.readable
     fields = {key: read(given.get(key)) for key, read in _HEADER.items()}
     if named:
-        fields |= {"id": fields["id"] or named["id"], "kind": fields["kind"] or _member(FactKind, named["kind"])}
+        header_id = named["id"] if given.get("id") in {None, ""} else given["id"]
+        fields |= {"id": header_id, "kind": fields["kind"] or _member(FactKind, named["kind"])}
+    fields["id"] = agreed_id(fields["id"], path)
     if fields["kind"] is None or not fields["id"]:
         return None
     fields["created"] = fields["created"] or UNDATED

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain
 
 from gitmem.document.document import Document, as_line, as_moment, as_texts, flow, plain_value
-from gitmem.document.ids import BUGS, file_name_of, kind_id
+from gitmem.document.ids import BUGS, agreed_id, file_name_of, kind_id
 from gitmem.model.error import ErrorSignature, fields_of, long_numbers, signature
 from gitmem.model.events import PLACE, is_place
 from gitmem.platform.machine import UTC, datetime
@@ -200,7 +200,7 @@ def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
     """Return the bug pattern of a document, None if it is none."""
     given = Document.parse(data).metadata
     error = given.get("error")
-    if given.get("kind") != KIND or not given.get("id") or not isinstance(error, dict):
+    if given.get("kind") != KIND or not agreed_id(given.get("id"), path) or not isinstance(error, dict):
         return None
     created = as_moment(given.get("created")) or _BEFORE_TIME
     solutions: tuple[Solution, ...] = ()

@@ -73,7 +73,8 @@ def experience(store: Store, pattern: BugPattern) -> list[Experience]:
     people = People(store)
     by_author: dict[str, set[tuple[str, str, str]]] = {}
     for claim in claims(pattern):
-        author = _others(people, people.makers(claim_id(pattern.id, *claim))) or people.other(claim[-1])
+        author = _others(people, people.makers(claim_id(pattern.id, *claim)))
+        author = author or (people.other(claim[-1]) if people.makers(claim[-1]) else "")
         by_author.setdefault(author, set()).add(claim)
     return [Experience(one, only(pattern, kept)) for one, kept in sorted(by_author.items())]
 

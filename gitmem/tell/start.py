@@ -9,7 +9,7 @@ from itertools import islice
 from operator import itemgetter
 
 from gitmem.document.document import Document
-from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section, render_entry, without_ids
+from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, entry_id, find_section, render_entry, without_ids
 from gitmem.document.ids import MEMORY, do_meet, scopes_of_line, tail_of
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
@@ -102,7 +102,6 @@ _LONGEST_LINE = 240  # characters of such a line
 _SHARE_OF_LAST = 90  # percent of the budget, of what the parts before it leave
 _MAX_PENDING = 3
 _STATE = "] **State**"
-_ID = re.compile(r" \^([0-9a-z]{11,20})\r?$", re.MULTILINE)
 _HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] (?:\*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: )?")  # of an entry: time, type, tags
 # Of an entry: day and minute, a label that says more than its section does, tags.
 _LONG_HEAD = re.compile(
@@ -124,7 +123,7 @@ _SESSION_FILE = re.compile(
 _DETAIL = re.compile(r"(?P<asked>\n[ \t]+(?:Asked|요청): [^\n]*)?\n[ \t]+(?:Done|한 일): ")
 _OUTCOME = re.compile(r"\n[ \t]+(?:Outcome|결과): \S+$")
 _QUESTION = re.compile(r"- \[[^\]\n]{1,40}\] [^.!。→;:]{1,200}[?\uff1f]")  # a line without an answer
-_PIECE = re.compile(r"[^\n]+(?:\n(?:[ \t]*\n)?[ \t]+[^\s][^\n]*)*")
+_PIECE = re.compile(r"[^\n]+(?:\n(?:[ \t]*\r?\n)*(?:  |\t)[ \t]*[^\s][^\n]*)*")  # an entry, or a line that is none
 
 LEARNED = "learned"  # file: what the last session taught, for the line at the next start
 MARKER = opening("start")
@@ -283,14 +282,8 @@ def _entries(body: str, section: Section | None, without: frozenset[str]) -> lis
     """
     if section is None:
         return []
-    pieces = (piece[0].rstrip() for piece in _PIECE.finditer(body[section.body : section.end]))
-    named = ((piece, _ID.findall(piece)) for piece in pieces)
-    return [(piece, ids[0] if ids else "") for piece, ids in named if without.isdisjoint(map(tail_of, ids))]
-
-
-def _id_of(piece: str) -> str:
-    match = _ID.search(piece)
-    return match[1] if match else ""
+    named = ((piece[0], entry_id(piece[0])) for piece in _PIECE.finditer(body[section.body : section.end]))
+    return [(piece, identifier) for piece, identifier in named if tail_of(identifier) not in without]
 
 
 def _by(piece: str, author: str) -> str:
@@ -311,7 +304,7 @@ def _unless(told: frozenset[str], marks: Marks, people: People) -> Callable[[str
     """
 
     def show(piece: str) -> str:
-        entry, identifier = without_ids(piece), _id_of(piece)
+        entry, identifier = without_ids(piece), entry_id(piece)
         line = _DAY.sub(r"\1] ", _brief(entry).partition("\n")[0], count=1)
         mark = marks.mark(identifier)
         line += f" [{mark}]" if mark else ""
@@ -343,13 +336,13 @@ def _last(
     for title in (CORE_DECISIONS, KNOWN_ISSUES):
         if section := find_section(kept, title):
             kept = kept[: section.start] + kept[section.end :]
-    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(kept) if not piece[0].startswith("#")]
+    pieces = [piece[0] for piece in _PIECE.finditer(kept) if not piece[0].startswith("#")]
     done = [piece for piece in pieces if _STATE not in piece] or pieces  # a state repeats the end of its turn
     worked = {match[1] for piece in done if _CHANGED.search(piece) and (match := _OF_SESSION.match(piece))}
     talk = {piece for piece in done if (match := _OF_SESSION.match(piece)) and match[1] in worked}
     talk = {piece for piece in talk if not _CHANGED.search(piece)}
     done = [*(piece for piece in done[:-1] if piece not in talk), *done[-1:]]
-    entries = [(piece, _id_of(piece)) for piece in done[-_LAST:]]
+    entries = [(piece, entry_id(piece)) for piece in done[-_LAST:]]
     entries = [(_brief(without_ids(with_marks(piece, marks))), one) for piece, one in entries if one not in known]
     *before, last = [entry for entry in entries if _statement(entry[0].partition("\n")[0]) not in told] or [("", "")]
     lines: dict[str, tuple[str, str]] = {}

@@ -271,7 +271,7 @@ def test_status_counts_what_is_there(patient):
 
 def test_a_file_of_facts_that_is_no_fact_is_named_and_not_counted(patient):
     patient.write("facts/rule/no-friday.md", "Never deploy on a Friday.\n")
-    patient.write("facts/rule/by-hand.md", "---\nid: r0000000000\nkind: rule\n---\nDeploy on Mondays.\n")
+    patient.write("facts/rule/r0000000000-by-hand.md", "---\nid: r0000000000\nkind: rule\n---\nDeploy on Mondays.\n")
     patient.git("add", ".")
     patient.git("commit", "-qm", "by hand")
     assert status_of(patient).knows.facts == 1
@@ -422,3 +422,14 @@ def test_it_is_what_a_look_at_all_says(box, edits):
         else:
             box.write(path, content)
         assert said(box) == all_that_is_wrong(box)
+
+
+def test_a_document_with_another_id_than_its_name_is_named(patient):
+    header = "---\nid: {}\nkind: rule\ndescription: Tabs\n---\nTabs\n"
+    for name, identifier in (("r4f7k2m9q0x", "r1111111111"), ("r4f7k2m9q1x", "R4F7K2M9Q1X"), ("r4f7k2m9q2x", "x")):
+        patient.write(f"facts/rule/{name}-x.md", header.format(identifier))
+    patient.git("add", ".")
+    patient.git("commit", "-qm", "by hand")
+    finding = patient.examine(FULL)["facts"]
+    assert finding.level == Level.WARNING
+    assert len(finding.details) == 3

@@ -8,7 +8,7 @@ from gitmem.archive.rotate import consolidate_due
 from gitmem.document.entry import MemoryType, Save, find_entries
 from gitmem.document.ids import make_id
 from gitmem.history.authors import UNKNOWN, People, look_up_all
-from gitmem.history.authorship import How, Origin
+from gitmem.history.authorship import FOREIGN, How, Origin
 from gitmem.platform.machine import Context
 from gitmem.record.save import save
 from gitmem.search.engine import answer
@@ -77,13 +77,17 @@ def test_a_memory_is_of_the_author_of_its_first_commit(team: Team):
     assert people.origin(ours) == Origin("Ada", "ada@example.org", "laptop", "cli", How.COMMAND)
     assert str(people.origin(theirs)) == "by 김 민수, on box, saved by the agent"
     assert People(kim).other(ours) == "Ada"
-    assert [people.other(one) for one in (ours, theirs, "x0000000000") * 40] == ["", "김 민수", ""] * 40  # from a table
+    assert [people.other(one) for one in (ours, theirs, "x0000000000") * 40] == [
+        "",
+        "김 민수",
+        UNKNOWN,
+    ] * 40  # from a table
 
 
 def test_an_author_called_like_an_id_is_not_taken_for_one(team: Team):
     ada, other = team.of("Ada"), team.of("x0000000000")
     saved(other, "Write dates as ISO 8601 in every log")
-    assert People(ada).whose("x0000000000", "") == ""
+    assert People(ada).whose("x0000000000", "") == UNKNOWN
 
 
 def test_an_unknown_id_has_no_origin(team: Team):
@@ -108,7 +112,8 @@ def test_the_index_goes_on_and_may_be_deleted(team: Team):
         assert [People(kim).other(one) for one in (first, second)] == ["Ada", ""]
     index.unlink()
     assert People(ada).other(second) == "Kim"
-    assert index.read_bytes().partition(b"\n@\n")[2] == before.partition(b"\n@\n")[2]
+    ids = [{*text.partition(b"\n@\n")[2].split(b"\n")} for text in (index.read_bytes(), before)]
+    assert {line for line in ids[0] ^ ids[1] if not line.startswith(FOREIGN.encode())} == set()
 
 
 def test_a_later_commit_does_not_claim_a_memory(team: Team, bare_git: RunsGit):

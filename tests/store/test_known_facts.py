@@ -25,7 +25,7 @@ from tests.web.conftest import Viewer
 
 def put(desk, name: str, text: str) -> Path:
     path = Path(desk.store.root, "facts", name)
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -139,9 +139,9 @@ def test_a_pipe_in_the_place_of_the_cache_keeps_nobody_waiting(desk):
 
 
 def test_a_process_that_lives_on_parses_and_weighs_the_same_facts_once(desk):
-    text = "---\nid: d00000000{}a\nkind: decision\nstatus: active\ncreated: 2026-11-01T10:00:00+00:00\n---\n{}\n"
-    first = put(desk, "a.md", text.format("01", "We use Redis."))
-    put(desk, "b.md", text.format("02", "We use Go."))
+    text = "---\nid: d0000000{}a\nkind: decision\nstatus: active\ncreated: 2026-11-01T10:00:00+00:00\n---\n{}\n"
+    first = put(desk, "decision/d000000001a-x.md", text.format("01", "We use Redis."))
+    put(desk, "decision/d000000002a-x.md", text.format("02", "We use Go."))
     facts = known_facts(desk.store)
     statuses = place_marks(desk.store, facts).statuses
     assert all(one is other for one, other in zip(facts, known_facts(desk.store), strict=True))

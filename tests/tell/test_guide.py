@@ -119,7 +119,7 @@ def test_episodes_say_what_was_done_what_helped_and_what_did_not(desk):
 
 def test_of_episodes_about_as_good_those_of_the_type_of_the_task_come_first(desk):
     built = episode(2, Outcome.SUCCESS, solution="The importer of the orders feed retries thrice, with backoff.")
-    asked = built._replace(id="e22222222222", type=TaskType.QUESTION, gotchas=("Mind the feed's clock.",))
+    asked = built._replace(id="e2222222222", type=TaskType.QUESTION, gotchas=("Mind the feed's clock.",))
     remember(desk, built, asked)
     judge(desk.store, asked.id, helped=True)
     hits = answer(desk.store, "Add retries with backoff to the CSV importer", limit=12, beside="episodes").hits
