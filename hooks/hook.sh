@@ -20,6 +20,7 @@
 # Programs are started in the root folder: where PATH or PYTHONPATH has an empty or relative entry, they, and what Python
 # imports, would be looked for in the project.
 
+set +euf # which the environment may have set, by SHELLOPTS or ENV
 [ "$GITMEM_HOOKS" = off ] && exit 0
 h=
 case $gitmem in

@@ -163,9 +163,12 @@ _REPLACEMENT = rb"\ufffd"
 
 
 def serve_stdio(server: MCPServer[None], stdin: TextIO) -> None:
-    """Serve until standard input ends; only the protocol goes to standard output."""
+    """Serve until standard input ends, or the client is gone; only the protocol goes to standard output."""
     sys.stdin = io.TextIOWrapper(io.BufferedReader(_Mended(stdin.buffer)))
-    server.run("stdio")
+    try:
+        server.run("stdio")
+    except* ConnectionError:  # nobody reads the answers any more
+        pass
 
 
 def replace_surrogates(line: bytes) -> bytes:

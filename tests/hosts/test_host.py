@@ -59,11 +59,21 @@ class Host:
         (self.bin / "gitmem").write_text(STAND_IN.replace("cat;", f"{shutil.which('cat')};"))
         (self.bin / "gitmem").chmod(0o755)
 
-    def run(self, cwd: Path, event="PostToolUse", payload: bytes = PAYLOAD, *, host="claude", stdin=None, **environ):
+    def run(
+        self,
+        cwd: Path,
+        event="PostToolUse",
+        payload: bytes = PAYLOAD,
+        *,
+        host="claude",
+        stdin=None,
+        before="",
+        **environ,
+    ):
         if self.accepts:
             self.accept()
         done = subprocess.run(
-            [self.find(), *self.shell[1:], "-c", command(event, host)],
+            [self.find(), *self.shell[1:], "-c", before + command(event, host)],
             cwd=cwd,
             env=self.environ | environ,
             **({"input": payload} if stdin is None else {"stdin": stdin}),
@@ -135,6 +145,19 @@ def test_an_event_becomes_a_file_of_its_own_that_names_the_event_and_the_host(ho
     assert (event, int(parent), number) == ("PostToolUse", os.getpid(), "1")
     assert own.isdigit()
     assert file.read_bytes() == PAYLOAD
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("option", ["-u", "-e", "-eu", "-f", "-C"])
+@pytest.mark.parametrize(
+    "event", ["PostToolUse", "PostToolUse.codex", "UserPromptSubmit", "Stop", "SessionStart", "statusline"]
+)
+def test_options_of_the_shell_end_no_hook(host, project, spool, option, event):
+    """As `SHELLOPTS` and `ENV` set them for every shell; `run` checks the exit code, and that nothing is complained."""
+    before = f"set {option}; "
+    assert host.run(project, event, before=before) == b""
+    assert delivered(spool) == [PAYLOAD] * (event not in {"SessionStart", "statusline"})
+    assert host.run(project.parent, event, before=before) == b""
 
 
 def test_a_store_that_came_with_the_project_gets_no_event(host, project, spool):

@@ -20,6 +20,7 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.mcp.server import make_app, make_server, replace_surrogates
 from gitmem.mcp.tools import ServedMemory as Served
 from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
+from gitmem.store.findings import FailureLog
 from tests.mcp.conftest import unfenced
 
 TOKEN = "a-token-of-the-tests"
@@ -232,3 +233,21 @@ def test_of_a_store_that_came_with_the_project_nothing_is_told(memory, serve, tm
     assert "Eve" not in json.dumps(answers)
     (searched,) = [one for one in answers if one["id"] == 2]  # a request may be answered before an earlier one
     assert "gitmem trust" in searched["result"]["content"][0]["text"]
+
+
+def test_a_client_that_goes_away_is_no_error(memory, environ):
+    command = [sys.executable, "-P", "-m", "gitmem", "-C", memory.open().root, "mcp"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environ) as server:
+        server.stdin.write(json.dumps(HELLO).encode() + b"\n")
+        server.stdin.flush()
+        assert b"serverInfo" in server.stdout.readline()
+        server.stdout.close()
+        pings = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(2, 9)]
+        try:
+            server.stdin.write(b"".join(json.dumps(ping).encode() + b"\n" for ping in pings))
+            server.stdin.close()
+        except BrokenPipeError:
+            pass
+        assert (server.stderr.read(), server.wait(30)) == (b"", 0)
+    assert FailureLog(memory.open().private).failures() == []
