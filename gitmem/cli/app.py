@@ -144,7 +144,9 @@ class App(Value):
 
         store = Store(self.find(), self.context())
         store.folder = self.folder()
-        return store.for_session("", private=True) if self.args.private else store
+        from gitmem.store.layers import store_for_session
+
+        return store_for_session(store, "", private=True) if self.args.private else store
 
     def settled(self, *, read: bool = True) -> Store:
         """Return the command's store, after the spool was committed and the traces of a crash were repaired.

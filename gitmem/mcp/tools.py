@@ -31,6 +31,7 @@ from gitmem.record.read import glance
 from gitmem.record.save import save_text
 from gitmem.record.working_memory import apply_events, brief, change_of, change_working, find_working
 from gitmem.store.findings import FailureLog, failure_of
+from gitmem.store.layers import store_for_session
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.tell.guide import as_text, guide
@@ -192,7 +193,7 @@ def memory_save(
     private = about.pop("private", False)
     if not isinstance(private, bool):  # "yes" is not to go into the memory that is shared
         raise RefusedError("private is true or false.")
-    store = call.store.for_session(session, private=private)
+    store = store_for_session(call.store, session, private=private)
     # Further metadata stands below the text.
     text = clean_text("\n".join([content, *(f"{_name(key)}: {_value(value)}" for key, value in about.items())]))
     if not clean_text(content):

@@ -51,7 +51,9 @@ def layer_of(store: Store, path: str) -> tuple[Store, str]:
     """Return the store and the path that a hit's path names: those of the private store begin with `private:`."""
     if not path.startswith(PRIVATE_FOLDER):
         return store, path
-    return store.for_session("", private=True), path.removeprefix(PRIVATE_FOLDER)
+    from gitmem.store.layers import store_for_session
+
+    return store_for_session(store, "", private=True), path.removeprefix(PRIVATE_FOLDER)
 
 
 def _with_private(store: Store, query: str, found: SearchAnswer) -> SearchAnswer:

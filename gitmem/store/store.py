@@ -94,18 +94,6 @@ class Store:
         """Whether any session may be private or paused."""
         return bool(self.config.private.folders) or os.path.isdir(os.path.join(self.private, LAYERS))
 
-    def for_session(self, session: str, *, private: bool = False) -> Store:
-        """Return the store that keeps what a session saves: the private one if the session is private.
-
-        Raises GitmemError if there is none yet, and it could not be made.
-        """
-        if not private and not self.has_layers:
-            return self
-        from gitmem.store.layers import is_private, private_store
-
-        found = private_store(self, make=True) if private or is_private(self, session, self.folder) else None
-        return found or self
-
     @property
     def is_own(self) -> bool:
         """Whether it is the person's own store, of no project."""

@@ -29,7 +29,7 @@ from gitmem.record.fact_edits import (
 )
 from gitmem.record.save import save_text
 from gitmem.store.known_facts import known_facts
-from gitmem.store.layers import private_store
+from gitmem.store.layers import private_store, store_for_session
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
 from gitmem.values import Value
@@ -133,7 +133,7 @@ def _other_layer(view: View) -> Store:
     """Return the project's store for its private one, and the other way round."""
     store = view.store
     if not store.is_private:
-        return store.for_session("", private=True)
+        return store_for_session(store, "", private=True)
     stores = (Store(project.root, store.context) for project in view.projects)
     team = next((one for one in stores if (own := private_store(one)) and own.root == store.root), None)
     if team is None:

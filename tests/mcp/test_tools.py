@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gitmem.document.entry import MemoryType
+from gitmem.store.layers import store_for_session
 
 
 @pytest.mark.parametrize("kind", [kind.value for kind in MemoryType])
@@ -27,7 +28,7 @@ def test_a_save_is_one_commit_in_its_section_of_the_days_log_and_found_at_once(m
 def test_what_is_private_is_saved_into_the_private_store_alone(memory, bare_git):
     saved = memory.call("memory_save", type="note", content="The zebra is mine.", metadata={"private": True})
     assert not saved.is_error
-    private = memory.open().for_session("", private=True)
+    private = store_for_session(memory.open(), "", private=True)
     assert private.is_private
     assert "The zebra is mine." in bare_git(private.root, "log", "--patch", "--all")
     assert "zebra" not in bare_git(memory.root, "log", "--patch", "--all")

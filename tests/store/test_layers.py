@@ -16,6 +16,7 @@ from gitmem.errors import RefusedError
 from gitmem.mcp.reads import memory_get, memory_search
 from gitmem.record.save import save
 from gitmem.store import layers
+from gitmem.store.layers import store_for_session
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.sync.remotes import add_remote
@@ -150,7 +151,7 @@ def test_a_pause_is_said_where_recording_is(desk, runner):  # noqa: F811
 def test_a_prompt_is_told_from_the_private_store_where_the_teams_says_nothing(desk):  # noqa: F811
     prompt = {"session_id": "later", "prompt": "Which account deploys the billing service to the staging cluster?"}
     assert help_for(desk.store, PROMPT, prompt) == ""
-    private = desk.store.for_session("", private=True)
+    private = store_for_session(desk.store, "", private=True)
     text = "The billing service is deployed to the staging cluster by the account zebra."
     save(private, Save(make_id(1, bytes(10)), desk.store.context.clock(), text, MemoryType.NOTE))
     assert "zebra" in help_for(desk.store, PROMPT, prompt)

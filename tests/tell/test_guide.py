@@ -16,6 +16,7 @@ from gitmem.record.save import save
 from gitmem.record.working_memory import change_working, suppose
 from gitmem.search.engine import answer
 from gitmem.store.init import Place, init_store
+from gitmem.store.layers import store_for_session
 from gitmem.tell.guide import AdviceKind, as_text, guide
 from gitmem.tell.outcome_counts import judge
 from tests.desk import given_texts
@@ -247,7 +248,7 @@ def test_the_persons_own_preferences_are_told_where_they_fit(desk):
 
 
 def test_of_the_private_store_only_facts_are_told(desk):
-    private = desk.store.for_session("", private=True)
+    private = store_for_session(desk.store, "", private=True)
     save(private, desk.save("The export of the fence as csv was asked for by the neighbour", MemoryType.NOTE))
     save(private, desk.save("Never paint the garden fence green", MemoryType.RULE))
     (line,) = guide(desk.store, "Paint the garden fence green, and its export as csv of the neighbour").lines

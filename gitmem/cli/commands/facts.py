@@ -14,6 +14,7 @@ from gitmem.model.lines import Marks
 from gitmem.record.fact_edits import act_on, check_length, find_fact, retire
 from gitmem.record.save import save_text
 from gitmem.store.known_facts import known_facts, known_marks, place_marks
+from gitmem.store.layers import store_for_session
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain
 
@@ -65,7 +66,7 @@ def _add(store: Store, args: Args, app: App) -> None:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
         raise RefusedError(f"The tag is refused: {error}.") from None
-    store = store.for_session(app.session())
+    store = store_for_session(store, app.session())
     saved = save_text(store, text, MemoryType(args.kind), tags, host="cli")
     app.notices(saved.notices)
     fact = find_fact(store, saved.id)

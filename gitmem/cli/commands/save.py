@@ -6,6 +6,7 @@ from gitmem.cli.app import MAX_TEXT, OWN, App, Args, bounded
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, RefusedError, disk_errors
 from gitmem.record.save import save_text
+from gitmem.store.layers import store_for_session
 
 
 def run_save(args: Args, app: App) -> None:
@@ -18,7 +19,7 @@ def run_save(args: Args, app: App) -> None:
         raise RefusedError(
             "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
         )
-    store = app.open().for_session(args.session or app.session())
+    store = store_for_session(app.open(), args.session or app.session())
     kind = MemoryType(args.type)
     with disk_errors("Nothing was saved"), app.waiting():
         saved = save_text(store, text, kind, tags, session=args.session or app.session(), host="cli")

@@ -203,7 +203,7 @@ def run_promote(args: Args, app: App) -> None:
 def run_demote(args: Args, app: App) -> None:
     args.private = False
     store = app.settled()
-    _move(args, app, store, store.for_session("", private=True), "private")
+    _move(args, app, store, layers.store_for_session(store, "", private=True), "private")
 
 
 def _move(args: Args, app: App, source: Store, target: Store, where: str) -> None:
