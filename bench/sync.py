@@ -20,11 +20,11 @@ from gitmem.document.message import Message
 from gitmem.git.remote import Connection
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.sync.guard import Accept
-from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Options, sync
 
 ROUNDS = 15

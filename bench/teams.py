@@ -43,11 +43,11 @@ from gitmem.project.places import checked_out, cite, places_of
 from gitmem.record.save import save
 from gitmem.search.many_stores import find_stores, search_stores
 from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import HURRIED, Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
 from gitmem.sync.clone import clone_store
-from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import CROWD, LATELY, LOST, LOST_SECONDS, MOST_CROWDED, Options, pause, sync
 from gitmem.sync.sync import sync_transcripts
 

@@ -11,10 +11,10 @@ import pytest
 
 from gitmem.document.message import Message
 from gitmem.platform.machine import Context
+from gitmem.store.remotes import add_remote
 from gitmem.store.store import Store
 from gitmem.store.transact import TransactResult, transact
 from gitmem.store.transaction import Transaction
-from gitmem.sync.remotes import add_remote
 from tests.conftest import RunsGit
 from tests.copies import FolderCopies, StoreCopies
 from tests.store.machines import NOON, Machine, make_pair

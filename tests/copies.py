@@ -11,8 +11,8 @@ from gitmem.git.setup import exclude
 from gitmem.platform.machine import Context, now
 from gitmem.store.init import Place, init_store
 from gitmem.store.locate import is_store
+from gitmem.store.remotes import remotes
 from gitmem.store.store import Store
-from gitmem.sync.remotes import remotes
 
 # The person who runs plain git.
 USER = {

@@ -217,7 +217,7 @@ class App(Value):
     def sync_later(self, store: Store, *, session: bool) -> None:
         """Sync in the background if it is due, the person's own store too; `session`: one has just begun or ended."""
         from gitmem.store.store import own_store
-        from gitmem.sync import is_due
+        from gitmem.sync.records import is_due
 
         for one in (store, own_store(store)):
             if one is not None and is_due(one, session=session):

@@ -1,6 +1,6 @@
 """A remote, and the addresses that git may be given.
 
-Tested through `tests/sync/test_remotes.py` and `tests/store/test_refusals.py`.
+Tested through `tests/store/test_remotes.py` and `tests/store/test_refusals.py`.
 """
 
 from __future__ import annotations

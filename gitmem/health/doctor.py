@@ -160,8 +160,8 @@ def check_purges(store: Store) -> Iterator[Finding]:
 def check_signatures(store: Store) -> Iterator[Finding]:
     """Report unsigned commits that a plain `git pull` brought, where `remote.trust` is `signed`."""
     if store.config.remote.trust == "signed" and store.tip and store.has_remotes():
+        from gitmem.store.remotes import remotes
         from gitmem.sync.guard import check_pulled
-        from gitmem.sync.remotes import remotes
 
         for remote in remotes(store):
             try:

@@ -31,7 +31,7 @@ from gitmem.text.words import tokens_of_size
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from gitmem.sync.remotes import RemoteState
+    from gitmem.sync.states import RemoteState
 
 
 _SAVES = (Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value)
@@ -213,7 +213,7 @@ def _edited(read: Callable[[], list[str]]) -> tuple[str, ...] | None:
 def _remotes(store: Store) -> tuple[RemoteState, ...]:
     if not store.has_remotes():
         return ()
-    from gitmem.sync.remotes import states
+    from gitmem.sync.states import states
 
     return tuple(states(store))
 

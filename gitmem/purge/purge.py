@@ -26,10 +26,10 @@ from gitmem.purge.erased import AUTHOR, Erased, author_key, find_erased, session
 from gitmem.purge.records import MOST_UNASKED, answer, followed_at, read_records, read_state, record_path
 from gitmem.purge.rewrite import apply, begin, check_history, follow, locked, plain_files, read_file, seek_texts
 from gitmem.redact.redact import redact
+from gitmem.store.remotes import FETCHED, remotes
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction, readings
-from gitmem.sync.remotes import FETCHED, remotes
 from gitmem.text.sentences import count
 from gitmem.values import Value
 

@@ -31,6 +31,7 @@ from gitmem.git.trust import Signatures, ask_git, check_owner, is_linked
 from gitmem.merge.documents import MergeStatus, merge
 from gitmem.platform.machine import Context, datetime, read_resource
 from gitmem.platform.safe_open import read_small, read_text
+from gitmem.store.arrivals import NOTHING, SIGNED, check_arrivals, check_extent, refuse_unsigned
 from gitmem.store.locate import (
     HOME_HOSTS,
     HOME_PROJECTS,
@@ -45,12 +46,11 @@ from gitmem.store.locate import (
     number_of,
     user_store,
 )
+from gitmem.store.remotes import DEFAULT
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store, write_mark
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.sync.guard import NOTHING, SIGNED, refuse_unsigned
-from gitmem.sync.remotes import DEFAULT, check_arrivals, check_extent
 from gitmem.values import Value
 
 _SECTION = "merge.gitmem"

@@ -26,9 +26,9 @@ from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
 from gitmem.store.merge_commits import MergeCommit, merge_commits
+from gitmem.store.remotes import FETCHED
 from gitmem.store.store import Store
 from gitmem.store.transact import remove_litter
-from gitmem.sync.remotes import FETCHED
 from gitmem.values import Value
 
 FOLDER = "sessions"

@@ -1,7 +1,7 @@
 """Make a store from a remote's memory or a backup, and back a memory up into a git bundle (docs/sync.md, "Backups").
 
 Whatever a bundle brings is checked like a remote's memory. Tested through `tests/cli/commands/test_sync.py`,
-`tests/sync/test_remotes.py` and `tests/cli/commands/test_backups.py`.
+`tests/store/test_remotes.py` and `tests/cli/commands/test_backups.py`.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ from gitmem.platform.machine import Context, is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES, drop_file
 from gitmem.purge.rewrite import check_history, clean_incoming, sweep
 from gitmem.search.files import list_files
+from gitmem.store import arrivals
 from gitmem.store.foreign_commits import fast_forward
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.known_facts import known_facts
 from gitmem.store.maintenance import MAX_FILES
 from gitmem.store.merge_commits import merge_bases
+from gitmem.store.remotes import DEFAULT, ONCE, add_remote, forget, no_memory, note_synced, remove_remote
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import REF, take_apart, tips
-from gitmem.sync import SyncRecord, remotes, write_record
 from gitmem.sync.guard import Accept, check_extent, check_incoming, check_signed, signed
-from gitmem.sync.remotes import DEFAULT, ONCE, add_remote, forget, no_memory, note_synced, remove_remote
+from gitmem.sync.records import SyncRecord, write_record
 from gitmem.sync.rounds import Options, Synced, fetch_memory, sync
 from gitmem.sync.sync import sync_transcripts
 from gitmem.text.terminal import mask_urls
@@ -303,7 +304,7 @@ def check_opened(store: Store, *, read: bool = True) -> None:
     tip, files = store.tip, list_files(store.root)
     large = len(files) > MAX_FILES or any(file.size > MAX_FILE_BYTES for file in files)
     if tip is not None:
-        remotes.check_extent(store.repository, store.root, tip, ())
+        arrivals.check_extent(store.repository, store.root, tip, ())
     if large:
         raise RefusedError(
             f"{store.root} has more or larger files than gitmem handles. Nothing of it was used.",

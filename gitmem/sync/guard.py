@@ -13,22 +13,20 @@ from collections.abc import Collection, Sequence
 from enum import StrEnum
 
 from gitmem.document.ids import FORMAT
-from gitmem.document.message import Op, one_line, op_message
+from gitmem.document.message import Op, op_message
 from gitmem.errors import RefusedError
 from gitmem.git import MEMORY_BRANCH, RefMoves, move_ref, move_refs, read_refs
 from gitmem.git.address import Remote
 from gitmem.git.setup import make_root
 from gitmem.git.trust import IdentityLookup, Signatures
+from gitmem.store import arrivals
+from gitmem.store.arrivals import NOTHING, SIGNED, check_arrivals, refuse_unsigned, reserved_folders
 from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.merge_commits import merge_bases
+from gitmem.store.remotes import FETCHED, REFS
 from gitmem.store.store import Store
-from gitmem.sync import remotes
-from gitmem.sync.remotes import FETCHED, REFS, check_arrivals, reserved_folders
 
 BACKUPS = "refs/gitmem/backup"
-_NAMED = 3  # files, or commits, that a message names
-SIGNED = "signed"  # of `remote.trust`
-NOTHING = "Nothing was merged or pushed."
 
 
 class Accept(StrEnum):
@@ -131,7 +129,7 @@ def check_extent(store: Store, remote: Remote, commit: str | None, known: Collec
     if commit is None or commit in known:
         return
     try:
-        remotes.check_extent(store.repository, remote.called, commit, {*filter(None, known)})
+        arrivals.check_extent(store.repository, remote.called, commit, {*filter(None, known)})
     except RefusedError:
         git = store.repository.git
         for ref, oid in read_refs(git, f"{FETCHED}/{remote.name}/").items():
@@ -162,27 +160,6 @@ def check_pulled(store: Store, remote: Remote, here: str) -> None:
         if pulled and repository.is_ancestor(pulled, here):
             words = f"git pulled from {remote.called}", "They are told here, and a sync sends nothing."
             refuse_unsigned(_signatures(store), words, pulled, {seen}, here)
-
-
-def refuse_unsigned(
-    signatures: Signatures, words: tuple[str, str], commit: str, known: Collection[str | None], here: str | None = None
-) -> None:
-    """Refuse a commit that is neither known nor covered by a signature; the message begins and ends with `words`."""
-    if commit in known:
-        return
-    refused = signatures.unsigned(commit, filter(None, known), here)
-    if not refused:
-        return
-    named = "; ".join(
-        f"{one.oid[:10]} of {one_line(one.author, 60)}: {one_line(one.subject, 60)}" for one in refused[:_NAMED]
-    )
-    many = f", and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
-    raise RefusedError(
-        f"{words[0]} commits that no trusted key signed: {named}{many}. {words[1]}",
-        "Their authors can set remote.trust to signed and sync; 'git config --global gpg.ssh.allowedSignersFile' names "
-        "the file of the keys you trust. Of those that are in the memory here already, your signature says that you "
-        "looked: 'git commit --allow-empty --gpg-sign' there.",
-    )
 
 
 def signed(store: Store, target: str) -> tuple[str, RefMoves]:

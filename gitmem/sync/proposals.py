@@ -32,11 +32,12 @@ from gitmem.model.fact import Fact, parse_fact
 from gitmem.model.validity import in_force
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
+from gitmem.store.arrivals import SIGNED
 from gitmem.store.maintenance import MAX_FILES as MOST_FILES
 from gitmem.store.maintenance import new_pending_ref
+from gitmem.store.remotes import FETCHED, REFS
 from gitmem.store.store import FORMAT_VERSION, Store, format_version
-from gitmem.sync.guard import SIGNED, check_extent, check_incoming, check_project, check_signed
-from gitmem.sync.remotes import FETCHED, REFS
+from gitmem.sync.guard import check_extent, check_incoming, check_project, check_signed
 from gitmem.sync.rounds import Options, fetch_memory
 from gitmem.values import Value
 

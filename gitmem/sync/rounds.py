@@ -26,9 +26,9 @@ from gitmem.purge.rewrite import clean_incoming, follow, sweep
 from gitmem.store.foreign_commits import fast_forward, follow_arrived
 from gitmem.store.maintenance import MAKE_ROOM, crowded, new_pending_ref
 from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
+from gitmem.store.remotes import FETCHED, REFS, no_memory, note_synced, notes_of
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.sync import left_file
 from gitmem.sync.guard import (
     Accept,
     check_extent,
@@ -40,7 +40,7 @@ from gitmem.sync.guard import (
     signed,
 )
 from gitmem.sync.losses import check_losses, note_losses
-from gitmem.sync.remotes import FETCHED, REFS, no_memory, note_synced, notes_of
+from gitmem.sync.records import left_file
 from gitmem.values import Value
 
 T = TypeVar("T")

@@ -21,12 +21,12 @@ from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.setup import make_root
 from gitmem.purge.rewrite import clean_incoming, sweep
+from gitmem.store.remotes import FETCHED, added_remotes
 from gitmem.store.store import Store
 from gitmem.store.transcripts import REF, add_all, joined, other_files, take_apart, tips
-from gitmem.sync import SyncRecord, read_records, write_record
 from gitmem.sync.guard import check_extent, check_signed, signed
 from gitmem.sync.losses import check_losses
-from gitmem.sync.remotes import FETCHED, added_remotes
+from gitmem.sync.records import SyncRecord, read_records, write_record
 from gitmem.sync.rounds import Options, Synced, in_rounds, sync
 
 _FOLDER = "sync"

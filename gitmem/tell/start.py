@@ -15,7 +15,7 @@ from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.model.lines import normalized, with_marks
 from gitmem.store.known_facts import never
-from gitmem.sync import failures
+from gitmem.sync.records import failures
 from gitmem.tell.start_facts import PRIVATE_TITLE, SHARE, TITLE, choose_facts, own_lines, private_lines
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.text.words import estimate_tokens

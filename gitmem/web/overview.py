@@ -27,8 +27,8 @@ from gitmem.search.hits import Hit
 from gitmem.search.many_stores import StoreHit, search_stores
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
-from gitmem.sync import failures
-from gitmem.sync.remotes import states
+from gitmem.sync.records import failures
+from gitmem.sync.states import states
 from gitmem.tell.outcome_counts import measure
 from gitmem.tell.start import Shown, start_parts, start_text
 from gitmem.text.sentences import count

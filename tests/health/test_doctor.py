@@ -12,8 +12,8 @@ from gitmem.history.origin import blame
 from gitmem.history.records import difference
 from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote
 from gitmem.sync.clone import clone_store
-from gitmem.sync.remotes import add_remote
 from gitmem.sync.rounds import Options
 from tests.boxes import Box
 from tests.conftest import RunsGit

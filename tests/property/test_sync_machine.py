@@ -26,10 +26,10 @@ from gitmem.platform.machine import Context
 from gitmem.record.save import save
 from gitmem.store import foreign_commits
 from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote
 from gitmem.store.store import Store
 from gitmem.sync import rounds as syncing
 from gitmem.sync.guard import Accept
-from gitmem.sync.remotes import add_remote
 from tests.copies import run_git
 from tests.own_settings import own_settings
 from tests.store.machines import sync_store

@@ -15,9 +15,9 @@ from gitmem.platform.machine import Context
 from gitmem.record.fact_edits import find_fact
 from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
+from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
-from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Chance, Options, sync
 
 SAID = ("Always run the linter before committing.", "always use pnpm, not npm", "my editor is vim")

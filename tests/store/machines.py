@@ -13,10 +13,10 @@ from gitmem.git.address import Remote
 from gitmem.git.remote import Connection
 from gitmem.platform.machine import Context
 from gitmem.record.save import save
+from gitmem.store.remotes import find_remote
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import Proposal, propose
-from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Chance, Options, Synced, sync
 from gitmem.sync.sync import sync_transcripts
 from tests.conftest import RunsGit

@@ -17,9 +17,9 @@ from gitmem.mcp.reads import memory_get, memory_search
 from gitmem.record.save import save
 from gitmem.store import layers
 from gitmem.store.layers import store_for_session
+from gitmem.store.remotes import add_remote
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.sync.remotes import add_remote
 from tests.cli.commands.project import Runner
 from tests.desk import Recorder, desk  # noqa: F401  # a fixture
 from tests.mcp.conftest import call_on

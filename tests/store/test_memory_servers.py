@@ -10,8 +10,8 @@ import pytest
 from gitmem.errors import GitmemError, UnreachableError
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote, find_remote, remotes
 from gitmem.store.store import Store
-from gitmem.sync.remotes import add_remote, find_remote, remotes
 from tests.conftest import RunsGit
 from tests.store.machines import sync_store
 from tests.store.servers import password_server

@@ -13,9 +13,9 @@ from gitmem.git.worktree import WorkTree
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import join_listed, listed_packs, maintain, new_pending_ref, remove_abandoned
+from gitmem.store.remotes import add_remote
 from gitmem.store.transact import transact
 from gitmem.sync.clone import clone_store
-from gitmem.sync.remotes import add_remote
 from gitmem.sync.rounds import Options, SyncStep
 from tests.boxes import CRASHES, Box
 from tests.conftest import RunsGit

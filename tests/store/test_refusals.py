@@ -12,7 +12,7 @@ import pytest
 
 from gitmem.errors import GitmemError, UnreachableError
 from gitmem.git import remote as connection
-from gitmem.sync.remotes import add_remote, remove_remote
+from gitmem.store.remotes import add_remote, remove_remote
 from tests.as_root import fill, root_needed, small_disk
 from tests.store.machines import Machine, converge
 from tests.store.servers import gitolite, nginx, program, sshd

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.cli import app as cli_app
+from gitmem.store.remotes import add_remote
 from gitmem.store.store import Store
-from gitmem.sync import SyncRecord, failures, is_due, read_records, write_record
-from gitmem.sync.remotes import add_remote
+from gitmem.sync.records import SyncRecord, failures, is_due, read_records, write_record
 from tests.own_settings import own_settings
 from tests.started import session_start
 

@@ -16,9 +16,9 @@ from gitmem.history.undo import undo
 from gitmem.platform.machine import Context
 from gitmem.purge.purge import plan_purge, purge
 from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote
 from gitmem.store.transcripts import REF, put, read, tips
 from gitmem.sync.guard import Accept
-from gitmem.sync.remotes import add_remote
 from gitmem.sync.sync import REMOTE_REF
 from tests.conftest import RunsGit
 from tests.store.machines import NOON, Machine, converge, make_pair

@@ -9,10 +9,10 @@ import pytest
 from gitmem.errors import BusyError, ExitCode, GitmemError, RefusedError, StoreFormatError, UnreachableError
 from gitmem.git.remote import Connection
 from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.store import remotes as incoming
+from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.transact import transact
-from gitmem.sync import remotes as incoming
 from gitmem.sync.guard import Accept
-from gitmem.sync.remotes import add_remote, find_remote
 from gitmem.sync.rounds import Chance, Synced, SyncStep
 from tests.conftest import RunsGit
 from tests.property.hostile import Objects, Said

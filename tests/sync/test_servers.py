@@ -14,9 +14,9 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.purge.purge import PurgePlan, answer_purge, plan_erasure, plan_purge, purge, waiting_purges
 from gitmem.record.save import save
+from gitmem.store.remotes import find_remote
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
-from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Chance, Options, SyncStep
 from gitmem.sync.sync import sync_remote
 from tests.conftest import RunsGit

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.sync.remotes import find_remote
+from gitmem.store.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import sync_in_background, sync_remote
 from tests.store.machines import Machine

@@ -9,9 +9,9 @@ from gitmem.errors import RefusedError
 from gitmem.git.packing import every_object
 from gitmem.git.setup import make_root
 from gitmem.purge.purge import answer_purge, plan_erasure, purge, waiting_purges
+from gitmem.store.remotes import find_remote
 from gitmem.store.transcripts import REF, person_of, put, read, sessions, take_apart, tips
 from gitmem.sync.clone import back_up, merge_in
-from gitmem.sync.remotes import find_remote
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import REMOTE_REF, sync_remote
 from tests.store.machines import QUICK, Machine

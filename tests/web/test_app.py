@@ -24,7 +24,7 @@ from gitmem.platform.machine import resource
 from gitmem.search.many_stores import search_stores
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.known_facts import known_facts
-from gitmem.sync.remotes import REFS, add_remote
+from gitmem.store.remotes import REFS, add_remote
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.usage_log import GivenText, ToldMends, record, record_mends
 from gitmem.web.render import MENU, export

@@ -36,10 +36,10 @@ from gitmem.hosts.script import (
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
 from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program
+from gitmem.store.arrivals import check_hosts_untracked
 from gitmem.store.init import plan_unexclude, uninstall_driver
 from gitmem.store.locate import HOME_HOSTS, find_project, recorded_stores, user_store
 from gitmem.store.settings import made_files
-from gitmem.sync.remotes import check_hosts_untracked
 from gitmem.text.sentences import listed
 from gitmem.text.terminal import plain
 

@@ -24,8 +24,8 @@ from gitmem.model.fact import FactKind
 from gitmem.model.validity import in_force
 from gitmem.search.files import list_paths
 from gitmem.store.known_facts import known_facts
+from gitmem.store.remotes import remotes
 from gitmem.store.store import Store
-from gitmem.sync.remotes import remotes
 from gitmem.tell.known_errors import known_patterns
 from gitmem.text.terminal import clipped
 

@@ -161,9 +161,9 @@ def _joined(app: App, folder: str, owner: int) -> str | None:
 def _join(app: App, owner: int) -> None:
     """Clone the memory that the environment names, without its history, and note that the agent is to be told it."""
     from gitmem.store.init import Place
+    from gitmem.store.remotes import absolute_address
     from gitmem.store.store import READ_ONLY
     from gitmem.sync.clone import clone_store
-    from gitmem.sync.remotes import absolute_address
     from gitmem.sync.rounds import Options
 
     context = app._replace(environ={**app.environ, READ_ONLY: "0"}).context()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gitmem.llm.ask import Spending
     from gitmem.search.vectors import Overview
-    from gitmem.sync.remotes import RemoteState
+    from gitmem.sync.states import RemoteState
 
 _DAYS = 7
 _BRANCH = "gitmem"  # as in gitmem.git

@@ -20,13 +20,7 @@ from gitmem.store import layers
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.init import add_scope, init_store
 from gitmem.store.locate import find_project, find_store
-from gitmem.store.spool import HookSpool
-from gitmem.store.store import READ_ONLY, Store
-from gitmem.sync import write_record
-from gitmem.sync.clone import back_up, check_opened, clone_store, merge_in, restore_into
-from gitmem.sync.guard import Accept
-from gitmem.sync.proposals import propose
-from gitmem.sync.remotes import (
+from gitmem.store.remotes import (
     DEFAULT,
     absolute_address,
     add_remote,
@@ -35,9 +29,15 @@ from gitmem.sync.remotes import (
     is_address,
     remotes,
     remove_remote,
-    states,
 )
+from gitmem.store.spool import HookSpool
+from gitmem.store.store import READ_ONLY, Store
+from gitmem.sync.clone import back_up, check_opened, clone_store, merge_in, restore_into
+from gitmem.sync.guard import Accept
+from gitmem.sync.proposals import propose
+from gitmem.sync.records import write_record
 from gitmem.sync.rounds import Options, Synced
+from gitmem.sync.states import states
 from gitmem.sync.sync import sync_in_background, sync_remote
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import mask_urls, plain

@@ -1,0 +1,168 @@
+"""What may enter a store from another machine (docs/security.md, "Trust"): its size, its names, its signatures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
+
+from gitmem.config import MAX_BYTES
+from gitmem.document.ids import CONFIG, FORMAT, MEMORY, TEMPORARY, fold, is_git_folder
+from gitmem.document.message import one_line
+from gitmem.errors import RefusedError, StoreFormatError
+from gitmem.git import Repository, find_layout
+from gitmem.git.objects import PathChange, most_files
+from gitmem.git.process import Git
+from gitmem.git.trust import Signatures
+from gitmem.platform.machine import install_command
+from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
+from gitmem.store.maintenance import MAX_FILES
+from gitmem.store.store import FORMAT_VERSION, format_version
+
+_NAMED = 3  # files, or commits, that a message names
+
+
+SIGNED = "signed"  # of `remote.trust`
+
+
+NOTHING = "Nothing was merged or pushed."
+
+
+def refuse_unsigned(
+    signatures: Signatures, words: tuple[str, str], commit: str, known: Collection[str | None], here: str | None = None
+) -> None:
+    """Refuse a commit that is neither known nor covered by a signature; the message begins and ends with `words`."""
+    if commit in known:
+        return
+    refused = signatures.unsigned(commit, filter(None, known), here)
+    if not refused:
+        return
+    named = "; ".join(
+        f"{one.oid[:10]} of {one_line(one.author, 60)}: {one_line(one.subject, 60)}" for one in refused[:_NAMED]
+    )
+    many = f", and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
+    raise RefusedError(
+        f"{words[0]} commits that no trusted key signed: {named}{many}. {words[1]}",
+        "Their authors can set remote.trust to signed and sync; 'git config --global gpg.ssh.allowedSignersFile' names "
+        "the file of the keys you trust. Of those that are in the memory here already, your signature says that you "
+        "looked: 'git commit --allow-empty --gpg-sign' there.",
+    )
+
+
+# Files that are read as more than text, and hold at most `MAX_BYTES`; `*` matches `/` as well.
+SMALL = (FORMAT, CONFIG, "*.gitattributes", "*.gitignore")
+
+
+MOST_BYTES = 1 << 30  # of all files that come at once
+
+
+_FILE_MODES = {"100644", "100755"}
+
+
+def check_extent(repository: Repository, source: str, commit: str, known: Collection[str]) -> None:
+    """Refuse commits with too many files, before their trees are listed; commits in `known` are local.
+
+    Raises RefusedError if a commit has more than MAX_FILES files or one that is too large, if messages are, or if
+    `commit` is no commit.
+    """
+    with repository.reading() as objects:
+        [info] = objects.infos([commit])
+        is_commit = info is not None and info.kind == "commit"
+        limits = {"limit": MAX_FILES, "most": MAX_FILE_BYTES}
+        files = most_files(repository.git, objects, commit, without=known, **limits) if is_commit else None
+    if files is not None and files <= MAX_FILES:
+        return
+    unread = f"folders or messages that cannot be read to their end, or a file of more than {MAX_FILE_BYTES:,} bytes"
+    content = unread if files is None else f"a commit with {files:,} files"
+    raise RefusedError(
+        f"{source} has {content if is_commit else 'something else than commits'}, which is no memory. "
+        "Nothing of it was used.",
+        "See who made that: 'git log' there. Then take it out of that branch, or use another memory.",
+    )
+
+
+def check_arrivals(repository: Repository, source: str, old: str, new: str, *, reserved: Collection[str] = ()) -> None:
+    """Refuse a commit `new` whose changes since `old` must not enter a store.
+
+    `reserved` are top folders that belong to this machine.
+
+    Raises:
+        StoreFormatError: the format version is not the one this gitmem knows.
+        RefusedError: a path is unsafe or collides with another, or a file is a link, a submodule or too large.
+    """
+    changes = [change for change in repository.changes(old, new) if change.new is not None]
+    document = next((change.new for change in changes if change.path == FORMAT), None)
+    version = format_version(repository.blob(document)) if document else None
+    if version not in {None, FORMAT_VERSION}:
+        raise StoreFormatError(
+            f"The memory at {source} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
+            f"Nothing was touched. Upgrade gitmem: {install_command()}",
+        )
+
+    def refuse(what: str, remedy: str) -> None:
+        where = "on the machine that made it, then sync there."
+        raise RefusedError(f"{source} has {what}. Nothing was merged.", f"{remedy} {where}")
+
+    names: dict[str, str] = {}
+    for change in changes:
+        complaint = _complaint(change, reserved)
+        twin = names.setdefault(fold(change.path), change.path)
+        if twin != change.path:
+            complaint = f"which on some file systems is the same as {twin!a}"
+        if complaint is not None:
+            refuse(f"{change.path!a}, {complaint}", "Remove or rename it")
+    sizes = repository.sizes([change.new or "" for change in changes])
+    if sum(sizes) > MOST_BYTES:
+        refuse(f"{sum(sizes):,} bytes in {len(sizes):,} files, more than one sync takes", "Remove what is large")
+    for change, size in zip(changes, sizes, strict=True):
+        if size > (MAX_BYTES if any(fnmatchcase(change.path, one) for one in SMALL) else MAX_FILE_BYTES):
+            refuse(f"{change.path!a} with {size:,} bytes, more than gitmem allows for it", "Split it")
+
+
+def reserved_folders(root: str, home: str) -> tuple[str, ...]:
+    """Return the top folders that no remote may write to; only the person's own store has any."""
+    return (HOME_HOSTS, HOME_PROJECTS) if os.path.realpath(root) == os.path.realpath(user_store(home)) else ()
+
+
+def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
+    """Refuse installation records that the person's store tracks: a remote may have written them.
+
+    Raises RefusedError if the store tracks their folder, in any spelling of upper and lower case.
+    """
+    layout = find_layout(root)
+    if layout is None:
+        return
+    if Git(layout.git_dir, root, environ).run("ls-files", "-z", "--", f":(icase){HOME_HOSTS}"):
+        raise RefusedError(
+            f"The store at {root} tracks files in {HOME_HOSTS}/, which is for this machine alone; a remote may have "
+            "written them.",
+            f"Look at them, remove what you did not make, then: git -C {root} rm -r --cached {HOME_HOSTS}",
+        )
+
+
+_OWN_FOLDERS = (
+    *("archive", "concepts", "counts", "daily", "episodes", "facts", "knowledge", "monthly", "patterns", "purged"),
+    *("sessions", "summaries", "weekly"),
+)
+
+
+_OWN = {fold(name): name for name in (MEMORY, CONFIG, FORMAT, *_OWN_FOLDERS)}
+
+
+def _complaint(change: PathChange, reserved: Collection[str]) -> str | None:
+    """Return why a file from another machine is refused, None if it is allowed."""
+    if change.mode not in _FILE_MODES:
+        return "which is a link or a submodule"
+    parts = change.path.split("/")
+    if any(part in {"", ".", ".."} or is_git_folder(part) for part in parts):
+        return "whose name leads out of the store or into git's own folder"
+    if any(ord(character) < 32 or ord(character) == 127 for character in change.path):  # noqa: PLR2004
+        return "with control characters in its name"
+    # NTFS ignores the part after a colon or backslash, and trailing dots and blanks, in a folder's name.
+    top = fold(parts[0]).replace("\\", ":").partition(":")[0].rstrip(". ")
+    if top == TEMPORARY:
+        return "where gitmem keeps its own temporary files"
+    if top in _OWN and (parts[0] != _OWN[top] or (len(parts) == 1 and top in _OWN_FOLDERS)):
+        return "where gitmem could not write its own any more"
+    return "where gitmem keeps what belongs to this machine" if top in reserved else None

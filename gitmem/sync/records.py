@@ -1,0 +1,86 @@
+"""Exchange a memory with remotes: when a sync is due, and what the last one with each remote came to (`sync.json`).
+
+A session's start reads that file, so imports stay light. It is in the private folder and can be deleted.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.platform.machine import datetime
+from gitmem.platform.safe_open import read_json, write_json
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+
+_FILE = "sync.json"
+
+
+class SyncRecord(Value):
+    """The last attempt to sync with a remote, the last success, and why the attempt failed."""
+
+    tried: datetime
+    synced: datetime | None = None
+    failure: str = ""
+
+
+def is_due(store: Store, *, session: bool) -> bool:
+    """Return whether an automatic sync is due; cheap, and False without a remote.
+
+    `session` is whether a session begins or ends. At other times a sync is due every `sync.minutes`, if configured.
+    """
+    config = store.config.sync
+    if config.auto == "off" or not (session or config.auto == "interval") or not store.has_remotes():
+        return False
+    tried = [record.tried for record in read_records(store.private).values()]
+    if session or not tried:
+        return True
+    return (store.context.clock() - max(tried)).total_seconds() >= config.minutes * 60
+
+
+def failures(private: str) -> list[str]:
+    """Return a sentence for each remote whose last sync failed."""
+    sentences = []
+    for name, record in sorted(read_records(private).items()):
+        if record.failure:
+            since = f"since {record.synced:%Y-%m-%d %H:%M}" if record.synced else "yet"
+            sentences.append(f"Not synced with {name} {since}: {record.failure}")
+    return sentences
+
+
+def read_records(private: str) -> dict[str, SyncRecord]:
+    """Return the record of each remote by name; {} if the file cannot be read."""
+    try:
+        content = read_json(os.path.join(private, _FILE))
+        return {str(name): _record(fields) for name, fields in content["remotes"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _record(fields: dict[str, object]) -> SyncRecord:
+    tried = datetime.fromisoformat(str(fields["tried"]))
+    if tried.tzinfo is None:
+        raise ValueError
+    synced = datetime.fromisoformat(str(fields["synced"])) if fields.get("synced") else None
+    return SyncRecord(tried, synced, str(fields.get("failure", "")))
+
+
+def write_record(private: str, name: str, record: SyncRecord | None) -> None:
+    """Write the record of a remote, or delete it with None."""
+    content = {
+        remote: {
+            "tried": known.tried.isoformat(),
+            "synced": known.synced and known.synced.isoformat(),
+            "failure": known.failure,
+        }
+        for remote, known in {**read_records(private), name: record}.items()
+        if known is not None
+    }
+    write_json(os.path.join(private, _FILE), {"v": 1, "remotes": content})
+
+
+def left_file(private: str, remote: str) -> str:
+    """Return the file that names the commit which the last sync left in the inbox of a remote."""
+    return os.path.join(private, f"left-{remote.replace('/', '%2F')}")
