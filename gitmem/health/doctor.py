@@ -23,13 +23,16 @@ from gitmem.health.document_checks import (
     ATTRIBUTES,
     MODULES,
     attributes_finding,
+    check_copies,
     check_facts,
     check_names,
     check_secrets,
+    is_broken,
     look,
 )
 from gitmem.platform.machine import timedelta
 from gitmem.platform.safe_open import drop_file
+from gitmem.store.copies import find_copies
 from gitmem.store.findings import FailureLog, Finding, Level, bytes_below, judged
 from gitmem.store.maintenance import MAKE_ROOM, crowded, is_due
 from gitmem.store.spool import HookSpool
@@ -231,7 +234,8 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
     if store.tip != store.marked():
         message = "The files are older than the branch."
         yield Finding("checkout", Level.WARNING, message, "The next gitmem command updates them.")
-    edited, staged = store.files.edited(), staged_paths(store.repository.git)
+    copies, staged = {copy.path for copy in find_copies(store)}, staged_paths(store.repository.git)
+    edited = [path for path in store.files.edited() if path not in copies and not is_broken(store, path)]
     if staged:
         message = f"The index differs from the branch in {count(len(staged), 'file')}."
         remedy = f"If you did not 'git add' that, reset the index: git -C {store.root} reset"
@@ -325,7 +329,8 @@ def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
     if deep:
         drop_file(os.path.join(store.private, _RECORD))
     edited, most = store.files.edited(), None if deep else _AT_ONCE
-    looked = look(store, edited, most=most, record=_RECORD, more=(check_secrets, check_names, check_facts))
+    more = (check_secrets, check_names, check_facts, check_copies)
+    looked = look(store, edited, most=most, record=_RECORD, more=more)
     yield from looked.findings
     if looked.left:
         message = f"{count(looked.left, 'file')} of this large store not looked at yet; the next times look at more."

@@ -26,6 +26,8 @@ from gitmem.model.fact import PATH as FACT_PATH
 from gitmem.model.fact import parse_fact
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.redact.redact import redact
+from gitmem.store.copies import find_copies
+from gitmem.store.entrance import NO_FACT, unusable_name
 from gitmem.store.findings import Finding, Level, judged
 from gitmem.store.store import Store
 from gitmem.store.transaction import readings
@@ -50,14 +52,23 @@ def check_headers(store: Store, paths: Sequence[str]) -> Checked:
     found = []
     for path, data in _documents(store, paths):
         problem = Document.parse(data).problem
-        if problem is not None:
+        if is_broken(store, path):
+            found.append((path, f"{path}, line 1: {NO_FACT}; what was committed of it last as a fact holds"))
+        elif problem is not None:
             line = _LINE.search(problem)
             # The header's first line is the file's second.
             place, words = (int(line[1]) + 1, problem[: line.start()]) if line else (1, problem)
             found.append((path, f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}"))
     message = f"{count(len(found), 'document')} with a header that cannot be read; the text below it is used."
-    problem_found = Finding("headers", Level.PROBLEM, message, "Correct the lines between the two '---'.")
+    remedy = f"Correct the lines between the two '---', or take the last version: git -C {store.root} checkout -- FILE"
+    problem_found = Finding("headers", Level.PROBLEM, message, remedy)
     return _checked(found, "Every document's header can be read.", problem_found)
+
+
+def is_broken(store: Store, path: str) -> bool:
+    """Return whether a file at the path of a fact is none."""
+    data = read_or_none(store, path) if FACT_PATH.fullmatch(path) else None
+    return data is not None and parse_fact(data, path) is None
 
 
 def check_conflicts(store: Store, paths: Sequence[str]) -> Checked:
@@ -112,6 +123,9 @@ def check_names(store: Store, paths: Sequence[str]) -> Checked:
             check_path(path.rstrip("/"))
         except RefusedError as error:
             found.append((path, error.message))
+        else:
+            if complaint := unusable_name(path.rstrip("/")):
+                found.append((path, f"{path!a}, {complaint}"))
         if os.path.islink(os.path.join(store.root, path)):
             found.append((path, f"{path} is a symbolic link; gitmem follows none."))
     paths = [path.rstrip("/") for path in known_files(store.repository.git)]
@@ -125,6 +139,15 @@ def check_names(store: Store, paths: Sequence[str]) -> Checked:
     message = f"{count(len(found), 'name')} not usable on every system."
     remedy = "Rename them, so that the store works on every system."
     return _checked(found, "All names are usable on every system.", Finding("names", Level.WARNING, message, remedy))
+
+
+def check_copies(store: Store, paths: Sequence[str]) -> Checked:  # noqa: ARG001  # a copy may lie beside any file
+    """Look for copies that a sync service, a file manager or an editor left beside files of the memory."""
+    copies = find_copies(store)
+    found = [(one.path, f"{one.path!a}, a copy of {one.original!a}" if one.original else one.path) for one in copies]
+    message = f"{count(len(found), 'file')} left beside the memory's own by another program, and not part of it."
+    remedy = "'gitmem review' shows each copy beside its original, and takes one of the two."
+    return _checked(found, "No copies beside the memory's files.", Finding("copies", Level.WARNING, message, remedy))
 
 
 def check_facts(store: Store, paths: Sequence[str]) -> Checked:

@@ -241,9 +241,11 @@ _HEADER: Mapping[str, Callable[[object], Any]] = {
 
 
 def parse_fact(data: bytes, path: str = "") -> Fact | None:
-    """Return the fact of a file, read tolerantly; None where it has no id or kind, or another id than its path."""
+    """Return the fact of a file; None without a fact's header, an id and a kind in header or path, or with two ids."""
     document, named = Document.parse(data), PATH.fullmatch(path)
-    given = document.readable
+    given = document.metadata  # empty where the header is missing, broken, or another tool's before it
+    if _HEADER.keys().isdisjoint(given):
+        return None
     fields = {key: read(given.get(key)) for key, read in _HEADER.items()}
     if named:
         header_id = named["id"] if given.get("id") in {None, ""} else given["id"]

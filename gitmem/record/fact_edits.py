@@ -22,7 +22,7 @@ from gitmem.platform.safe_open import read_text
 from gitmem.project.places import checked_out, cite
 from gitmem.record.fact_book import LONGEST, FactBook, fact_message
 from gitmem.redact.redact import redact
-from gitmem.store.known_facts import KNOWN_FOLDER, facts_at, known_facts
+from gitmem.store.known_facts import KNOWN_FOLDER, facts_at, known_facts, last_good
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -58,6 +58,8 @@ def read_fact(store: Store, known: Fact) -> Fact:
     """
     data = store.read(known.path)
     fact = parse_fact(data, known.path) if data is not None else None
+    if fact is None and data is not None and (data := last_good(store, known.path)) is not None:
+        fact = parse_fact(data, known.path)
     if fact is None:
         raise NotFoundError(f"{known.path} cannot be read as a fact.", _UNREADABLE)
     return known._replace(source=fact.source) if known.text else fact  # it has a text where a line was edited by hand

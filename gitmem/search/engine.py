@@ -9,6 +9,7 @@ from math import log
 
 from gitmem.document.ids import do_all_meet, do_meet, scopes_in
 from gitmem.history.authors import People
+from gitmem.model.fact import is_fact_path, parse_fact
 from gitmem.model.lines import Marks
 from gitmem.model.validity import Standing
 from gitmem.search import Query, Term, parse_query, sources
@@ -37,10 +38,19 @@ if TYPE_CHECKING:
 
 
 def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
-    """Drop facts that hold in no part of the project, unless no other hit is left."""
+    """Drop facts that hold in no part of the project, unless no other hit is left, and files that are no facts."""
+    hits = [hit for hit in hits if _is_of_fact(hit, marks)]
     memories = ((hit, hit.units.memory(hit.index)) for hit in hits)
     kept = [hit for hit, one in memories if not marks.has_ended(one) or marks.statuses[one].standing is Standing.BESIDE]
     return kept or hits
+
+
+def _is_of_fact(hit: Ranked, marks: Marks) -> bool:
+    """Return whether a hit among the facts is not of a copy of a fact's file, and not of one with a broken header."""
+    path, fact = hit.units.path, marks.facts.get(hit.units.named)
+    if fact is None or not is_fact_path(path):
+        return True
+    return fact.path == path and parse_fact(hit.units.text.encode("utf-8", "surrogateescape"), path) is not None
 
 
 def _is_beside(hit: Ranked, marks: Marks, here: str) -> bool:

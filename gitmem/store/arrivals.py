@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from fnmatch import fnmatchcase
 
-from gitmem.config import MAX_BYTES
-from gitmem.document.ids import CONFIG, FORMAT, MEMORY, TEMPORARY, fold, is_git_folder
+from gitmem.document.ids import FORMAT, fold, is_git_folder
 from gitmem.document.message import one_line
 from gitmem.errors import RefusedError, StoreFormatError
 from gitmem.git import Repository, find_layout
@@ -16,6 +14,7 @@ from gitmem.git.process import Git
 from gitmem.git.trust import Signatures
 from gitmem.platform.machine import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES
+from gitmem.store.entrance import most_bytes, unusable_name
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.maintenance import MAX_FILES
 from gitmem.store.store import FORMAT_VERSION, format_version
@@ -48,10 +47,6 @@ def refuse_unsigned(
         "the file of the keys you trust. Of those that are in the memory here already, your signature says that you "
         "looked: 'git commit --allow-empty --gpg-sign' there.",
     )
-
-
-# Files that are read as more than text, and hold at most `MAX_BYTES`; `*` matches `/` as well.
-SMALL = (FORMAT, CONFIG, "*.gitattributes", "*.gitignore")
 
 
 MOST_BYTES = 1 << 30  # of all files that come at once
@@ -106,7 +101,7 @@ def check_arrivals(repository: Repository, source: str, old: str, new: str, *, r
 
     names: dict[str, str] = {}
     for change in changes:
-        complaint = _complaint(change, reserved)
+        complaint = _complaint(change) or unusable_name(change.path, reserved)
         twin = names.setdefault(fold(change.path), change.path)
         if twin != change.path:
             complaint = f"which on some file systems is the same as {twin!a}"
@@ -116,7 +111,7 @@ def check_arrivals(repository: Repository, source: str, old: str, new: str, *, r
     if sum(sizes) > MOST_BYTES:
         refuse(f"{sum(sizes):,} bytes in {len(sizes):,} files, more than one sync takes", "Remove what is large")
     for change, size in zip(changes, sizes, strict=True):
-        if size > (MAX_BYTES if any(fnmatchcase(change.path, one) for one in SMALL) else MAX_FILE_BYTES):
+        if size > most_bytes(change.path):
             refuse(f"{change.path!a} with {size:,} bytes, more than gitmem allows for it", "Split it")
 
 
@@ -141,28 +136,10 @@ def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
         )
 
 
-_OWN_FOLDERS = (
-    *("archive", "concepts", "counts", "daily", "episodes", "facts", "knowledge", "monthly", "patterns", "purged"),
-    *("sessions", "summaries", "weekly"),
-)
-
-
-_OWN = {fold(name): name for name in (MEMORY, CONFIG, FORMAT, *_OWN_FOLDERS)}
-
-
-def _complaint(change: PathChange, reserved: Collection[str]) -> str | None:
-    """Return why a file from another machine is refused, None if it is allowed."""
+def _complaint(change: PathChange) -> str | None:
+    """Return why nothing of a commit is used that has such a file, None if that is allowed."""
     if change.mode not in _FILE_MODES:
         return "which is a link or a submodule"
-    parts = change.path.split("/")
-    if any(part in {"", ".", ".."} or is_git_folder(part) for part in parts):
+    if any(part in {"", ".", ".."} or is_git_folder(part) for part in change.path.split("/")):
         return "whose name leads out of the store or into git's own folder"
-    if any(ord(character) < 32 or ord(character) == 127 for character in change.path):  # noqa: PLR2004
-        return "with control characters in its name"
-    # NTFS ignores the part after a colon or backslash, and trailing dots and blanks, in a folder's name.
-    top = fold(parts[0]).replace("\\", ":").partition(":")[0].rstrip(". ")
-    if top == TEMPORARY:
-        return "where gitmem keeps its own temporary files"
-    if top in _OWN and (parts[0] != _OWN[top] or (len(parts) == 1 and top in _OWN_FOLDERS)):
-        return "where gitmem could not write its own any more"
-    return "where gitmem keeps what belongs to this machine" if top in reserved else None
+    return None

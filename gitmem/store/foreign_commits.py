@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.entry import Entry
@@ -19,14 +19,15 @@ from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.git import RefMoves, Repository, empty_tree, move_refs
 from gitmem.git.lock import beating
-from gitmem.git.log import Fork, log
+from gitmem.git.log import Fork, commits, log
 from gitmem.git.objects import PathChange
 from gitmem.merge.documents import has_markers, merge, without_markers
-from gitmem.model.fact import FOLDER, PATH, Fact, parse_fact, render_fact
+from gitmem.model.fact import FOLDER, PATH, Fact, is_fact_path, parse_fact, render_fact
 from gitmem.model.lines import TOLD, fact_entries, facts_as_edited, line_edits
 from gitmem.model.validity import reworded
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import replace_file
+from gitmem.store.entrance import file_id, unusable_name
 from gitmem.store.fact_lines import Shelf, followed
 from gitmem.store.merge_commits import MergeCommit, write_on
 from gitmem.store.recovery import ARRIVING, is_version, recover
@@ -206,6 +207,29 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
     if not facts and not healed and data == memory:
         return None
     return write_on(store, commit, _MARKERS if healed else _MESSAGE, {**healed, **facts, MEMORY: data})
+
+
+def without_unusable(
+    store: Store, old: str, new: str, reserved: Collection[str] = ()
+) -> tuple[MergeCommit | None, dict[str, str]]:
+    """Write a commit on a fetched one that leaves out what no store may have; None if nothing is left out.
+
+    `old` is the commit here, whose own files stay. Also return what is left out, by path, and why. The commit is the
+    same on every machine that leaves out the same.
+    """
+    changes = [change for change in store.repository.changes(old, new) if change.old is None and change.new]
+    files = [change.path for change in changes if change.mode.startswith("100")]  # links are refused
+    left = {path: words for path in files if (words := unusable_name(path, reserved))}
+    added = {path: file_id(path) for path in files if is_fact_path(path)}
+    if added:  # a second file with the id of a fact that is here
+        paths = [entry.path for entry in store.repository.files(new, FOLDER)]
+        here = {file_id(path): path for path in paths if path not in added}
+        twins = {path: here[one] for path, one in added.items() if one in here}
+        left |= {path: f"a second file with the id of {original!a}" for path, original in twins.items()}
+    if not left:
+        return None, {}
+    message = op_message(Op.REPAIR, f"Leave out {len(left)} files that no store can have")
+    return write_on(store, commits(store.repository.git, [new])[new], message, dict.fromkeys(left)), left
 
 
 _MAX_NAMED = 3

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from gitmem.document.ids import MEMORY, SHORT_LENGTH, do_meet, id_in, is_id
 from gitmem.errors import GitmemError
-from gitmem.model.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, parse_fact
+from gitmem.model.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, is_fact_path, parse_fact
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import enter, read_json, read_regular, replace_file, write_json
 from gitmem.values import TYPE_CHECKING, Value
@@ -38,6 +38,8 @@ _VERSION = "9"
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"
+_COPY_END = "\t="  # of a second file with one id
+_MOST_VERSIONS = 20  # of a broken fact, of which the last good one is looked for
 _MAX_DOCUMENT = 1 << 17  # bytes of a document that is parsed while somebody waits
 _ALL = 1 << 40
 
@@ -81,9 +83,11 @@ def read_headers(store: Store, folder: str, parse: Parse, most: int = _ALL, late
     cache = _cache_of(store.private, folder)
     known = _by_path(_load(cache))
     kept: dict[str, str] = {}
-    new = 0
+    new = copies = 0
     for path, entry in _documents(store.root, folder, known):
         line = known.get(path, "")
+        if line.endswith(_COPY_END):  # the original may be gone
+            line, copies = "", copies + 1
         if not line and new >= most:  # among 10,000 new files, do not ask for the times of all
             continue
         if not line or not late():
@@ -95,11 +99,13 @@ def read_headers(store: Store, folder: str, parse: Parse, most: int = _ALL, late
                     if new >= most or is_large or not stat.S_ISREG(status.st_mode) or late():
                         continue
                     line = stamp + _parsed(store, path, parse)
-                    new += 1
+                    new += path not in known or not known[path].startswith(stamp)
             except OSError:  # removed, or unreadable for now: not cached
                 continue
         kept[path] = line
-    if new or len(known) != len(kept):
+    if new or copies or len(known) != len(kept):
+        _mark_copies(store, kept)
+    if kept != known:
         with contextlib.suppress(OSError, ValueError):  # a missing cache only costs time
             lines = (f"{path}\t{line}" for path, line in kept.items())
             replace_file(cache, "\n".join([_VERSION, *lines, ""]).encode())
@@ -130,7 +136,7 @@ def _by_path(lines: Iterable[str]) -> dict[str, str]:
 
 def _headers(lines: Mapping[str, str]) -> list[Header]:
     """Return the headers in lines of the cache, by path."""
-    return [Header._make(item) for item in lines.items() if not item[1].endswith(_NO_HEADER_END)]
+    return [Header._make(item) for item in lines.items() if not item[1].endswith((_NO_HEADER_END, _COPY_END))]
 
 
 def _stamp(status: os.stat_result) -> str:
@@ -145,10 +151,46 @@ def _parsed(store: Store, path: str, parse: Parse) -> str:
     except GitmemError:
         return _NO_HEADER
     header = None if data is None else parse(data, path)
+    if header is None and data is not None and is_fact_path(path):
+        data = last_good(store, path)
+        header = None if data is None else parse(data, path)
     if header is None:
         return _NO_HEADER
     values = json.dumps(header[1], ensure_ascii=False, separators=(",", ":"))  # JSON escapes tabs and line breaks
     return "\t".join([*(" ".join(part.split()) for part in header[0]), values])
+
+
+def last_good(store: Store, path: str) -> bytes | None:
+    """Return the newest committed version of a fact's file that is a fact, None for none among the last ones."""
+    from gitmem.git.log import log
+
+    tip, repository = store.tip, store.repository
+    with contextlib.suppress(GitmemError):
+        for commit in log(repository.git, tip, paths=[path], limit=_MOST_VERSIONS) if tip else ():
+            data = repository.read(commit.oid, path)
+            if data is not None and parse_fact(data, path) is not None:
+                return data
+    return None
+
+
+def _mark_copies(store: Store, lines: dict[str, str]) -> None:
+    """Take out all but one of the files with the same id: the one that is committed, or looks like the original."""
+    by_id: dict[str, list[str]] = {}
+    for path, line in lines.items():
+        if not line.endswith(_NO_HEADER_END):
+            by_id.setdefault(id_in(path)[:SHORT_LENGTH], []).append(path)
+    doubled = [paths for identifier, paths in by_id.items() if len(paths) > 1 and is_id(identifier)]
+    if not doubled:
+        return
+    from gitmem.git.packing import tracked_files
+    from gitmem.store.entrance import rank
+
+    tracked = {*tracked_files(store.repository.git)}
+    for paths in doubled:
+        original = min(paths, key=lambda path: (path not in tracked, *rank(path)))
+        for path in paths:
+            if path != original:
+                lines[path] = "\t".join([*lines[path].split("\t")[:2], _COPY_END[1:]])
 
 
 def _documents(root: str, folder: str, known: Mapping[str, str]) -> Iterator[tuple[str, os.DirEntry[str]]]:

@@ -17,6 +17,7 @@ from gitmem.git import LEFT_BEHIND_SECONDS, clear_left_behind
 from gitmem.git.fast_import import CRASH_REPORT, TipLockedError, TipMovedError, Writer
 from gitmem.git.index import DRAFT, clear_left_lock
 from gitmem.platform.safe_open import drop_file, read_text
+from gitmem.store.entrance import NO_FACT, CopyError
 from gitmem.store.store import PURGING
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -152,12 +153,17 @@ def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
             continue
         try:
             transaction.read(path)
+        except CopyError:
+            continue  # `doctor` and `review` name it
         except RefusedError as error:
             transaction.notices.append(f"Not kept: {error.sentences}")
         except OSError as error:
             transaction.notices.append(f"Not kept: {path} cannot be read: {error.strerror}.")
         else:
-            paths.append(path)
+            if path in transaction.broken:
+                transaction.notices.append(f"Not kept: {path}, {NO_FACT}; what was committed of it last holds.")
+            else:
+                paths.append(path)
     return paths
 
 

@@ -6,6 +6,8 @@ Committing checks names and redacts new text. Conflict markers of a plain `git m
 
 from __future__ import annotations
 
+import os
+
 from gitmem.document.ids import FACTS, MEMORY, check_path, fold, is_git_folder
 from gitmem.document.message import Message, Op, Trailer, op_message
 from gitmem.errors import DoesNotFitError, RefusedError
@@ -13,6 +15,7 @@ from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
 from gitmem.git.trust import GITMEM
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
+from gitmem.store.entrance import breaks_fact, check_edit
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -163,6 +166,7 @@ class Transaction:
         self._tips: dict[str, bytes | None] = {}  # content of edited files at the tip
         self._modes: dict[str, str] = {}
         self._replaced: set[str] = set()  # files whose mode or kind was changed by hand
+        self.broken: dict[str, bytes] = {}  # facts whose header an edit by hand broke: the committed one holds
 
     def read(self, path: str) -> bytes | None:
         """Return a file as of the last planned commit, None if there is none.
@@ -241,6 +245,7 @@ class Transaction:
                 clean = self._checked(path, before[path], content)
                 if clean != before[path]:
                     changed[path] = self._state[path] = clean
+                    self._keep_broken(path)
         except RefusedError:
             self._state.update(before)  # the plan may catch the error and go on
             raise
@@ -302,10 +307,34 @@ class Transaction:
             return tip
         if blob is None:
             self._check_name(path)
+        return self._edited(path, tip, disk, replaced=replaced)
+
+    def _edited(self, path: str, tip: bytes | None, disk: bytes | None, *, replaced: bool) -> bytes | None:
+        """Take a file that differs from the tip as an edit by hand, and return it as it is to be committed."""
+        if tip is None and disk is not None:
+            check_edit(path, len(disk), self._tracked)
+        if tip and disk is not None and breaks_fact(path, tip, disk):
+            self.broken[path], self._on_disk[path] = disk, tip
+            return tip
         edited = disk if disk is None or disk == tip else self._redacted(path, tip or b"", disk, edited=True)
         if edited != tip or replaced:
             self._edits[path] = edited
         return edited
+
+    def _tracked(self, folder: str) -> list[str]:
+        """Return the paths below a folder that are in the tip and in the work tree."""
+        if not folder:
+            return self._store.files.names("")
+        from gitmem.git.packing import known_files  # a new file by hand is rare
+
+        listed = known_files(self._store.repository.git, f":(top,literal){folder}")
+        return [path for path in listed if os.path.lexists(os.path.join(self._store.root, path))]
+
+    def _keep_broken(self, path: str) -> None:
+        """Keep aside what a person made of a fact that cannot be read, before the file is written."""
+        if (data := self.broken.pop(path, None)) is not None:
+            kept = self._store.spool.keep_aside(path.replace("/", "-"), data)
+            self.notices.append(f"{path} could not be read as a fact: your version is kept as {kept}.")
 
     def _checked(self, path: str, before: bytes | None, content: bytes | None) -> bytes | None:
         if content is None:

@@ -24,7 +24,7 @@ from gitmem.errors import (
     UnreadableError,
     UsageError,
 )
-from gitmem.git import move_ref
+from gitmem.git import move_ref, move_refs
 from gitmem.git.address import Remote, check_url
 from gitmem.git.bundle import is_bundle, is_whole, write_bundle
 from gitmem.git.objects import read_tree
@@ -46,7 +46,7 @@ from gitmem.store.remotes import DEFAULT, ONCE, add_remote, forget, no_memory, n
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import REF, take_apart, tips
-from gitmem.sync.guard import Accept, check_extent, check_incoming, check_signed, signed
+from gitmem.sync.guard import Accept, check_extent, check_incoming, check_signed, left_out, signed
 from gitmem.sync.records import SyncRecord, write_record
 from gitmem.sync.rounds import Options, Synced, fetch_memory, sync
 from gitmem.sync.sync import sync_transcripts
@@ -92,6 +92,10 @@ def clone_store(
         theirs = clean_incoming(store, held, held)
         accept = {*options.accept, Accept.OTHER_PROJECT} if is_cut else options.accept  # there is none here yet
         shared = bool(merge_bases(store.repository.git, root, theirs))
+        clean, notices = left_out(store, remote, root, theirs)
+        on_remote, theirs = theirs, theirs if clean is None else clean.oid
+        for notice in notices:
+            options.progress(notice)
         check_incoming(store, remote, root, theirs, accept, shared=shared)
     except BaseException:
         if remote and not once:  # so that another address can be taken
@@ -104,10 +108,11 @@ def clone_store(
         raise GitmemError("Another process moved the memory branch.", "Try again.")
     check_out(store.repository.git, theirs)
     store.mark(theirs)
+    move_refs(store.repository.git, clean.held if clean else {})
     if once:
         forget(store, remote.name)
     else:
-        note_synced(store, remote, theirs)
+        note_synced(store, remote, on_remote)
         at = store.context.clock()
         write_record(store.private, remote.name, SyncRecord(at, at))
     complete_store(store)

@@ -21,12 +21,14 @@ from gitmem.git.setup import make_root
 from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.store import arrivals
 from gitmem.store.arrivals import NOTHING, SIGNED, check_arrivals, refuse_unsigned, reserved_folders
+from gitmem.store.foreign_commits import without_unusable
 from gitmem.store.maintenance import new_pending_ref
-from gitmem.store.merge_commits import merge_bases
+from gitmem.store.merge_commits import MergeCommit, merge_bases
 from gitmem.store.remotes import FETCHED, REFS
 from gitmem.store.store import Store
 
 BACKUPS = "refs/gitmem/backup"
+_NAMED = 3  # files that are named
 
 
 class Accept(StrEnum):
@@ -94,6 +96,21 @@ def check_incoming(
     check_arrivals(store.repository, remote.called, local, theirs, reserved=reserved)
     if not shared:
         _check_unknown(store, remote, theirs, accept)
+
+
+def left_out(store: Store, remote: Remote, local: str, theirs: str) -> tuple[MergeCommit | None, list[str]]:
+    """Write a commit on a fetched one without the files that no store may have; None if it has none of these.
+
+    Also return notices of what is left out. What a hostile file would be is not left out, but refused
+    (`check_incoming`).
+    """
+    reserved = reserved_folders(store.root, store.context.home)
+    done, left = without_unusable(store, local, theirs, reserved)
+    where = f"It stays in commit {theirs[:10]}; rename it on the machine that made it."
+    shown = [*left.items()][:_NAMED]
+    more = [f"{len(left) - _NAMED} more files of {remote.called} were left out likewise."] if len(left) > _NAMED else []
+    notices = [f"{path!a} of {remote.called} was left out, {why}. {where}" for path, why in shown]
+    return done, [*notices, *more]
 
 
 def check_project(store: Store, remote: Remote, local: str, theirs: str | None, accept: Collection[Accept]) -> None:

@@ -37,6 +37,7 @@ from gitmem.sync.guard import (
     check_pulled,
     check_rewritten,
     check_signed,
+    left_out,
     signed,
 )
 from gitmem.sync.losses import check_losses, note_losses
@@ -218,6 +219,8 @@ class _Sync:
         review: tuple[str, ...] = ()
         target = local
         if theirs is not None and both is not None and (theirs not in both.bases or taken):
+            both = self._without_unusable(both)
+            local, theirs = both.tips
             check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(both.bases))
             target, review = self._merged(both, [*taken.values()])
             try:
@@ -283,6 +286,11 @@ class _Sync:
                 if clean != oid:
                     self._purged = move_refs(self._git, {held: (oid, clean)})
                     self._held[held] = (clean, None)
+                done, notices = left_out(store, remote, local, clean)
+                if done is not None:
+                    self._notices += notices
+                    self._held.update(done.held)
+                    clean = done.oid
                 if bases := merge_bases(self._git, theirs, clean):
                     if clean not in bases:
                         check_incoming(store, remote, local, clean, (), shared=True)
@@ -381,6 +389,19 @@ class _Sync:
         self._notices += [notice for notice in done.notices if notice not in self._notices]
         self._local = None
         return True
+
+    def _without_unusable(self, both: Fork) -> Fork:
+        """Return the fork with a commit on the remote's that leaves out files which no store may have."""
+        local, theirs = both.tips
+        if theirs in both.bases:
+            return both
+        done, notices = left_out(self._store, self._remote, local, theirs)
+        self._notices += [notice for notice in notices if notice not in self._notices]
+        if done is None:
+            return both
+        self._held.update(done.held)
+        mine = next(commit for commit in both.commits if commit.oid == local)
+        return both._replace(tips=(local, done.oid), commits=(mine, commits(self._git, [done.oid])[done.oid]))
 
     def _merged(self, both: Fork, taken: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         local, theirs = both.tips

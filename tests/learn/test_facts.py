@@ -15,7 +15,7 @@ from gitmem.learn.end import replay
 from gitmem.learn.facts import adopt, fingerprint, learn
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
-from gitmem.record.fact_edits import confirm, edit, find_fact, retire
+from gitmem.record.fact_edits import confirm, edit, find_fact, read_fact, retire
 from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
@@ -278,7 +278,8 @@ def test_a_change_by_hand_is_seen_at_once(desk):
     path.write_text(path.read_text().replace("status: active", "status: retired"))
     assert held(desk) == {}
     path.write_text("---\nbroken: [\n---\n")
-    assert known_facts(desk.store)[0].description == ""
+    assert [one.description for one in known_facts(desk.store)] == [fact.description]  # the last good version
+    assert read_fact(desk.store, fact).text == "Always run the linter before committing."
     Path(desk.store.private, "known", "facts.tsv").write_text("not json")
     path.unlink()
     assert known_facts(desk.store) == []

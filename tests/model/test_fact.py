@@ -150,12 +150,13 @@ def test_a_broken_header_is_not_written_into():
     [
         "---\nmood: [\nstatus: retired\ncreated: 2026-01-11\n---\n",
         "---\nstatus: retired\ncreated: 2026-01-11\n",
+        "---\npermalink: x\n---\n\n---\nstatus: active\n---\n",
+        "",
         "---\n<<<<<<< HEAD\nstatus: retired\n=======\nstatus: active\n>>>>>>> b\ncreated: 2026-01-11\n---\n",
     ],
 )
-def test_of_a_broken_header_the_lines_count_that_can_be_read(header):
-    found = parse_fact(f"{header}Use uv.\n".encode(), "facts/rule/r1hsm3ke0c1.md")
-    assert (found.status, day_of(found.created)) == (FactStatus.RETIRED, "2026-01-11")
+def test_what_has_no_valid_header_is_no_fact(header):
+    assert parse_fact(f"{header}Use uv.\n".encode(), "facts/rule/r1hsm3ke0c1.md") is None
 
 
 @pytest.mark.parametrize("path", ["facts/decision/d4f7k2m9q0x.md", "facts/core-logic/c4f7k2m9q0x-왜.md"])

@@ -10,7 +10,7 @@ from gitmem.errors import RefusedError, StoreFormatError
 from gitmem.git.process import Git
 from gitmem.git.setup import make_root
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.store.arrivals import SMALL
+from gitmem.store.entrance import SMALL
 from gitmem.store.init import Place, init_store
 from gitmem.sync.clone import clone_store
 from gitmem.sync.rounds import Options

@@ -275,12 +275,6 @@ HOSTILE = {
     "a submodule": ("160000", "module", "a link or a submodule"),
     "git's folder in other letters": ("100644", "x/.GIT/config", "finds it unsafe"),
     "git's folder as Windows names it": ("100644", "git~1", "finds it unsafe"),
-    "gitmem's temporary files": ("100644", ".tmp/x", "its own temporary files"),
-    "a control character": ("100644", "a\x1b[31m.md", "control characters"),
-    "a file for a folder of gitmem's": ("100644", "episodes", "could not write its own"),
-    "a folder of gitmem's in other letters": ("100644", "Episodes/x.md", "could not write its own"),
-    "the memory in other letters": ("100644", "Memory.md", "could not write its own"),
-    "the settings in other letters": ("100644", "CONFIG.yaml", "could not write its own"),
 }
 
 
@@ -366,6 +360,36 @@ def test_a_file_that_is_too_large_is_refused_though_a_later_commit_removes_it(pa
     bare_git(remote, "update-ref", "refs/heads/gitmem", tip)
     with pytest.raises(RefusedError, match="a file of more than"):
         second.sync()
+
+
+UNUSABLE = {
+    "gitmem's temporary files": (".tmp/x", "its own temporary files"),
+    "a control character": ("a\x1b[31m.md", "control characters"),
+    "a file for a folder of gitmem's": ("episodes", "could not write its own"),
+    "a folder of gitmem's in other letters": ("Episodes/x.md", "could not write its own"),
+    "the memory in other letters": ("Memory.md", "could not write its own"),
+    "the settings in other letters": ("CONFIG.yaml", "could not write its own"),
+}
+
+
+@pytest.mark.parametrize("what", UNUSABLE)
+def test_of_a_remote_with_a_name_that_no_store_can_have_the_rest_is_taken(pair, remote, bare_git, what):
+    first, second = pair
+    first.save("what the first machine saved")
+    first.sync()
+    path, words = UNUSABLE[what]
+    tree = _planted(remote, bare_git, path, "100644", bare_git(remote, "hash-object", "-w", "--stdin", stdin=b"x"))
+    commit = bare_git(remote, "commit-tree", "-p", "gitmem", "-m", "Harmless", tree)
+    bare_git(remote, "update-ref", "refs/heads/gitmem", commit)
+    second.save("what the second machine saved")
+    done = second.sync()
+    assert any(words in notice and commit[:10] in notice for notice in done.notices)
+    assert "what the first machine saved" in second.read("memory.md")
+    first.sync()
+    assert first.tip == second.tip == bare_git(remote, "rev-parse", "gitmem")
+    assert path not in first.git("ls-tree", "-rz", "--name-only", "HEAD")
+    assert second.sync().notices == ()
+    second.sound()
 
 
 def test_names_that_one_file_system_takes_for_one_are_refused(pair, remote, bare_git):

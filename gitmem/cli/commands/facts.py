@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import OWN, App, Args
@@ -13,6 +14,7 @@ from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.lines import Marks
 from gitmem.record.fact_edits import act_on, check_length, find_fact, retire
 from gitmem.record.save import save_text
+from gitmem.store.copies import Copy, drop_copy, find_copies
 from gitmem.store.known_facts import known_facts, known_marks, place_marks
 from gitmem.store.layers import store_for_session
 from gitmem.store.store import Store
@@ -28,6 +30,10 @@ def run_facts(args: Args, app: App) -> None:
 
 
 def _show_or_change(store: Store, args: Args, app: App) -> None:
+    if args.action == "retire" and (copy := _copy_at(store, args.fact)):
+        commit = drop_copy(store, copy)
+        app.answer({"path": copy.path, "commit": commit}, f"Removed {copy.path}, a copy of {copy.original}.", OWN)
+        return
     known = find_fact(store, args.fact)
     if args.action == "show":
         show_fact(store, known, app)
@@ -39,6 +45,14 @@ def _show_or_change(store: Store, args: Args, app: App) -> None:
     value = {**fact_value(again), "commits": list(commits)}
     text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again)} already."
     app.answer(value, text)
+
+
+def _copy_at(store: Store, name: str) -> Copy | None:
+    """Return the copy of a fact's file with this path or file name, None for anything else."""
+    if not name.endswith(".md"):
+        return None
+    names = {name, os.path.relpath(os.path.abspath(name), store.root).replace(os.sep, "/")}
+    return next((one for one in find_copies(store) if names & {one.path, one.path.rpartition("/")[2]}), None)
 
 
 def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:

@@ -17,6 +17,7 @@ from gitmem.model.fact import Fact
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
 from gitmem.record.fact_edits import Holds, Pair, confirm, retire, waiting_pairs
 from gitmem.record.fact_edits import decide as decide_facts
+from gitmem.store.copies import Copy, drop_copy, find_copies, take_copy
 from gitmem.store.known_facts import OthersChange, known_facts, place_marks
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
@@ -157,6 +158,27 @@ def _gone(store: Store, fact: Fact, why: str) -> ReviewItem:
     return ReviewItem((fact.path, fact.id), value, f"{fact.path}  {fact.description}  ({why})", choices, decide)
 
 
+def _copy(store: Store, copy: Copy) -> ReviewItem:
+    texts = [store.read(path) if path else None for path in (copy.path, copy.original)]
+    says, original = (None if data is None else data.decode("utf-8", "replace") for data in texts)
+
+    def decide(take: str) -> _Answer:
+        commit = take_copy(store, copy) if take == "theirs" else drop_copy(store, copy)
+        text = f"{copy.original} says now what {copy.path} said." if take == "theirs" else f"Removed {copy.path}."
+        return {"path": copy.path, "take": take, "commit": commit}, text + _undo(commit)
+
+    def show() -> _Answer:
+        before, after = (original or "").splitlines(), (says or "").splitlines()
+        lines = unified_diff(before, after, copy.original, copy.path, lineterm="", n=1)
+        return value, "\n".join([line, *[*lines][:_DIFFERENCES], f"To decide: {choices}"])
+
+    value = {"path": copy.path, "copy_of": copy.original, "ours": original, "theirs": says}
+    line = f"{copy.path}  a copy of {copy.original}" if copy.original else f"{copy.path}  a file of another program"
+    choices = "'--take ours' removes the copy, '--take theirs' gives the original what the copy says."
+    takes = ("ours", "theirs") if copy.original else ("ours",)
+    return ReviewItem((copy.path,), value, line, choices, decide, takes, show)
+
+
 def run_review(args: Args, app: App) -> None:
     store = app.settled()
     items = waiting(store, app.notices)
@@ -198,6 +220,7 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
             _change(store, change, said.get(change.id) if change.act == "changed" else None)
             for change in others_changes(store).values()
         ),
+        *(_copy(store, copy) for copy in find_copies(store)),
         *(_gone(store, fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits),
     ]
 

@@ -1,0 +1,70 @@
+"""Copies of files of the memory that other programs left beside them: found, dropped, or taken over.
+
+Of several files with one id the original alone is a memory (`gitmem.store.entrance`).
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.document.ids import FACTS
+from gitmem.document.message import Op, Trailer, op_message
+from gitmem.git.packing import tracked_files
+from gitmem.platform.safe_open import drop_file
+from gitmem.store.entrance import file_id, original_of, rank
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
+from gitmem.values import Value
+
+
+class Copy(Value):
+    """A copy and its original; the original is "" for a file of another program."""
+
+    path: str
+    original: str
+    committed: bool
+
+
+def find_copies(store: Store) -> list[Copy]:
+    """Return the copies in the work tree, by path."""
+    tracked = [path for path in tracked_files(store.repository.git) if os.path.lexists(f"{store.root}/{path}")]
+
+    def below(folder: str) -> list[str]:
+        return [path for path in tracked if path.startswith(f"{folder}/") or not folder]
+
+    new = {*store.files.edited()}.difference(tracked)
+    found = [Copy(path, original, committed=False) for path in new if (original := original_of(path, below))]
+    originals: dict[str, str] = {}
+    for path in sorted(below(FACTS), key=rank):
+        original = originals.setdefault(file_id(path) or path, path)
+        found += [Copy(path, original, committed=True)] if original != path else []
+    found = [copy._replace(original="" if copy.original == copy.path else copy.original) for copy in found]
+    return sorted(found, key=lambda copy: copy.path)
+
+
+def drop_copy(store: Store, copy: Copy) -> str | None:
+    """Remove a copy; return the commit, None for one that never was in any: its text is kept aside then."""
+    if copy.committed:
+        message = op_message(Op.FACT, f"Remove a copy: {copy.path}", (Trailer.FACT, file_id(copy.path)))
+        gone: dict[str, bytes | None] = {copy.path: None}
+        return transact(store, lambda transaction: transaction.commit(message, gone), purpose="fact").commit
+    if (data := store.read(copy.path)) is not None:
+        store.spool.keep_aside(copy.path.replace("/", "-"), data)
+        drop_file(os.path.join(store.root, copy.path))
+    return None
+
+
+def take_copy(store: Store, copy: Copy) -> str | None:
+    """Give the original the content of its copy, remove the copy, and return the commit."""
+    data = store.read(copy.path)
+
+    def plan(transaction: Transaction) -> bool:
+        message = op_message(Op.EDIT, f"Take over a copy: {copy.path}")
+        gone: dict[str, bytes | None] = {copy.path: None} if copy.committed else {}
+        return transaction.commit(message, {copy.original: data, **gone})
+
+    commit = transact(store, plan, purpose="fact").commit
+    if not copy.committed:
+        drop_copy(store, copy)
+    return commit

@@ -1,0 +1,118 @@
+"""Which files may enter a store, by any door: a sync, a clone, an edit by hand (docs/format.md, "Names").
+
+A name that some machine cannot have is refused where it would be committed; one that a remote has already is left out,
+and the rest is taken. A copy that a sync service, a file manager or an editor left beside a file is no memory: it stays
+where it is, and `gitmem doctor` and `gitmem review` name it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from fnmatch import fnmatchcase
+
+from gitmem.config import MAX_BYTES
+from gitmem.document.ids import CONFIG, FACTS, FORMAT, ID_FORM, MEMORY, TEMPORARY, fold
+from gitmem.errors import RefusedError
+from gitmem.platform.safe_open import MAX_FILE_BYTES
+
+# Files that are read as more than text, and hold at most `MAX_BYTES`; `*` matches `/` as well.
+SMALL = (FORMAT, CONFIG, "*.gitattributes", "*.gitignore")
+_OWN_FOLDERS = (
+    *("archive", "concepts", "counts", "daily", "episodes", "facts", "knowledge", "monthly", "patterns", "purged"),
+    *("sessions", "summaries", "weekly"),
+)
+_OWN = {fold(name): name for name in (MEMORY, CONFIG, FORMAT, *_OWN_FOLDERS)}
+_FREE_NAMES = "knowledge/"  # whose files a person names
+
+# Names that only a sync service, a file manager or an editor gives: of a copy, and of a file of its own.
+_COPY = (
+    r"\.sync-conflict-[0-9]{8}-[0-9]{6}|\([^()/]*(?:conflicted copy|in conflict)[^()/]*\)|_conflict-[0-9]{8}-[0-9]{6}"
+)
+_LITTER = (
+    r"\._.*|\.nfs[0-9a-f]{8,}|\.~lock\..*#|\.fuse_hidden.*|\.syncthing\..*\.tmp|~syncthing~.*|4913|\.goutputstream-.*"
+)
+# What a file manager puts behind the name of a duplicate: "memory 2.md", "memory copy.md", "memory (1).md".
+_DUPLICATE = r"(.+?)(?: copy| - Copy)?(?: \(?[0-9]{1,3}\)?)?(\.[a-z]+)"
+_BEGINS_WITH_ID = rf"({ID_FORM})(?![0-9a-z])"
+
+
+NO_FACT = "whose header is not that of a fact"
+
+
+class CopyError(RefusedError):
+    """A file is a copy that another program left beside one of the memory."""
+
+
+def unusable_name(path: str, reserved: Collection[str] = ()) -> str | None:
+    """Return why no store may have a file of this name, None if it may.
+
+    `reserved` are top folders that belong to this machine.
+    """
+    if any(ord(character) < 32 or ord(character) == 127 for character in path):  # noqa: PLR2004
+        return "with control characters in its name"
+    # NTFS ignores the part after a colon or backslash, and trailing dots and blanks, in a folder's name.
+    parts = path.split("/")
+    top = fold(parts[0]).replace("\\", ":").partition(":")[0].rstrip(". ")
+    if top == TEMPORARY:
+        return "where gitmem keeps its own temporary files"
+    if top in _OWN and (parts[0] != _OWN[top] or (len(parts) == 1 and top in _OWN_FOLDERS)):
+        return "where gitmem could not write its own any more"
+    return "where gitmem keeps what belongs to this machine" if top in reserved else None
+
+
+def most_bytes(path: str) -> int:
+    """Return how many bytes a file of a store may have."""
+    return MAX_BYTES if any(fnmatchcase(path, pattern) for pattern in SMALL) else MAX_FILE_BYTES
+
+
+def check_edit(path: str, size: int, tracked: Callable[[str], Collection[str]]) -> None:
+    """Raise RefusedError if a file that was put into the store by hand must not be committed; see `original_of`."""
+    if complaint := unusable_name(path):
+        raise RefusedError(f"{path!a}, {complaint}.", "Remove or rename it.")
+    if size > most_bytes(path):
+        raise RefusedError(f"{path!a} with {size:,} bytes, more than gitmem allows for it.", "Split it.")
+    if original := original_of(path, tracked):
+        raise CopyError(f"{path!a} is a copy of {original!a}.", "Remove it, or bring what it says into the original.")
+
+
+def original_of(path: str, tracked: Callable[[str], Collection[str]]) -> str:
+    """Return the file that an untracked one was copied from, the path itself for a file of another program; or "".
+
+    `tracked` returns the paths of the memory below a folder that are still in the work tree.
+    """
+    folder, _, name = path.rpartition("/")
+    if re.fullmatch(_LITTER, name):
+        return path
+    prefix = f"{folder}/" if folder else ""
+    if re.search(_COPY, name):
+        bare = re.sub(rf" ?(?:{_COPY})[^.]*", "", name)
+        return f"{prefix}{bare}" if bare != name else path
+    if (started := re.match(_BEGINS_WITH_ID, name)) and folder:
+        same = (one for one in tracked(folder.partition("/")[0]) if file_id(one) == started[1] and one != path)
+        return min(same, key=rank, default="")
+    duplicate = re.fullmatch(_DUPLICATE, name)
+    original = duplicate[1] + duplicate[2] if duplicate else name
+    if original == name or prefix.startswith(_FREE_NAMES) or (not folder and original not in _OWN.values()):
+        return ""
+    return f"{prefix}{original}" if f"{prefix}{original}" in tracked(folder) else ""
+
+
+def breaks_fact(path: str, before: bytes, after: bytes) -> bool:
+    """Return whether a file was a fact and is none any more, though it is still there."""
+    if not path.startswith(f"{FACTS}/"):
+        return False
+    from gitmem.model.fact import parse_fact
+
+    return parse_fact(before, path) is not None and parse_fact(after, path) is None
+
+
+def file_id(path: str) -> str:
+    """Return the id that the name of a file begins with, "" for none."""
+    started = re.match(_BEGINS_WITH_ID, path.rpartition("/")[2])
+    return started[1] if started else ""
+
+
+def rank(path: str) -> tuple[bool, int, str]:
+    """Return a key that sorts an original before its copies, whose names are longer or have other characters."""
+    return re.search(r"(?:^|/)[^\s/.()~]+\.md$", path) is None, len(path), path

@@ -1,0 +1,129 @@
+"""What may enter a store is decided by one rule at every door: an edit by hand, a sync, a clone."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gitmem.store.entrance import original_of, unusable_name
+from tests.cli.commands.conftest import gitmem, run  # noqa: F401
+from tests.cli.commands.project import Runner
+from tests.store.test_known_facts import told
+
+ID = "r9ye7b8khcx"
+FACT = f"facts/rule/{ID}-always-indent-by-tabs.md"
+TRACKED = [FACT, "memory.md", "daily/2026/11/2026-11-28.md", "knowledge/notes.md"]
+
+
+@pytest.mark.parametrize(
+    "path, original",
+    [
+        (f"facts/rule/{ID}-always-indent-by-tabs.sync-conflict-20261128-163000-ABCDEFG.md", FACT),
+        (f"facts/rule/{ID}-always-indent-by-tabs (conflicted copy 2026-11-28).md", FACT),
+        (f"facts/rule/{ID}-always-indent-by-tabs (Kim's conflicted copy 2026-11-28).md", FACT),
+        (f"facts/rule/{ID}-always-indent-by-tabs copy.md", FACT),
+        (f"facts/rule/{ID}.md", FACT),
+        (f"facts/decision/{ID}-always-indent-by-tabs.md", FACT),
+        ("memory.sync-conflict-20261128-163000-ABCDEFG.md", "memory.md"),
+        ("memory 2.md", "memory.md"),
+        ("daily/2026/11/2026-11-28 (1).md", "daily/2026/11/2026-11-28.md"),
+        ("facts/rule/._x.md", "facts/rule/._x.md"),
+        ("facts/rule/4913", "facts/rule/4913"),
+        ("knowledge/.nfs00000000012ab", "knowledge/.nfs00000000012ab"),
+        (FACT, ""),
+        ("facts/rule/r0000000001-another.md", ""),
+        ("knowledge/notes 2.md", ""),
+        ("knowledge/conflict resolution (git).md", ""),
+        ("daily/2026/11/2026-11-27.md", ""),
+    ],
+)
+def test_a_copy_is_known_by_its_id_or_by_what_sync_services_call_it(path, original):
+    def below(folder: str) -> list[str]:
+        return [one for one in TRACKED if not folder or one.startswith(f"{folder}/")]
+
+    assert original_of(path, below) == original
+
+
+@pytest.mark.parametrize(
+    "path", ["Icon\r", "Memory.md", "facts/a\tb.md", ".tmp/x", "Episodes/x.md", "episodes", "\x7f"]
+)
+def test_a_name_that_some_machine_cannot_have_is_unusable(path):
+    assert unusable_name(path)
+    assert not unusable_name("knowledge/a b.md")
+
+
+def git_in(root: Path, *args: str) -> str:
+    done = subprocess.run(["git", "-C", str(root), *args], check=True, capture_output=True, encoding="utf-8")
+    return done.stdout
+
+
+def out(gitmem: Runner, *words: str) -> str:  # noqa: F811
+    return gitmem(*words)[1]
+
+
+@pytest.fixture
+def rule(gitmem: Runner) -> Path:  # noqa: F811
+    out(gitmem, "save", "Always indent by tabs", "-t", "rule")
+    return next((gitmem.root / "facts" / "rule").iterdir())
+
+
+def test_a_copy_beside_a_fact_is_named_and_never_wins(gitmem, rule):  # noqa: F811
+    copy = rule.with_name(f"{rule.stem}.sync-conflict-20261128-163000-ABCDEFG.md")
+    copy.write_text(rule.read_text().replace("tabs", "eight blanks"))
+    rule.with_name("4913").write_text("")
+    out(gitmem, "save", "a note")
+    assert copy.name not in git_in(gitmem.root, "ls-files")
+    assert "tabs" in told(gitmem)
+    assert "blanks" not in told(gitmem) + out(gitmem, "search", "indent blanks")
+    assert copy.name in out(gitmem, "doctor")
+    assert "eight blanks" in out(gitmem, "review", copy.relative_to(gitmem.root).as_posix())
+    out(gitmem, "facts", "retire", copy.relative_to(gitmem.root).as_posix())
+    assert not copy.exists()
+    identifier = rule.name.partition("-")[0]
+    out(gitmem, "facts", "retire", identifier)
+    assert "tabs" not in out(gitmem, "facts", "list")
+
+
+def test_a_copy_that_was_committed_never_wins_over_the_first(gitmem, rule):  # noqa: F811
+    copy = rule.with_name(f"{rule.stem} 2.md")
+    copy.write_text(rule.read_text().replace("tabs", "eight blanks"))
+    git_in(gitmem.root, "add", "-A")
+    git_in(gitmem.root, "-c", "user.name=Kim", "-c", "user.email=kim@example.org", "commit", "-qm", "By hand")
+    assert out(gitmem, "facts", "list").count("indent") == 1
+    assert "eight blanks" not in told(gitmem)
+    assert copy.name in out(gitmem, "doctor")
+    out(gitmem, "review", copy.relative_to(gitmem.root).as_posix(), "--take", "theirs")
+    assert "eight blanks" in out(gitmem, "facts", "list")
+    assert not copy.exists()
+
+
+@pytest.mark.parametrize("how", ["without its fence", "behind another header", "empty", "utf-16"])
+def test_a_broken_fact_is_not_committed_and_its_last_version_is_shown(gitmem, rule, how):  # noqa: F811
+    text = rule.read_text()
+    broken = {
+        "without its fence": text.removeprefix("---\n"),
+        "behind another header": f"---\npermalink: x\n---\n\n{text}",
+        "empty": "",
+        "utf-16": "\ufeff" + text,
+    }[how]
+    rule.write_bytes(broken.encode("utf-16-le" if how == "utf-16" else "utf-8"))
+    written, tip = (
+        rule.read_bytes(),
+        git_in(gitmem.root, "rev-parse", f"HEAD:{rule.relative_to(gitmem.root).as_posix()}"),
+    )
+    out(gitmem, "save", "a note")
+    assert git_in(gitmem.root, "rev-parse", f"HEAD:{rule.relative_to(gitmem.root).as_posix()}") == tip
+    assert rule.read_bytes() == written
+    shown = told(gitmem)
+    assert "Always indent by tabs" in shown
+    assert "metadata:" not in shown + (gitmem.root / "memory.md").read_text()
+    assert f"{rule.name}, line 1" in out(gitmem, "doctor")
+    out(gitmem, "facts", "retire", rule.name.partition("-")[0])
+    assert "indent" not in out(gitmem, "facts", "list")
+
+
+def test_a_broken_fact_that_plain_git_committed_is_shown_as_it_was(gitmem, rule):  # noqa: F811
+    rule.write_text("Always indent by nothing, and no header\n")
+    git_in(gitmem.root, "-c", "user.name=Kim", "-c", "user.email=kim@example.org", "commit", "-qam", "By hand")
+    assert "Always indent by tabs" in told(gitmem)
+    assert "by nothing" not in told(gitmem) + out(gitmem, "facts", "list") + out(gitmem, "search", "indent by nothing")
