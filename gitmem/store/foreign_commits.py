@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.entry import Entry
@@ -209,9 +209,7 @@ def follow_arrived(store: Store, both: Fork) -> MergeCommit | None:
     return write_on(store, commit, _MARKERS if healed else _MESSAGE, {**healed, **facts, MEMORY: data})
 
 
-def without_unusable(
-    store: Store, old: str, new: str, reserved: Collection[str] = ()
-) -> tuple[MergeCommit | None, dict[str, str]]:
+def without_unusable(store: Store, old: str, new: str) -> tuple[MergeCommit | None, dict[str, str]]:
     """Write a commit on a fetched one that leaves out what no store may have; None if nothing is left out.
 
     `old` is the commit here, whose own files stay. Also return what is left out, by path, and why. The commit is the
@@ -219,7 +217,7 @@ def without_unusable(
     """
     changes = [change for change in store.repository.changes(old, new) if change.old is None and change.new]
     files = [change.path for change in changes if change.mode.startswith("100")]  # links are refused
-    left = {path: words for path in files if (words := unusable_name(path, reserved))}
+    left = {path: words for path in files if (words := unusable_name(path))}
     added = {path: file_id(path) for path in files if is_fact_path(path)}
     if added:  # a second file with the id of a fact that is here
         paths = [entry.path for entry in store.repository.files(new, FOLDER)]

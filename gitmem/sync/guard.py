@@ -104,8 +104,7 @@ def left_out(store: Store, remote: Remote, local: str, theirs: str) -> tuple[Mer
     Also return notices of what is left out. What a hostile file would be is not left out, but refused
     (`check_incoming`).
     """
-    reserved = reserved_folders(store.root, store.context.home)
-    done, left = without_unusable(store, local, theirs, reserved)
+    done, left = without_unusable(store, local, theirs)
     where = f"It stays in commit {theirs[:10]}; rename it on the machine that made it."
     shown = [*left.items()][:_NAMED]
     more = [f"{len(left) - _NAMED} more files of {remote.called} were left out likewise."] if len(left) > _NAMED else []
