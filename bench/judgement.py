@@ -30,20 +30,17 @@ from typing import Any, NamedTuple
 from gitmem.config import Config
 from gitmem.hosts import find_host, writer
 from gitmem.learn import keep
+from gitmem.learn.check import Reader
 from gitmem.learn.concepts import Concept
 from gitmem.learn.end import read_lines, read_records
-from gitmem.learn.question import (
-    SCHEMA,
-    KnownMemory,
-    SaidPart,
-    digest_of,
-    question_of,
-    windows_of,
-)
-from gitmem.learn.reply import Judged, Reader
+from gitmem.learn.evidence import Heard
+from gitmem.learn.judge import heard_in
+from gitmem.learn.question import SCHEMA, KnownMemory, SaidPart, digest_of, question_of, windows_of
+from gitmem.learn.reply import Judged
+from gitmem.learn.results import JudgedSession
 from gitmem.llm import Question, fenced, parse_reply
 from gitmem.model.fact import FactKind, make_fact
-from gitmem.model.transcript import Record, Role, hook_events
+from gitmem.model.transcript import Record, hook_events
 from gitmem.model.turns import Turn, fold
 from gitmem.platform.machine import Context, read_resource
 from gitmem.record.fact_book import FactBook, fact_message
@@ -60,6 +57,7 @@ SESSIONS, REPLIES = ROOT / "tests" / "data" / "sessions", ROOT / "tests" / "repl
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 AS_SHIPPED: Any = SimpleNamespace(config=Config(), scope_of=lambda _: "")  # what is asked of a store's settings
 ASKED_FOR = ("decision", "preference", "rule", "issue")
+RELATIONS = ("replaces", "resolves")
 WEIGHED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)
 
 
@@ -68,7 +66,7 @@ class Session(NamedTuple):
     windows: list[tuple[SaidPart, ...]]
     turns: list[Turn]
     known: KnownMemory
-    outputs: list[str]
+    heard: list[Heard]
     labels: list[dict[str, Any]]
 
 
@@ -85,15 +83,15 @@ def read_session(path: Path) -> Session:
     windows = windows_of(turns)
     given = _json(path.with_suffix(".known.json"), {})
     facts = [
-        make_fact(FactKind(one["kind"]), one["statement"], BEGAN.replace(minute=59 - number))
+        make_fact(FactKind(one["kind"]), one["statement"], BEGAN.replace(minute=59 - number), origin={"by": "claude"})
         for number, one in enumerate(given.get("facts", ()))
     ]
     concepts = [
         Concept("", f"k{number}", name, "", "", (), (), (), ()) for number, name in enumerate(given.get("concepts", ()))
     ]
     known = KnownMemory(tuple(facts), tuple(concepts))  # in the file's order, so that labels can name them
-    outputs = [record.text for record in records if record.role is Role.RESULT]
-    return Session(path.stem, windows, turns, known, outputs, _json(path.with_suffix(".labels.json"), []))
+    heard = [*heard_in(records)]
+    return Session(path.stem, windows, turns, known, heard, _json(path.with_suffix(".labels.json"), []))
 
 
 def _json(path: Path, default: Any) -> Any:
@@ -109,23 +107,31 @@ def found_in(judged: Judged) -> dict[str, str]:
     return {f"S{number}": claim.statement for number, claim in enumerate(judged.facts, 1)}
 
 
+def recorded(session: Session, replies: Path) -> tuple[list[str], list[Any]]:
+    """Return the recorded answers of a session with the digests of their questions; plain replies have none."""
+    given = _json(replies / f"{session.name}.json", {})
+    if "facts" in given:  # the reply itself
+        digest = replies / f"{session.name}.sha256"
+        return [digest.read_text().strip()] if digest.exists() else [], [given]
+    answers = given.get("answers") or ([given["answer"]] if given.get("answer") else [])
+    return given.get("questions") or ([given["question"]] if given.get("question") else []), answers
+
+
 def play(session: Session, replies: Path) -> Played | str:
     """Play the recorded answers of a session; a text says why they do not count."""
-    given = _json(replies / f"{session.name}.json", None)
-    if given is None:
-        return "no answer"
-    digests = given.get("questions") or [given.get("question")]
-    answers = given.get("answers") or [given.get("answer")]
+    digests, answers = recorded(session, replies)
     judged, tokens = Judged(), [0, 0]
     for number, window in enumerate(session.windows):
         found = found_in(judged)
         asked = question(session, number, found)
-        if number >= len(answers) or digests[number] != digest_of(asked):
-            return "the question has changed" if number < len(answers) else f"no answer to window {number + 1}"
+        if number >= len(answers):
+            return f"no answer to window {number + 1}"
+        if digests and digests[number] != digest_of(asked):
+            return "the question has changed"
         request, text = fenced(asked, bytes(16)), json.dumps(answers[number], ensure_ascii=False)
         tokens[0] += estimate_tokens(request.system + request.text)
         tokens[1] += estimate_tokens(text)
-        reader = Reader(window, session.known, found, session.outputs)
+        reader = Reader(window, session.known, found, session.heard)
         judged = judged.joined(reader.read(parse_reply(text, SCHEMA)))
     return Played(judged, *tokens)
 
@@ -142,7 +148,7 @@ def keep_in(store: Store, session: Session, judged: Judged) -> str | None:
         return bool(changes) and transaction.commit(fact_message("Know before", book.known()), changes)
 
     transact(store, plan, purpose="learn")
-    about = keep.JudgedSession(session.turns[0].session, "claude-code", tuple(session.turns), "claude")
+    about = JudgedSession(session.turns[0].session, "claude-code", tuple(session.turns), "claude")
     return keep.keep(store, about, judged, session.known)
 
 
@@ -162,7 +168,7 @@ def tell(session: Session, judged: Judged, told: Counter[str]) -> None:
         if label["kind"] in ASKED_FOR and not label.get("optional"):
             told["asked at start"] += 1
             told["told at start"] += any(fits(line, label) for line in lines)
-        for relation in ("replaces", "resolves"):
+        for relation in RELATIONS:
             if name := label.get(relation):
                 told[relation] += 1
                 told[f"{relation}, told"] += any(names[name].description in line for line in lines)
@@ -172,8 +178,7 @@ def write(sessions: list[Session], folder: Path, replies: Path) -> None:
     """Write the question of each session; a later window once the answers before it are there."""
     folder.mkdir(parents=True, exist_ok=True)
     for session in sessions:
-        given = _json(replies / f"{session.name}.json", {})
-        answers = given.get("answers") or ([given["answer"]] if given.get("answer") else [])
+        _, answers = recorded(session, replies)
         judged = Judged()
         for number, window in enumerate(session.windows):
             found = found_in(judged)
@@ -187,7 +192,7 @@ def write(sessions: list[Session], folder: Path, replies: Path) -> None:
             print(f"{name}: {estimate_tokens(text):,} tokens, {digest_of(asked)}")
             if number >= len(answers):
                 break
-            reader = Reader(window, session.known, found, session.outputs)
+            reader = Reader(window, session.known, found, session.heard)
             judged = judged.joined(reader.read(answers[number]))
 
 
@@ -198,28 +203,29 @@ def fits(text: str, label: dict[str, Any]) -> bool:
 
 def count(session: Session, judged: Judged, told: Counter[str], lines: list[str]) -> None:
     """Compare what passed with the labels."""
-    names = session.known.names()
+    ended = {name for one in judged.facts for name in one.replaces} | {one.known for one in judged.endings}
+    told["disputed"] += sum(len(one.disputes) for one in judged.facts)
+    told["wrongly changed"] += len(ended - {label.get(key) for label in session.labels for key in RELATIONS})
     for label in session.labels:
         if label["kind"] == "mend":
             continue
-        right = [one for one in judged.facts if fits(f"{one.statement} {one.reason}", label)]
+        texts = [f"{one.statement} {one.reason}" for one in judged.facts]
+        texts += [one.how for one in judged.endings if one.known == label.get("resolves")]
+        right = [text for text in texts if fits(text, label)]
         if label["kind"] in ASKED_FOR and not label.get("optional"):
             told["labels"] += 1
             told["found"] += bool(right)
             lines += [] if right else [f"{session.name} missed: {label['kind']} {label['words'][0]}"]
-        for relation in ("replaces", "resolves"):
+        for relation in RELATIONS:
             if label.get(relation):
                 told["changes"] += 1
-                told["changed"] += any((one.relation, one.known) == (relation, label[relation]) for one in right)
+                told["changed"] += label[relation] in ended
     for claim in judged.facts:
         if claim.kind in WEIGHED:
             is_right = any(fits(f"{claim.statement} {claim.reason}", label) for label in session.labels)
             told["weighed"] += 1
             told["right"] += is_right
             lines += [] if is_right else [f"{session.name} unlabelled: {claim.kind} {claim.statement}"]
-        wrong = claim.relation in ("replaces", "resolves") and claim.known in names
-        asked = any(claim.known in (label.get("replaces"), label.get("resolves")) for label in session.labels)
-        told["wrongly changed"] += wrong and not asked
     for mend in judged.mends:
         text = f"{mend.error} {mend.cause} {mend.mend}"
         is_right = any(label["kind"] == "mend" and fits(text, label) for label in session.labels)
@@ -255,6 +261,8 @@ def main() -> int:
         told["tokens in"] += played.tokens_in
         told["tokens out"] += played.tokens_out
         told["kept"] += played.judged.kept
+        told["requests"] += len({part.request for window in session.windows for part in window})
+        told["told requests"] += len(played.judged.requests)
         refused.update(played.judged.refused)
         count(session, played.judged, told, lines)
         tell(session, played.judged, told)
@@ -279,7 +287,8 @@ def report(told: Counter[str], refused: Counter[str]) -> None:
     print(f"right of those told: {share(told['right'], told['weighed'])}")
     print(f"mends right: {share(told['right mends'], told['mends'])}")
     print(f"replaced or resolved as labelled: {share(told['changed'], told['changes'])}; ", end="")
-    print(f"wrongly: {told['wrongly changed']}")
+    print(f"wrongly: {told['wrongly changed']}, left to a verdict: {told['disputed']}")
+    print(f"requests told: {share(told['told requests'], told['requests'])}")
     print(f"told at the next start: {share(told['told at start'], told['asked at start'])}")
     for relation, text in (("replaces", "replaced"), ("resolves", "resolved")):
         print(f"{text}, still told: {share(told[f'{relation}, told'], told[relation])}")

@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gitmem.learn import keep
+from gitmem.learn.check import Reader
 from gitmem.learn.concepts import known_concepts
 from gitmem.learn.facts import learn
 from gitmem.learn.question import SCHEMA, choose_known, digest_of, question_of, windows_of
-from gitmem.learn.reply import Reader
+from gitmem.learn.results import JudgedSession
 from gitmem.llm import Question, fenced, parse_reply
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import Context, read_resource
@@ -80,10 +81,10 @@ def live(dialogue: Dialogue, answers: dict[str, Any], counts: Counter[str]) -> s
             answer = answers.get(digest_of(asked))
             if answer is None:
                 return asked
-            judged = Reader(window, known, {}, []).read(parse_reply(json.dumps(answer), SCHEMA))
+            judged = Reader(window, known, {}).read(parse_reply(json.dumps(answer), SCHEMA))
             counts["kept"] += judged.kept
             counts["refused"] += sum(judged.refused.values())
-            keep.keep(store, keep.JudgedSession(turn.session, "claude-code", (turn,), "claude"), judged, known)
+            keep.keep(store, JudgedSession(turn.session, "claude-code", (turn,), "claude"), judged, known)
         now[0] += timedelta(days=1)
         return start_text(store, start_parts(store, [], None, []))
 

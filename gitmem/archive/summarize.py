@@ -24,7 +24,7 @@ from gitmem.archive.summary import (
     render_document,
 )
 from gitmem.document.document import Document
-from gitmem.document.entry import clean_text, find_entries, find_section, without_entries
+from gitmem.document.entry import clean_text, find_entries, without_entries
 from gitmem.document.ids import SUMMARIES, is_fact_id, raw_path, scopes_in, session_tag, summary_path
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import NotFoundError, RefusedError
@@ -32,7 +32,7 @@ from gitmem.history.sessions import session_files
 from gitmem.llm import Question, ReplyError, parse_reply
 from gitmem.llm.ask import AskResult, ask, instructions_for, without_secrets
 from gitmem.llm.http import Patience
-from gitmem.model.exchange import EXCHANGE
+from gitmem.model.exchange import EXCHANGE, exchanges_in, sentence_of
 from gitmem.model.fact import FactKind
 from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.redact.redact import redact
@@ -228,12 +228,12 @@ def _brief(store: Store, text: str) -> tuple[str, str, bool]:
         tag = entry.entry.tags[:1]
         brief.append(text[position : entry.start])
         if tag not in told:
-            document = Document.parse((store.read(files[tag]) if tag in files else None) or b"")
-            section = find_section(document.body, "Summary") if document.get("by") else None
-            told[tag] = document.body[section.body : section.end].strip() if section else ""
+            data = (store.read(files[tag]) if tag in files else None) or b""
+            model = Document.parse(data).get("by")
+            told[tag] = " ".join(map(sentence_of, exchanges_in(data))) if model else ""
             if told[tag]:
                 brief.append(f"[{entry.entry.time[:10]}] {told[tag]}\n\n")
-                by = str(document.get("by"))
+                by = str(model)
         position = entry.end if told[tag] else entry.start
         lacks = lacks or (not told[tag] and entry.entry.label == EXCHANGE)
     return "".join([*brief, text[position:]]), by, lacks

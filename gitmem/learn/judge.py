@@ -11,32 +11,49 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from gitmem.document.document import Document
 from gitmem.errors import BusyError
 from gitmem.history.authors import People
+from gitmem.learn.check import Reader
 from gitmem.learn.concepts import known_concepts
 from gitmem.learn.end import filed_turns, logged_turns, read_records
-from gitmem.learn.keep import JudgedSession, keep
-from gitmem.learn.question import SCHEMA, KnownMemory, choose_known, digest_of, question_of, windows_of
-from gitmem.learn.reply import Judged, Reader
+from gitmem.learn.evidence import Heard
+from gitmem.learn.keep import keep
+from gitmem.learn.question import (
+    AGENT,
+    PURPOSE,
+    SCHEMA,
+    TOOL,
+    KnownMemory,
+    choose_known,
+    digest_of,
+    question_of,
+    waiting_pairs,
+    windows_of,
+)
+from gitmem.learn.reply import Judged
+from gitmem.learn.results import JudgedSession
 from gitmem.llm import Question, ReplyError, parse_reply
 from gitmem.llm.ask import ask, instructions_for, is_worth_asking, without_secrets
 from gitmem.model.exchange import file_name
-from gitmem.model.transcript import Role
+from gitmem.model.transcript import Record, Role
 from gitmem.model.turns import Turn
 from gitmem.platform.safe_open import drop_file, read_json, write_json
 from gitmem.record.exchanges import turns_of
 from gitmem.record.read import redacted
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
+from gitmem.store.transcripts import read as read_transcript
 from gitmem.values import Value
 
 _REQUESTS, _ANSWERS = "asking", "judged"  # folders of the private folder: by session, a file each
+Answer = Callable[[Question], tuple["AnsweredWindow | None", str]]
 _SUFFIX = ".json"
 _TRIES = 3
 _KEPT_ANSWERS = 200
@@ -53,11 +70,15 @@ class AnsweredWindow(Value):
 
 
 class JudgementResult(Value):
-    """The result for a session: what passed, the commit, and why nothing did ("" where a model answered)."""
+    """The result for a session: what passed, the commit, and why nothing did ("" where a model answered).
+
+    `question` is the one that was not answered, if any.
+    """
 
     judged: Judged
     commit: str | None = None
     why: str = ""
+    question: Question | None = None
 
 
 def request_judgement(store: Store, session: str, host: str, transcript: str) -> None:
@@ -97,57 +118,118 @@ def _judge_one(store: Store, path: str) -> bool:
         return True
     _write(store, _REQUESTS, session, {**given, "tries": tries + 1})  # counts, whatever ends this process
     host = str(given.get("host", ""))
-    read = read_session(store, session, host, str(given.get("transcript", "")))
-    done = judge_session(store, session, host, read)
+    done = judge_session(store, read_session(store, session, host, str(given.get("transcript", ""))))
     if not done.why or tries + 1 >= _TRIES:
         drop_file(path)
     return not done.why
 
 
-def judge_session(store: Store, session: str, host: str, read: tuple[list[Turn], list[str]]) -> JudgementResult:
+class SessionRecord(Value):
+    """A session as it was read: its redacted turns, and what the agent and its tools said, None if nobody knows."""
+
+    id: str
+    host: str
+    turns: tuple[Turn, ...]
+    heard: tuple[Heard, ...] | None
+
+
+def judge_session(store: Store, record: SessionRecord) -> JudgementResult:
     """Have the model of the settings judge a session as it was read, and keep what passes.
 
     Raises GitmemError if it could not be committed.
     """
-    turns, outputs = read
-    windows, allow = windows_of(turns), store.config.redaction.allow
+    return _judge(store, record, partial(_asked, store, record.id))
+
+
+def open_question(store: Store, record: SessionRecord) -> Question | None:
+    """Return the next question about a session for an agent that answers by itself; None if all are answered."""
+    return _judge(store, record, lambda _: (None, "")).question
+
+
+def put_answer(store: Store, record: SessionRecord, reply: str, model: str) -> JudgementResult:
+    """Take an agent's reply to the open question about a session, and keep what passes once all are answered.
+
+    Raises ReplyError if the reply does not fit the schema, GitmemError if it could not be committed.
+    """
+    given = without_secrets(store, parse_reply(reply, SCHEMA))
+    replies = [json.dumps(given, ensure_ascii=False)]
+
+    def answer(question: Question) -> tuple[AnsweredWindow | None, str]:
+        if not replies:
+            return None, ""
+        return AnsweredWindow(digest_of(question), question.material, replies.pop(), model), ""
+
+    return _judge(store, record, answer)
+
+
+def _judge(store: Store, record: SessionRecord, answer: Answer) -> JudgementResult:
+    """Keep what passes of the answers about a session: those kept before, then those that `answer` returns."""
+    windows, allow = windows_of(record.turns), store.config.redaction.allow
     if not windows:
         return JudgementResult(Judged())
-    before = answers_of(store, session)
-    known = _known_before(store, session) if before else None
+    before = {window.digest: window for window in answers_of(store, record.id)}
+    known = _known_before(store, record.id)
     known = known or choose_known(chain.from_iterable(windows), known_facts(store), known_concepts(store))
-    judged, asked = Judged(), []
+    judged, asked = Judged(), list[AnsweredWindow]()
     for window in windows:
         found = {f"S{number}": claim.statement for number, claim in enumerate(judged.facts, 1)}
-        question = question_of(instructions_for(store, "session"), window, known, found)
-        one, why = _answer(store, session, question, before)
-        if one is None:
-            return JudgementResult(judged, why=why)
-        asked.append(one)
-        _keep_answers(store, session, asked, known)
-        reader = Reader(window, known, found, outputs, allow)
-        judged = judged.joined(reader.read(parse_reply(one.answer, SCHEMA)))
-    commit = keep(store, JudgedSession(session, host, tuple(turns), asked[-1].model), judged, known)
-    _keep_answers(store, session, asked, known, judged)  # only now: until the commit the answers are all there is
+        question = question_of(instructions_for(store, PURPOSE), window, known, found)
+        answered = before.get(digest_of(question))
+        if answered is None:
+            _keep_answers(store, record.id, asked, known)
+            answered, why = answer(question)
+            if answered is None:
+                return JudgementResult(judged, why=why, question=question)
+        asked.append(answered)
+        _keep_answers(store, record.id, asked, known)
+        reader = Reader(window, known, found, record.heard, allow)
+        judged = judged.joined(reader.read(parse_reply(answered.answer, SCHEMA)))
+    commit = keep(store, JudgedSession(record.id, record.host, record.turns, asked[-1].model), judged, known)
+    _keep_answers(store, record.id, asked, known, judged)  # only now: until the commit the answers are all there is
     return JudgementResult(judged, commit)
 
 
-def read_session(
-    store: Store, session: str, host: str, transcript: str, path: str = ""
-) -> tuple[list[Turn], list[str]]:
-    """Return the redacted turns of a session, of its transcript or as the logs or its file tell, and tools' outputs.
+def read_session(store: Store, session: str, host: str, transcript: str, path: str = "") -> SessionRecord:
+    """Return a session as its transcript, else as the logs or its file tell it.
 
-    Of logs and files only the person's own exchanges count: anybody who pushes can write there that a person said so.
+    Of logs and files only the user's own exchanges count: anybody who pushes can write there that a user said so.
+    They lack what tools put out, which the stored transcript (L1) may have.
     """
     records = [*read_records(transcript)] if transcript else []
     turns = turns_of(records, session, host)
+    heard: tuple[Heard, ...] | None = tuple(heard_in(records))
     if not turns:
         people = People(store)
-        told = logged_turns(store, session, host)
-        told = told or (filed_turns(store.read(path) or b"", session, host) if path else [])
-        turns = [turn for turn in told if not people.whose(turn.exchange_id)]
-    outputs = [record.text for record in records if record.role is Role.RESULT]
-    return [redacted(turn, store) for turn in turns], outputs
+        logged = logged_turns(store, session, host)
+        logged = logged or (filed_turns(store.read(path) or b"", session, host) if path else [])
+        turns = [turn for turn in logged if not people.whose(turn.exchange_id)]
+        heard = _heard_before(store, session)
+    return SessionRecord(session, host, tuple(redacted(turn, store) for turn in turns), heard)
+
+
+_SPEAKERS = {Role.ASSISTANT: AGENT, Role.RESULT: TOOL}
+
+
+def heard_in(records: Iterable[Record]) -> Iterator[Heard]:
+    """Yield what the agent and its tools said in a transcript, in order."""
+    for record in records:
+        if record.role in _SPEAKERS and record.text and not (record.sidechain and record.role is Role.ASSISTANT):
+            yield Heard(_SPEAKERS[record.role], record.text)
+
+
+def _heard_before(store: Store, session: str) -> tuple[Heard, ...] | None:
+    """Return what the agent and its tools said as the stored transcript tells it, None if there is none."""
+    lines = read_transcript(store, session)
+    if lines is None:
+        return None
+    found = []
+    for line in lines:
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            part = json.loads(line)
+            role, text = Role(part["role"]), part.get("text")
+            if role in _SPEAKERS and isinstance(text, str) and (role is Role.RESULT or "agent" not in part):
+                found.append(Heard(_SPEAKERS[role], text))
+    return tuple(found)
 
 
 def is_judged(store: Store, session: str, path: str) -> bool:
@@ -156,14 +238,8 @@ def is_judged(store: Store, session: str, path: str) -> bool:
     return bool(by) or "kept" in _read(_path(store, _ANSWERS, session))
 
 
-def _answer(
-    store: Store, session: str, question: Question, before: list[AnsweredWindow]
-) -> tuple[AnsweredWindow | None, str]:
-    """Return the kept answer to a question, else the model's, redacted; or None and why there is none."""
-    digest = digest_of(question)
-    kept = next((one for one in before if one.digest == digest), None)
-    if kept is not None:
-        return kept, ""
+def _asked(store: Store, session: str, question: Question) -> tuple[AnsweredWindow | None, str]:
+    """Return the model's answer to a question, redacted; or None and why there is none."""
 
     def read(given: Mapping[str, object]) -> str:
         return json.dumps(without_secrets(store, given), ensure_ascii=False)
@@ -171,7 +247,7 @@ def _answer(
     asked = ask(store, question, _subject(session), read)
     if asked.value is None:
         return None, asked.why
-    return AnsweredWindow(digest, question.material, asked.value, asked.model, asked.tokens), ""
+    return AnsweredWindow(digest_of(question), question.material, asked.value, asked.model, asked.tokens), ""
 
 
 def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
@@ -195,10 +271,8 @@ def _known_before(store: Store, session: str) -> KnownMemory | None:
         return None
     facts = {fact.id: fact for fact in known_facts(store)}
     concepts = {concept.id: concept for concept in known_concepts(store)}
-    return KnownMemory(
-        tuple(facts[name] for name in value["known"] if name in facts),
-        tuple(concepts[name] for name in value["known"] if name in concepts),
-    )
+    some = tuple(facts[name] for name in value["known"] if name in facts)
+    return KnownMemory(some, tuple(concepts[name] for name in value["known"] if name in concepts), waiting_pairs(some))
 
 
 def _keep_answers(

@@ -1,54 +1,52 @@
-"""Keep what passed of a model's answer about a session, in one commit: facts, mends, episodes, concepts, summary.
+"""Keep what passed of a model's answer about a session, in one commit (spec U7).
 
-What a person or an agent saved goes before it: a claim that repeats or contradicts such a fact is left out, unless the
-claim is in the person's own, later words. Tested through `tests/learn/test_judge.py`.
+A claim never ends or replaces what a user or an agent saved, or a user confirmed: where it would, both stand and wait
+for a verdict (`gitmem review`). Nor does it come back once a user retired it.
+Tested through `tests/learn/test_judge.py`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
 
-from gitmem.document.document import Document
-from gitmem.document.entry import clean_text, find_section, without_entries
 from gitmem.document.ids import short_session, tail_of
 from gitmem.document.message import one_line
-from gitmem.learn.concepts import has_own_name, known_concepts, merging, naming
-from gitmem.learn.episodes import find_episode_file, was_cleared
-from gitmem.learn.extract import FoundFact, files_named, repeated
-from gitmem.learn.facts import take
+from gitmem.history.authors import People
+from gitmem.learn.contrary import numbers_of, says_contrary
+from gitmem.learn.evidence import folded, share
+from gitmem.learn.extract import repeated
 from gitmem.learn.lessons import patterns_with, rendered
-from gitmem.learn.question import CONFIRMS, PERSON, REPLACES, RESOLVES, KnownMemory
-from gitmem.learn.reply import Claim, Judged, JudgedTask, Mend, Subject
-from gitmem.learn.statements import as_statement, with_reason
-from gitmem.model.compare import SAID, contradict, stems_of
+from gitmem.learn.question import AGENT, USER, Keep, KnownMemory, Why
+from gitmem.learn.reply import Claim, Ending, Judged, Mend, Verdict
+from gitmem.learn.results import JudgedSession, keep_results
+from gitmem.model.compare import says_the_same, stems_of
 from gitmem.model.entries import relative_files
-from gitmem.model.episode import Episode, episode_id, episode_path, parse_episode, render_episode, title_of
+from gitmem.model.episode import title_of
 from gitmem.model.error_occurrence import ErrorOccurrence, find_occurrences
-from gitmem.model.fact import MAX_DESCRIPTION, Fact, FactKind
-from gitmem.model.outcome import Outcome
-from gitmem.model.turns import TaskType, Turn
-from gitmem.record.exchanges import find_session_file
-from gitmem.record.fact_book import Changes, FactBook, fact_message
+from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, fact_keywords, make_fact
+from gitmem.model.turns import Turn
+from gitmem.record.fact_book import Changes, FactBook, fact_message, wider
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.values import Value
 
-SUMMARY, OPEN = "Summary", "Open"  # the sections of a session's file
-_LESS_SURE = 0.8  # the confidence of a claim that is not in the person's words
+_OF_USER, _OF_AGENT = 0.9, 0.8  # the confidence of a claim by whose words it rests on
+_MOST_FILES = 12
 _LEAST_OF_ERROR = 60  # characters
-_FEWEST_SHARED = 2  # words of an error and of the mend that a model tells
+_FEWEST_SHARED = 2  # words of an error and of the fix that a model tells
+_MERGED_SHARE = 0.8  # of the words of a merged statement that stand in the two facts
+_ENDED = {Why.DONE: "Done", Why.DROPPED: "Dropped", Why.REPLACED: "Replaced"}
 
 
-class JudgedSession(Value):
-    """A judged session: its id, the label of its host, its redacted turns, and the model."""
+class _Rank(IntEnum):
+    """What a fact rests on: one is ended only by what rests on at least as much."""
 
-    id: str
-    host: str
-    turns: tuple[Turn, ...]
-    model: str
+    JUDGED = 0  # a model found it
+    SAID = 1  # explicit words of the user
+    SAVED = 2  # a user or an agent saved or confirmed it, or another author did
 
 
 def keep(store: Store, session: JudgedSession, judged: Judged, known: KnownMemory) -> str | None:
@@ -58,16 +56,18 @@ def keep(store: Store, session: JudgedSession, judged: Judged, known: KnownMemor
     """
 
     def plan(transaction: Transaction) -> bool:
-        book = FactBook(store, transaction)
+        kept = _Keeper(store, transaction, session, known)
         changes: Changes = {}
         for claim in judged.facts:
-            changes |= _fact(book, session, claim, known)
-        changes |= _mends(store, transaction, book, session, judged.mends)
-        changes |= _episodes(store, transaction, session, judged.tasks)
-        changes |= _concepts(store, transaction, session, judged.subjects, known)
-        changes |= _summary(transaction, session, judged)
-        facts = [fact.id for fact in book.known().values() if fact.path in changes]
-        first = judged.facts[0].statement if judged.facts else judged.summary
+            changes |= kept.claim(claim)
+        for ending in judged.endings:
+            changes |= kept.ending(ending)
+        for verdict in judged.verdicts:
+            changes |= kept.verdict(verdict)
+        changes |= kept.fixes(judged.mends)
+        changes |= keep_results(store, transaction, session, judged.requests, known)
+        facts = [fact.id for fact in kept.book.known().values() if fact.path in changes]
+        first = next((one.statement for one in judged.facts), next((one.sentence for one in judged.requests), ""))
         subject = f"Judge session {short_session(session.id)}: {first or 'nothing that lasts'}"
         message = fact_message(subject, facts, session.id, session.host).by(session.model)
         return transaction.commit(message, changes, when=session.turns[-1].ended)
@@ -77,167 +77,193 @@ def keep(store: Store, session: JudgedSession, judged: Judged, known: KnownMemor
     return outcome.commit
 
 
-def _fact(book: FactBook, session: JudgedSession, claim: Claim, known: KnownMemory) -> Changes:
-    """Return the file changes that keep a claim; none where what a person or an agent saved goes before it."""
-    turn = session.turns[claim.request - 1]
-    about = known.names().get(claim.known)
-    changes: Changes = {}
-    if about is not None and claim.relation == CONFIRMS:
-        return book.confirm(about.id, turn.exchange_id)
-    if about is not None and claim.relation == RESOLVES:
-        changes = book.resolve_one(about.id, turn.ended, claim.statement) if about.created <= turn.ended else {}
-        if claim.kind is FactKind.ISSUE:  # any other kind says what holds since
+class _Keeper:
+    """Plans the file changes of one judged session."""
+
+    def __init__(self, store: Store, transaction: Transaction, session: JudgedSession, known: KnownMemory) -> None:
+        self.book = FactBook(store, transaction)
+        self._store, self._transaction, self._session = store, transaction, session
+        self._names, self._pairs = known.names(), known.waiting()
+        self._people = People(store)
+
+    def _turn(self, request: int) -> Turn:
+        return self._session.turns[request - 1]
+
+    def _now(self, name: str) -> Fact | None:
+        """Return a known fact of the question as it is now, None if it no longer holds."""
+        fact = self.book.known().get(self._names[name].id) if name in self._names else None
+        return fact if fact is not None and fact.binds else None
+
+    def _rank(self, fact: Fact) -> _Rank:
+        is_saved = bool(fact.origin.get("tool")) or fact.confidence == CONFIRMED
+        if is_saved or (self._people.other(fact.id) and "by" not in fact.origin):
+            return _Rank.SAVED
+        return _Rank.JUDGED if "by" in fact.origin else _Rank.SAID
+
+    def _may_end(self, fact: Fact, who: str, turn: Turn) -> bool:
+        """Return whether words of the user or the agent in a turn end a fact, unless it was changed since."""
+        rests_on = _Rank.SAID if who == USER or fact.kind is FactKind.ISSUE else _Rank.JUDGED
+        return self._rank(fact) <= rests_on and fact.when <= turn.ended
+
+    def claim(self, claim: Claim) -> Changes:
+        """Return the file changes that keep a claim, or that confirm the facts which say the same already."""
+        turn = self._turn(claim.request)
+        again = [fact for fact in map(self._now, claim.known) if fact is not None]
+        binding = [fact for fact in self.book.known().values() if fact.binds]
+        saved = repeated((fact for fact in binding if self._rank(fact) is _Rank.SAVED), claim.statement)
+        again += [saved] if saved is not None and saved not in again else []
+        changes: Changes = {}
+        if again and not (claim.replaces or claim.disputes):
+            for fact in again:
+                changes |= self.book.confirm(fact.id, turn.exchange_id)
             return changes
-    if any(_goes_before(fact, claim, turn) for fact in book.known().values()):
+        if self._was_ended_since(claim, turn):
+            return {}
+        new, changes = self._made(claim, turn)
+        if new is None:
+            return changes
+        for name in (*claim.replaces, *claim.disputes):
+            old = self._now(name)
+            if old is not None and old.id != new.id:
+                is_sure = name in claim.replaces and self._may_end(old, claim.who, turn)
+                changes |= self.book.replace(old.id, new.id, turn.ended, sure=is_sure)
         return changes
-    finding = _finding(session, turn, claim.kind, claim.statement, claim.reason, said=claim.who == PERSON)
-    changes |= take(book, finding, session.id, again=False)
-    new = next(
-        (fact for fact in book.known().values() if fact.path in changes and turn.exchange_id in fact.sources), None
-    )
-    if new is not None and about is not None and claim.relation == REPLACES and about.id != new.id:
-        may = "by" in about.origin or (claim.who == PERSON and about.confidence != 1.0)
-        changes |= book.replace(about.id, new.id, turn.ended, sure=may and about.when <= turn.ended)
-    return changes
 
+    def _was_ended_since(self, claim: Claim, turn: Turn) -> bool:
+        """Return whether somebody ended a fact that says the same after the session."""
+        gone = (fact for fact in self.book.known().values() if not fact.binds and fact.when > turn.ended)
+        return repeated(gone, claim.statement) is not None
 
-def _goes_before(fact: Fact, claim: Claim, turn: Turn) -> bool:
-    """Return whether a fact that no model judged says the same or the contrary, and the claim has to yield.
-
-    A person who states something new speaks for it, unless the fact was changed afterwards.
-    """
-    if "by" in fact.origin and fact.binds:
-        return False
-    is_later = fact.when > turn.ended
-    if not fact.binds:
-        return is_later and repeated([fact], claim.statement) is not None
-    if claim.who == PERSON and not is_later:
-        return False
-    return contradict(fact.description, claim.statement) and claim.relation != REPLACES
-
-
-def _finding(session: JudgedSession, turn: Turn, kind: FactKind, text: str, why: str, *, said: bool) -> FoundFact:
-    whole = with_reason(as_statement(text), as_statement(why) if why else "")
-    files = files_named(whole, relative_files(turn.files, (turn.cwd,)))
-    confidence = SAID if said else _LESS_SURE
-    scope = (turn.scope,) if turn.scope else ()
-    return FoundFact(kind, whole, confidence, turn.ended, turn.exchange_id, files, session.model, scope)
-
-
-def _mends(
-    store: Store, transaction: Transaction, book: FactBook, session: JudgedSession, mends: Sequence[Mend]
-) -> Changes:
-    """Return the file changes that keep mends: in the pattern of an error that was seen, else as a solution."""
-    project = os.path.dirname(store.root)
-    seen: list[ErrorOccurrence] = []
-    changes: Changes = {}
-    for mend in mends:
-        turn = session.turns[mend.request - 1]
-        words = stems_of(mend.error)
-        sights = [one for one in find_occurrences([turn], project) if one.exchange == turn.exchange_id]
-        near = max(sights, key=lambda one: len(words & stems_of(title_of(one.error))), default=None)
-        named = stems_of(title_of(near.error)) if near is not None else frozenset()
-        if near is not None and len(words & named) >= min(_FEWEST_SHARED, len(named)):
-            seen.append(near._replace(mend=mend.mend, cause=mend.cause, tried=()))
-            continue
-        # A fact is told by its first 200 characters, of which the mend says more than the end of its error.
-        error = one_line(mend.error.rstrip("."), max(MAX_DESCRIPTION - len(mend.mend) - len(": ."), _LEAST_OF_ERROR))
-        found = _finding(session, turn, FactKind.SOLUTION, f"{error}: {mend.mend}", mend.cause, said=False)
-        changes |= take(book, found, session.id, again=False)
-    return changes | rendered(patterns_with(store, transaction, seen)[0])
-
-
-def _episodes(store: Store, transaction: Transaction, session: JudgedSession, tasks: Sequence[JudgedTask]) -> Changes:
-    """Return the file changes that put tasks into episodes: into the one that was made without a model, or a new one.
-
-    An episode that a person changed, or cleared, stays.
-    """
-    changes: Changes = {}
-    for task in tasks:
-        turns = [session.turns[number - 1] for number in sorted(task.requests)]
-        ids = [(episode_id(session.id, turn.exchange_id), turn.started) for turn in turns]
-        path = next(filter(None, (find_episode_file(transaction, *one) for one in ids)), "")
-        data = transaction.read(path) if path else None
-        if data is None and was_cleared(store, *ids[0]):
-            continue
-        there = parse_episode(data, path) if data is not None else _episode(session, turns)
-        if there is None or (data is not None and render_episode(there) != data):
-            continue
-        made = there._replace(
-            task=task.task,
-            problem="",
-            solution=task.solution,
-            gotchas=(task.tried,) if task.tried else there.gotchas,
-            outcome=Outcome(task.outcome),
-            by=session.model,
+    def _made(self, claim: Claim, turn: Turn) -> tuple[Fact | None, Changes]:
+        """Return the fact of a claim, None where it was removed or ended, and the file changes that keep it."""
+        text = f"{_sentence(claim.statement)}\n\n**Why:** {_sentence(claim.reason)}" if claim.reason else ""
+        made = make_fact(
+            claim.kind,
+            text or _sentence(claim.statement),
+            turn.ended.replace(microsecond=0),
+            confidence=_OF_USER if claim.who == USER else _OF_AGENT,
+            origin=self._origin(turn, is_agents=claim.who == AGENT and claim.kind is FactKind.CORE_LOGIC),
+            sources=(turn.exchange_id,),
+            keywords=fact_keywords(claim.statement),
+            files=_files_named(claim.statement, relative_files(turn.files, (turn.cwd,))),
+            scope=(turn.scope,) if turn.scope else (),
+            until=claim.until,
+            forbids=claim.forbids,
         )
-        changes[path or episode_path(made)] = render_episode(made)
-    return changes
+        same = next((fact for fact in self.book.known().values() if _is_same(fact, made)), None)
+        if same is None and self._store.repository.ever_had(made.path):
+            return None, {}  # removed by a user or an undo
+        if same is not None and tail_of(turn.exchange_id) in map(tail_of, same.sources):
+            return (same if same.binds else None), {}
+        if same is not None and not same.binds and same.id != made.id:
+            return None, {}
+        fact = same._replace(scope=wider(same, made)) if same is not None else made
+        kept = self.book.keep(fact, turn.exchange_id, again=False)
+        return kept or (None, {})
+
+    def _origin(self, turn: Turn, *, is_agents: bool) -> Mapping[str, str]:
+        origin = {"session": self._session.id, "exchange": turn.exchange_id, "by": self._session.model}
+        return origin | ({"word": "agent"} if is_agents else {})
+
+    def ending(self, ending: Ending) -> Changes:
+        """Return the file changes that end a known fact, or where they may not, put its ending beside it."""
+        fact, turn = self._now(ending.known), self._turn(ending.request)
+        if fact is None:
+            return {}
+        if self._may_end(fact, ending.who, turn):
+            return self.book.resolve_one(fact.id, turn.ended, ending.how)
+        if fact.when > turn.ended:
+            return {}
+        is_issue = fact.kind is FactKind.ISSUE
+        text = ending.how if is_issue and ending.how else f"{_ENDED[ending.why]}: {fact.description}"
+        kind = FactKind.CORE_LOGIC if is_issue else fact.kind
+        new, changes = self._made(Claim(kind, text, "", ending.request, ending.who), turn)
+        if new is not None and new.id != fact.id:
+            changes |= self.book.replace(fact.id, new.id, turn.ended, sure=False)
+        return changes
+
+    def verdict(self, verdict: Verdict) -> Changes:
+        """Return the file changes that settle a pair, if it still waits and the verdict ends nothing it must not."""
+        pair = self._waiting(verdict.pair)
+        if pair is None:
+            return {}
+        older, newer = pair
+        when, ranks = self._session.turns[-1].ended, (self._rank(older), self._rank(newer))
+        changes: Changes = {}
+        if verdict.keep is Keep.BOTH:
+            changes = self.book.settle(older.id, newer.id)
+        elif verdict.keep is Keep.NEW and ranks[1] >= ranks[0]:
+            changes = self.book.replace(older.id, newer.id, when, sure=True)
+        elif verdict.keep is Keep.OLD and ranks[1] is _Rank.JUDGED:
+            changes = self.book.replace(newer.id, older.id, when, sure=True)
+        elif verdict.keep is Keep.MERGE and max(ranks) is _Rank.JUDGED:
+            changes = self._merged(older, newer, verdict.statement)
+        return changes
+
+    def _waiting(self, name: str) -> tuple[Fact, Fact] | None:
+        """Return a pair that still waits, None if it does not, was changed since, or is not all the user's own."""
+        older, newer = (self.book.known().get(fact.id) for fact in self._pairs[name])
+        if older is None or newer is None or not (older.binds and newer.binds):
+            return None
+        waits = newer.id in older.review or older.id in newer.review
+        is_old = max(older.when, newer.when) <= self._session.turns[-1].ended
+        is_own = not any(self._people.other(fact.id) for fact in (older, newer))
+        return (older, newer) if waits and is_old and is_own else None
+
+    def _merged(self, older: Fact, newer: Fact, statement: str) -> Changes:
+        """Return the file changes by which one fact with the words of two takes the place of both."""
+        both = f"{older.description} {newer.description}"
+        if share(statement, folded(both)) < _MERGED_SHARE or not numbers_of(statement) <= numbers_of(both):
+            return {}
+        if says_contrary(statement, newer.description):
+            return {}
+        last = len(self._session.turns)
+        new, changes = self._made(Claim(newer.kind, statement, "", last, AGENT), self._turn(last))
+        for fact in (older, newer) if new is not None else ():
+            if new is not None and fact.id != new.id:
+                changes |= self.book.replace(fact.id, new.id, self._turn(last).ended, sure=True)
+        return changes
+
+    def fixes(self, mends: Sequence[Mend]) -> Changes:
+        """Return the file changes that keep fixes: in the pattern of an error that occurred, else as a solution."""
+        project = os.path.dirname(self._store.root)
+        seen: list[ErrorOccurrence] = []
+        changes: Changes = {}
+        for mend in mends:
+            turn = self._turn(mend.request)
+            words = stems_of(mend.error)
+            occurrences = [one for one in find_occurrences([turn], project) if one.exchange == turn.exchange_id]
+            near = max(occurrences, key=lambda one: len(words & stems_of(title_of(one.error))), default=None)
+            named = stems_of(title_of(near.error)) if near is not None else frozenset()
+            if near is not None and len(words & named) >= min(_FEWEST_SHARED, len(named)):
+                seen.append(near._replace(mend=mend.mend, cause=mend.cause, tried=()))
+                continue
+            # A fact is told by its first 200 characters, of which the fix says more than the end of its error.
+            room = max(MAX_DESCRIPTION - len(mend.mend) - len(": ."), _LEAST_OF_ERROR)
+            text = f"{one_line(mend.error.rstrip('.'), room)}: {mend.mend}"
+            _, more = self._made(Claim(FactKind.SOLUTION, text, mend.cause, mend.request, AGENT), turn)
+            changes |= more
+        return changes | rendered(patterns_with(self._store, self._transaction, seen)[0])
 
 
-def _episode(session: JudgedSession, turns: Sequence[Turn]) -> Episode:
-    exchanges = tuple(turn.exchange_id for turn in turns)
-    files = relative_files([file for turn in turns for file in turn.files], (turns[0].cwd,))
-    return Episode(
-        episode_id(session.id, exchanges[0]),
-        session.id,
-        session.host,
-        turns[0].started,
-        turns[-1].ended,
-        TaskType.FEATURE,
-        "",
-        None,
-        exchanges,
-        files=tuple(dict.fromkeys(files)),
-        steps=sum(turn.tools for turn in turns),
-    )
+_WEIGHED = (FactKind.DECISION, FactKind.RULE, FactKind.PREFERENCE)
 
 
-def _concepts(
-    store: Store, transaction: Transaction, session: JudgedSession, subjects: Sequence[Subject], known: KnownMemory
-) -> Changes:
-    """Return the file changes that name the concepts this session began, or merge them into known ones."""
-    own = {tail_of(turn.exchange_id) for turn in session.turns}
-    new = [one for one in known_concepts(store) if own.issuperset(map(tail_of, one.exchanges))]
-    older = {f"C{number}": concept for number, concept in enumerate(known.concepts, 1)}
-    changes: Changes = {}
-    for subject in subjects:
-        about = {tail_of(session.turns[number - 1].exchange_id) for number in subject.requests}
-        concept = max(new, key=lambda one: len(about & {*map(tail_of, one.exchanges)}), default=None)
-        if concept is None or not about & {*map(tail_of, concept.exchanges)}:
-            continue
-        new.remove(concept)
-        target = older.get(subject.known)
-        is_own = target is None or target.id == concept.id  # the session began it before it was judged
-        if target is not None and not is_own and target.path not in changes:
-            now = next((one for one in known_concepts(store) if one.id == target.id), target)
-            changes |= merging(transaction, now, concept)
-        elif is_own and subject.name and not has_own_name(concept):
-            changes |= naming(transaction, concept, subject.name, session.model)
-    return changes
+def _is_same(fact: Fact, made: Fact) -> bool:
+    is_alike = fact.kind == made.kind or (fact.kind in _WEIGHED and made.kind in _WEIGHED)
+    return fact.id == made.id or (is_alike and says_the_same(fact.description, made.description))
 
 
-def _summary(transaction: Transaction, session: JudgedSession, judged: Judged) -> Changes:
-    """Return the change of the session's file: the model's sentences, and what is open; a person's words stay."""
-    path = find_session_file(transaction, session.id, session.turns[0].started)
-    data = transaction.read(path) if path else None
-    if path is None or data is None:
-        return {}
-    document = Document.parse(data)
-    if document.get("by") is None and find_section(document.body, SUMMARY) is not None:
-        return {}
-    newline = document.newline
-    lines = [f"- {clean_text(line)}" for line in judged.open]
-    body = document.body
-    for title, text in ((SUMMARY, clean_text(judged.summary)), (OPEN, newline.join(lines))):
-        body = _with_section(body, title, without_entries(text), newline)
-    return {path: document.with_body(body).set("by", session.model).render()}
+def _sentence(text: str) -> str:
+    """Return a text as a sentence, so that variants of its writing make one fact."""
+    text = " ".join(text.split()).rstrip(" .,;:")
+    first = text.split(" ", 1)[0]
+    if first.isascii() and first.isalpha() and first.islower():
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith(("?", "!", "。")) else f"{text}."
 
 
-def _with_section(body: str, title: str, text: str, newline: str) -> str:
-    """Return a body whose last sections include this one, in place of an older one; without text, without it."""
-    there = find_section(body, title)
-    if there is not None:
-        body = body[: there.start] + body[there.end :]
-    body = body.rstrip() + newline
-    return f"{body}{newline}## {title}{newline}{newline}{text}{newline}" if text else body
+def _files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Return the project's files among those of a turn that a text names."""
+    inside = (file for file in files if not file.startswith(("/", "~", "../")) and file[1:2] != ":")
+    return tuple(file for file in inside if file.rpartition("/")[2] in text)[:_MOST_FILES]

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 
 from gitmem.learn.concepts import Concept
 from gitmem.llm import Question, Size
 from gitmem.model.compare import stems_of
-from gitmem.model.fact import Fact, FactKind
+from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.turns import Turn, human_text
 from gitmem.model.validity import in_force
 from gitmem.values import Value
 
 PURPOSE = "session"
-PERSON, AGENT, TOOL = "PERSON", "AGENT", "TOOL"
-MENDED = "CHANGED SINCE:"  # begins the part of a tool that says what was done until a failing command worked
+USER, AGENT, TOOL = "USER", "AGENT", "TOOL"
+FIXED = "CHANGED SINCE:"  # begins the part of a tool that says what was done until a failing command worked
 CHANGED = "CHANGED FILES"  # begins the part of a tool that names the files a request changed
-NEW, REPLACES, CONFIRMS, RESOLVES = "new", "replaces", "confirms", "resolves"
 KINDS = {
     "decision": FactKind.DECISION,
     "rule": FactKind.RULE,
@@ -32,16 +34,49 @@ KINDS = {
     "knowledge": FactKind.CORE_LOGIC,
 }
 _WINDOW_BYTES = 12_000 * 4  # of the record in one question: 12,000 tokens (spec R1)
-_KNOWN_BYTES = 2_000 * 4
+_KNOWN_BYTES = 3_000 * 4
 _LENGTHS = (4_000, 2_000, 1_000, 500)  # characters of a part, the fewer the longer the session
 _WINDOWS = 3  # up to which a session is shown with its longest parts
 _MOST_WINDOWS = 6
-_MID, _ERROR, _COMMAND, _MEND = 600, 500, 300, 600  # characters of other texts
+_MID, _ERROR, _COMMAND, _FIX = 600, 500, 300, 600  # characters of other texts
 _MOST_FAILURES = 6  # of a request
 _MOST_FILES = 12
 _MOST_CONCEPTS = 15
+_MOST_PAIRS = 6
+_LINE_START = 40  # bytes of a known fact's name, date and kind
 _TEXT = {"type": "string"}
-_NUMBERS = {"type": "array", "items": {"type": "integer"}}
+_TEXTS = {"type": "array", "items": _TEXT}
+_QUOTED = {"request": {"type": "integer"}, "quote": _TEXT}
+
+
+class Why(StrEnum):
+    """Why a known fact no longer holds."""
+
+    REPLACED = "replaced"
+    DONE = "done"
+    DROPPED = "dropped"
+
+
+class Keep(StrEnum):
+    """The verdict on a pair of facts that contradict each other (spec V6)."""
+
+    NEW = "keep_new"
+    OLD = "keep_old"
+    MERGE = "merge"
+    BOTH = "both"
+
+
+class State(StrEnum):
+    """The state in which a request was left."""
+
+    DONE = "done"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    REFUTED = "refuted"
+
+
+def _one_of(words: Iterable[str]) -> dict[str, object]:
+    return {"type": "string", "enum": list(words)}
 
 
 def _list_of(**fields: object) -> dict[str, object]:
@@ -49,18 +84,14 @@ def _list_of(**fields: object) -> dict[str, object]:
     return {"type": "array", "items": item}
 
 
-_QUOTED = {"request": {"type": "integer"}, "quote": _TEXT}
-_RELATION = {"relation": {"type": "string", "enum": [NEW, REPLACES, CONFIRMS, RESOLVES]}, "known": _TEXT}
-_OUTCOME = {"type": "string", "enum": ["success", "partial", "failed"]}
 _ASKED: dict[str, object] = {
+    "ended": _list_of(known=_TEXTS, why=_one_of(Why), now=_TEXT, **_QUOTED),
+    "pairs": _list_of(pair=_TEXT, keep=_one_of(Keep), statement=_TEXT),
     "facts": _list_of(
-        kind={"type": "string", "enum": list(KINDS)}, statement=_TEXT, reason=_TEXT, **_QUOTED, **_RELATION
+        kind=_one_of(KINDS), statement=_TEXT, reason=_TEXT, **_QUOTED, known=_TEXTS, until=_TEXT, forbids=_TEXTS
     ),
     "mends": _list_of(error=_TEXT, cause=_TEXT, mend=_TEXT, **_QUOTED),
-    "episodes": _list_of(task=_TEXT, tried=_TEXT, solution=_TEXT, outcome=_OUTCOME, requests=_NUMBERS),
-    "concepts": _list_of(name=_TEXT, known=_TEXT, requests=_NUMBERS),
-    "open": {"type": "array", "items": _TEXT},
-    "summary": _TEXT,
+    "requests": _list_of(request={"type": "integer"}, sentence=_TEXT, state=_one_of(State), topic=_TEXT),
 }
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -71,7 +102,7 @@ SCHEMA: dict[str, object] = {
 
 
 class SaidPart(Value):
-    """What somebody said in a request, numbered from 1; `who` is PERSON, AGENT or TOOL."""
+    """What somebody said in a request, numbered from 1; `who` is USER, AGENT or TOOL."""
 
     request: int
     who: str
@@ -83,14 +114,26 @@ class SaidPart(Value):
 
 
 class KnownMemory(Value):
-    """What the memory holds on the subjects of a session; in a question they are F1, F2 … and C1, C2 …."""
+    """The memory on the subjects of a session: in a question F1, F2 …, C1, C2 … and pairs that wait, W1, W2 ….
+
+    Of a pair the older fact comes first.
+    """
 
     facts: tuple[Fact, ...] = ()
     concepts: tuple[Concept, ...] = ()
+    pairs: tuple[tuple[Fact, Fact], ...] = ()
 
     def names(self) -> dict[str, Fact]:
         """Return the facts by their names in the question."""
         return {f"F{number}": fact for number, fact in enumerate(self.facts, 1)}
+
+    def topics(self) -> dict[str, Concept]:
+        """Return the concepts by their names in the question."""
+        return {f"C{number}": concept for number, concept in enumerate(self.concepts, 1)}
+
+    def waiting(self) -> dict[str, tuple[Fact, Fact]]:
+        """Return the pairs by their names in the question."""
+        return {f"W{number}": pair for number, pair in enumerate(self.pairs, 1)}
 
 
 def windows_of(turns: Sequence[Turn]) -> list[tuple[SaidPart, ...]]:
@@ -126,7 +169,7 @@ def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
         tools += [f"{CHANGED} {', '.join(turn.files[:_MOST_FILES])}"] if turn.files else []
         folder = f"{turn.cwd}/" if turn.cwd else ""
         texts = [
-            (PERSON, _clipped(human_text(turn.prompt), length)),
+            (USER, _clipped(human_text(turn.prompt), length)),
             *((AGENT, _clipped(text, min(length, _MID))) for text in said),
             *((TOOL, text.replace(folder, "") if folder else text) for text in tools),
             (AGENT, _clipped(human_text(turn.answer), length)),
@@ -139,8 +182,8 @@ def _failed(turn: Turn) -> Iterator[str]:
     for failure in turn.failures[:_MOST_FAILURES]:
         yield f"FAILED `{_clipped(failure.command, _COMMAND)}`: {_clipped(failure.error, _ERROR)}"
         if failure.fixed_by:
-            done = _clipped(failure.meanwhile, _MEND) or "nothing that was seen"
-            yield f"{MENDED} {done}\nTHEN WORKED `{_clipped(failure.fixed_by, _COMMAND)}`"
+            done = _clipped(failure.meanwhile, _FIX) or "nothing that was seen"
+            yield f"{FIXED} {done}\nTHEN WORKED `{_clipped(failure.fixed_by, _COMMAND)}`"
 
 
 def _clipped(text: str, most: int) -> str:
@@ -150,25 +193,50 @@ def _clipped(text: str, most: int) -> str:
 
 
 def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Iterable[Concept]) -> KnownMemory:
-    """Return the facts in force and the concepts that share most words with a session, within 2,000 tokens."""
+    """Return the memory that a session may change, within 3,000 tokens.
+
+    First the pairs that wait for a verdict and the open issues, then the facts in force whose words, the rarer the
+    more, stand in the session; long facts are not ranked below short ones.
+    """
     said = frozenset(stem for part in parts for stem in stems_of(part.text))
-    words = [(stems_of(fact.description), fact) for fact in in_force(facts)]
+    held = in_force(facts)
+    stems = {fact.id: stems_of(fact.description) for fact in held}
+    counts = Counter(stem for some in stems.values() for stem in some)
+    weights = {stem: math.log(1 + len(held) / number) for stem, number in counts.items()}
+    scores = {name: sum(map(weights.__getitem__, some & said)) for name, some in stems.items()}
+    pairs = waiting_pairs(held)
+    waits = {fact.id for pair in pairs for fact in pair}
     ranked = sorted(
-        ((len(stems & said) / len(stems), fact.when, fact.id, fact) for stems, fact in words if stems), reverse=True
+        (fact for fact in held if scores[fact.id] or fact.id in waits or fact.kind is FactKind.ISSUE),
+        key=lambda fact: (fact.id in waits, fact.kind is FactKind.ISSUE, scores[fact.id], fact.when, fact.id),
+        reverse=True,
     )
     room = _KNOWN_BYTES
     chosen = []
-    for share, _, _, fact in ranked:
-        room -= len(fact.description.encode("utf-8", "replace")) + 20
-        if not share or room < 0:
+    for fact in ranked:
+        room -= len(fact.description.encode("utf-8", "replace")) + _LINE_START
+        if room < 0:
             break
         chosen.append(fact)
+    ids = {fact.id for fact in chosen}
+    pairs = tuple(pair for pair in pairs if ids.issuperset(fact.id for fact in pair))
     shared = (
         (len(stems_of(" ".join((concept.name, *concept.keywords))) & said), concept.updated, concept)
         for concept in concepts
     )
-    near = sorted((one for one in shared if one[0]), key=lambda one: one[:2], reverse=True)
-    return KnownMemory(tuple(chosen), tuple(concept for *_, concept in near[:_MOST_CONCEPTS]))
+    near = sorted((ranked for ranked in shared if ranked[0]), key=lambda ranked: ranked[:2], reverse=True)
+    return KnownMemory(tuple(chosen), tuple(concept for *_, concept in near[:_MOST_CONCEPTS]), pairs)
+
+
+def waiting_pairs(facts: Sequence[Fact]) -> tuple[tuple[Fact, Fact], ...]:
+    """Return the pairs that contradict each other and wait, the newest first; of each the older fact first."""
+    known = {fact.id: fact for fact in facts}
+    found: dict[frozenset[str], tuple[Fact, Fact]] = {}
+    for fact in facts:
+        for other in (known[name] for name in fact.review if name in known and name != fact.id):
+            older, newer = sorted((fact, other), key=lambda one: (one.when, one.id))
+            found[frozenset((fact.id, other.id))] = (older, newer)
+    return tuple(sorted(found.values(), key=lambda pair: (pair[1].when, pair[1].id), reverse=True)[:_MOST_PAIRS])
 
 
 def question_of(
@@ -176,16 +244,20 @@ def question_of(
 ) -> Question:
     """Return the question about one window; `found` are statements of the windows before it, by name.
 
-    A larger model is asked where a known fact is disputed (spec V9).
+    A larger model is asked where a pair waits for a verdict (spec V9).
     """
+    names = known.names()
+    name_of = {fact.id: name for name, fact in names.items()}
     lines = ["KNOWN"]
-    lines += [f"{name} {fact.kind.value}: {fact.description}" for name, fact in known.names().items()]
-    lines += [f"C{number} concept: {concept.name}" for number, concept in enumerate(known.concepts, 1)]
+    lines += [f"{name} ({day_of(fact.when)}) {fact.kind.value}: {fact.description}" for name, fact in names.items()]
+    lines += [f"{name} topic: {concept.name}" for name, concept in known.topics().items()]
     lines += [f"{name} found in this session: {statement}" for name, statement in found.items()]
+    for name, (older, newer) in known.waiting().items():
+        lines.append(f"{name} pair: {name_of[older.id]} (older) and {name_of[newer.id]} (newer) contradict each other")
     lines += ["(nothing)"] if len(lines) == 1 else []
     material = "\n".join([*lines, "", "RECORD", *map(str, window)])
-    size = Size.LARGE if any(fact.review for fact in known.facts) else Size.SMALL
-    return Question(PURPOSE, instructions, material, SCHEMA, size, most_tokens=4_000)
+    size = Size.LARGE if known.pairs else Size.SMALL
+    return Question(PURPOSE, instructions, material, SCHEMA, size, most_tokens=8_000)
 
 
 def digest_of(question: Question) -> str:

@@ -65,6 +65,7 @@ _OUTCOMES = {
     Outcome.SUCCESS: ("success", "성공"),
     Outcome.PARTIAL: ("partial", "일부"),
     Outcome.FAILED: ("failed", "실패"),
+    Outcome.REFUTED: ("refuted", "사실 아님"),
     Outcome.INTERRUPTED: ("interrupted", "중단"),
 }
 # Of a summary, whether the person writes Korean: changed files, tests that pass or fail, what was broken off, programs.
@@ -132,6 +133,12 @@ def exchanges_in(data: bytes) -> list[Exchange]:
     """Return the exchanges in a session's file, in order."""
     parsed = [parse(found.entry) for found in find_entries(data.decode("utf-8", "replace"))]
     return [exchange for exchange in parsed if exchange is not None and not exchange.raw]
+
+
+def sentence_of(exchange: Exchange) -> str:
+    """Return what an exchange came to as a sentence, with its outcome where that is no success."""
+    state = "" if exchange.outcome is Outcome.SUCCESS else f" ({exchange.outcome.value})"
+    return f"{exchange.summary.rstrip('.')}{state}."
 
 
 def details_without(done: str, sentence: str) -> str:

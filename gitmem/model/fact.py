@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 FOLDER = FACTS
+CONFIRMED = 1.0  # the confidence of a fact that a user confirmed
 MAX_DESCRIPTION = 200  # characters, on one line
 _NAME_LENGTH = 60
 _MAX_KEYWORDS = 8
@@ -76,10 +77,11 @@ class Fact(Value):
     """A fact. `text` is its body, `description` its first line; an unknown field is "", empty or None.
 
     `confidence` is from 0 to 1. `origin` says where it was first learned: `tool`, `id` (its name there),
-    `session`, `exchange`, `commit`, and `by`, the model that judged it.
+    `session`, `exchange`, `commit`, `by`, the model that judged it, and `word`: `agent` where it is the agent's word.
     `sources` are all entries, exchanges and sessions with it. `files` are the
     project's files it is about, as of `commit` on `branch`; `lines` are digests of the lines in them that it speaks of
-    (`gitmem.project.places`); `scope` are the parts of the project it is of, none: all of it.
+    (`gitmem.project.places`); `scope` are the parts of the project it is of, none: all of it. `until` is a date, or the
+    phase or event after which it no longer holds; `forbids` are literals that the user said must not be written or run.
     `review` are the ids of facts that contradict it, to be decided by a person (spec V6); `pinned` ones are told at
     every start. `file` is the path it was read from, `source` its content; both are empty for a new fact, `source` and
     `text` for one out of the cache of headers.
@@ -103,6 +105,8 @@ class Fact(Value):
     lines: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
     pinned: bool = False
+    until: str = ""
+    forbids: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""
     review: tuple[str, ...] = ()
@@ -235,6 +239,8 @@ _HEADER: Mapping[str, Callable[[object], Any]] = {
     "scope": as_texts,
     "supersedes": as_texts,
     "superseded_by": as_text,
+    "until": as_text,
+    "forbids": as_texts,
     "review": as_texts,
     "pinned": lambda given: given is True,
 }

@@ -57,6 +57,7 @@ class Outcome(StrEnum):
     SUCCESS = "success"
     PARTIAL = "partial"
     FAILED = "failed"
+    REFUTED = "refuted"  # the agent said it was done, and the user or a later part of the session showed it was not
     INTERRUPTED = "interrupted"  # the person, or the end of the session, broke it off: nobody judged a result
 
 

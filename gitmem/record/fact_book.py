@@ -15,7 +15,7 @@ from gitmem.document.ids import scopes_in
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.model.fact import PURGED, Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.model.lines import marks_of, state_as_of_now
-from gitmem.model.validity import dispute, ended, in_force, revived, reworded, supersede
+from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.project.code import project_code
 from gitmem.project.places import checked_out, cite
@@ -77,9 +77,14 @@ class FactBook:
         return self.changes([*facts.values()])
 
     def resolve_one(self, identifier: str, when: datetime, how: str) -> Changes:
-        """Return the file changes that resolve an open issue."""
+        """Return the file changes that resolve an open issue, or retire another fact in force."""
         fact = self.read(self.known()[identifier])
         return self.changes([ended(fact, when, how)]) if fact is not None and fact.binds else {}
+
+    def settle(self, one: str, other: str) -> Changes:
+        """Return the file changes by which two facts no longer wait for a verdict between them: both hold."""
+        facts: dict[str, Fact] = {}
+        return self.changes([*part(facts, one, other).values()]) if self.read_into(facts, one, other) else {}
 
     def confirm(self, identifier: str, source: str) -> Changes:
         """Return the file changes that add a source to a fact in force."""

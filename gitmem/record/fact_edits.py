@@ -16,7 +16,7 @@ from gitmem.document.ids import MEMORY, find_named
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.git.log import log
-from gitmem.model.fact import MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
+from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
 from gitmem.platform.safe_open import read_text
 from gitmem.project.places import checked_out, cite
@@ -80,7 +80,7 @@ def confirm(store: Store, *facts: Fact) -> tuple[str, ...]:
             for other in (*linked[name].review, linked[name].superseded_by):
                 if other in changed:
                     changed |= supersede(changed, other, name, now)
-            fact = revived(changed[name], now)._replace(review=(), confidence=1.0, updated=now)
+            fact = revived(changed[name], now)._replace(review=(), confidence=CONFIRMED, updated=now)
             changed[name] = cite(code, fact, branch, commit) if code and commit else fact
         return changed
 

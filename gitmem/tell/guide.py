@@ -258,7 +258,7 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
     episode, source = found.episode, (found.episode.id,)
     # An episode that helped before is surer than its words; one that did not is told only if asked for.
     sure = share * found.count.usefulness / BEGINS
-    failed = episode.outcome is Outcome.FAILED
+    failed = episode.outcome in {Outcome.FAILED, Outcome.REFUTED}
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
     if episode.solution or plan:
         text = f"{one_line(episode.task, _TASK)} ({ending(episode)}): {episode.solution}"

@@ -10,9 +10,10 @@ from operator import itemgetter
 
 from gitmem.document.document import Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, entry_id, find_section, render_entry, without_ids
-from gitmem.document.ids import MEMORY, do_meet, scopes_of_line, tail_of
+from gitmem.document.ids import MEMORY, do_meet, scopes_in, scopes_of_line, tail_of
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
+from gitmem.model.exchange import exchanges_in, sentence_of
 from gitmem.model.lines import normalized, with_marks
 from gitmem.store.known_facts import never
 from gitmem.sync.records import failures
@@ -93,8 +94,9 @@ def _part(part: Part, budget: int) -> Shown:
 
 
 _MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and end
-_SESSION_BYTES = 1 << 14  # read of a session's file, whose last sections are a model's
-_JUDGED, _UNJUDGED = 30, 2  # of the newest sessions, those whose summaries are told; without one after so many
+_SESSION_BYTES = 1 << 14  # read of a session's file
+_JUDGED, _UNJUDGED = 30, 2  # of the newest sessions, those a model judged that are told; without one after so many
+_NEWEST, _OLDER = 1_200, 400  # characters of the sentences of the last judged session, and of one before it
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
 _LAST = 30  # entries at the end of memory.md that are told, the last one whole, of the others a line
 _TIME = len("- [2026-11-26 12:00")
@@ -172,7 +174,7 @@ def start_parts(
     told = facts.texts.union(_statement(text) for text, _ in open_issues)
     people = People(store)
     known = {turn.exchange_id for turn in unsaved}
-    judged = _judged(store, late, facts.marks, told, people)
+    judged = _judged(store, late, facts.marks, people)
     done = _done(body, judged, lambda body: _last(body, facts.marks, told, known, people))
     # As the skill in `hooks/` expects them (spec R6).
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
@@ -196,27 +198,41 @@ def start_parts(
     return fit(_LEAD, safe, _close(store), config.budget_tokens)
 
 
-def _judged(store: Store, late: Late, marks: Marks, told: frozenset[str], people: People) -> dict[str, str]:
-    """Return a line for each of the newest sessions that a model summarized, by the begin of the session's id.
+def _judged(store: Store, late: Late, marks: Marks, people: People) -> dict[str, str]:
+    """Return a line for each of the newest sessions that a model judged, by the begin of the session's id.
 
-    What it left open follows for the last one, unless it was `told`.
+    The last one is told with more of its sentences, and says first that a model found them.
     """
     judged: dict[str, str] = {}
     for number, path in enumerate(islice(session_paths(store), _JUDGED)):
         if late() or number - len(judged) > _UNJUDGED:
             break
-        data = _glance(store, path, _SESSION_BYTES).decode("utf-8", "replace")
-        summary, opened = (find_section(data, title) for title in ("Summary", "Open"))
+        data = _glance(store, path, _SESSION_BYTES)
         name = _SESSION_FILE.fullmatch(path)
-        if summary and name and ("**Exchange**" not in data or "**Exchange**" in _of_here(data, store.here)):
-            line = " ".join(data[summary.body : summary.end].split())
-            left = data[opened.body : opened.end].strip().splitlines() if opened and not judged else ()
-            lines = [
-                f"  Open: {one.removeprefix('- ')}" for one in left if normalized(one.removeprefix("- ")) not in told
-            ]
-            text = "\n".join([f"- [{'-'.join(name.group(1, 2, 3))} {name[4]}:{name[5]}] {line}", *lines])
+        told = _sentences(data, store.here, _OLDER if judged else _NEWEST) if name and _is_judged(data) else ""
+        if name and told:
+            text = f"- [{'-'.join(name.group(1, 2, 3))} {name[4]}:{name[5]}] {told}"
             judged[name[6]] = _by(with_marks(text, marks), people.whose("", path))
     return judged
+
+
+def _is_judged(data: bytes) -> bool:
+    method = re.search(rb"(?m)^method: (.+)$", data.partition(b"\n---")[0])
+    return method is not None and method[1].strip() != b"offline"
+
+
+def _sentences(data: bytes, here: str, most: int) -> str:
+    """Return what the last requests of a session came to, in at most so many characters; "" if none is of here."""
+    told = list[str]()
+    for exchange in reversed(exchanges_in(data)):
+        if here and not do_meet(scopes_in(exchange.tags), (here,)):
+            continue
+        sentence = sentence_of(exchange)
+        most -= len(sentence) + 1
+        if most < 0 and told:
+            break
+        told.append(sentence)
+    return " ".join(reversed(told))
 
 
 def _done(body: str, judged: Mapping[str, str], last: Callable[[str], list[tuple[str, str]]]) -> list[tuple[str, str]]:

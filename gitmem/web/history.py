@@ -10,7 +10,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, find_entries, find_section
+from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import daily_path, id_in
 from gitmem.errors import NotFoundError
 from gitmem.history.records import difference, read_records, records, resolve
@@ -54,7 +54,6 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     found = _session(view, identifier)
     text, gone = session_text(store, found)
     document = Document.parse(text.encode("utf-8", "replace"))
-    sections = filter(None, (find_section(document.body, title) for title in ("Summary", "Open")))
     entries = list(find_entries(document.body))
     place = {one.entry.id: place for place, one in enumerate(entries)}
     first = place.get(view.word("after"), -1) + 1 or place.get(view.word("at"), 0) // _EXCHANGES * _EXCHANGES
@@ -87,7 +86,6 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         "gone": gone,
         "by": str(document.get("by") or ""),
         "transcript": file_name(found.id) in kept,
-        "said": "\n".join(document.body[section.start : section.end] for section in sections),
         "next": entries[last - 1].entry.id if last < len(entries) else None,
         **_told(view, found.id),
         "facts": [fact_value(view, fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],

@@ -149,10 +149,12 @@ def archive_of_sessions(desk, bare_git, *judged: str) -> str:
     for session in judged:
         path = root / "sessions" / "2026" / "11" / f"20261120_090000-{session}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        said = (
-            f"The loader of {session} reads parts now. Its tests passed with uv. The index of {session} is left open."
+        said = (f"The loader of {session} reads parts now", "Its tests passed with uv", f"{session} is left open")
+        lines = (
+            render_entry(Entry(desk.save(text).id, "2026-11-20 09:00:00", "Exchange", f"{text}.\nOutcome: success"))
+            for text in said
         )
-        path.write_text(f"---\nby: judge-mini\n---\n# Session\n\n## Summary\n\n{said}\n")
+        path.write_text("\n".join(["---\nby: judge-mini\n---\n# Session\n\n## Exchanges\n", *lines, ""]))
     (root / "memory.md").write_text("\n".join(["# Memory", *entries, ""]), encoding="utf-8")
     bare_git(root, "add", "-A")
     bare_git(root, "commit", "-qm", "Judge")

@@ -13,7 +13,11 @@ from gitmem.errors import BusyError
 from gitmem.learn.concepts import known_concepts
 from gitmem.learn.judge import answers_of, counted, is_judged, judge_requested, request_judgement
 from gitmem.llm.ask import patience
+from gitmem.model.episode import newest_episodes
+from gitmem.model.exchange import exchanges_in
 from gitmem.model.fact import FactKind
+from gitmem.model.outcome import Outcome
+from gitmem.model.validity import what_holds
 from gitmem.record.fact_edits import find_fact, retire
 from gitmem.record.save import save
 from gitmem.store.findings import FailureLog
@@ -29,22 +33,22 @@ UV = {
     "reason": "",
     "request": 1,
     "quote": "빌드는 pnpm 대신 uv를 사용하기로 결정했습니다",
-    "relation": "new",
-    "known": "",
+    "known": [],
+    "until": "",
+    "forbids": [],
 }
 NFS = UV | {"kind": "issue", "statement": "The index breaks on NFS.", "request": 3}
 NFS |= {"quote": "Known issue: the index breaks on NFS"}
 MEND = {"error": "make 1 fails: error: it broke", "cause": "f1.py was wrong", "mend": "Change f1.py", "request": 1}
 MEND |= {"quote": "FAILED `make 1`: Exit code 2 error: it broke"}
-EPISODE = {"task": "CRLF 파서 추가", "tried": "", "solution": "f1.py에 추가", "outcome": "success", "requests": [1]}
-ANSWER = {
-    "facts": [UV, NFS],
-    "mends": [MEND],
-    "episodes": [EPISODE],
-    "concepts": [{"name": "CRLF 파서", "known": "", "requests": [1]}],
-    "open": ["The index breaks on NFS."],
-    "summary": "CRLF 파서를 추가했습니다. The docs are written.",
-}
+SENTENCES = ("CRLF 파서를 f1.py에 추가했다.", "The docs of CRLF are written.", "The index breaks on NFS.")
+REQUESTS = [
+    {"request": number, "sentence": sentence, "state": state, "topic": topic}
+    for number, sentence, state, topic in zip(
+        (1, 2, 3), SENTENCES, ("done", "done", "partial"), ("CRLF 파서", "CRLF 파서", "index on NFS"), strict=True
+    )
+]
+ANSWER = {"ended": [], "pairs": [], "facts": [UV, NFS], "mends": [MEND], "requests": REQUESTS}
 
 
 @pytest.fixture
@@ -78,13 +82,16 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     assert model_server.asked == []
     do_upkeep(again(asking), lambda: False)
     (request,) = model_server.asked
-    assert "[1] PERSON: CRLF 파서를 추가해줘" in request["messages"][-1]["content"]
+    assert "[1] USER: CRLF 파서를 추가해줘" in request["messages"][-1]["content"]
     issue, decision = sorted(judged(asking), key=lambda fact: fact.kind, reverse=True)
     assert (decision.description, issue.description) == (UV["statement"], NFS["statement"])
     assert decision.origin["by"] == "fake-mini"
     text = asking.text(PATH)
     assert "by: fake-mini" in text
-    assert f"## Summary\n\n{ANSWER['summary']}\n\n## Open\n\n- The index breaks on NFS.\n" in text
+    assert "method: fake-mini" in text
+    assert [one.summary for one in exchanges_in(text.encode())] == [SENTENCES[0], SENTENCES[1], SENTENCES[2]]
+    assert "Outcome: partial" in text.split(SENTENCES[2])[1]
+    assert SENTENCES[0] in asking.text("memory.md")
     root = Path(asking.store.root)
     form = "--format=%an%n%(trailers:key=Gitmem-Model,valueonly,separator=)%n%s"
     author, model, subject = bare_git(root, "log", "-1", "--grep=Gitmem-Model", form).splitlines()
@@ -98,8 +105,8 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     do_upkeep(again(asking), lambda: False)
     assert len(model_server.asked) == 1
     told = start_text(asking.store, start_parts(asking.store, [], None, []))
-    assert "] CRLF 파서를 추가했습니다. The docs are written.\n" in told.split("## What was done last")[1]
-    assert told.count("The index breaks on NFS.") == 1
+    last = told.split("## What was done last")[1]
+    assert f"] {SENTENCES[0]} {SENTENCES[1]} {SENTENCES[2].removesuffix('.')} (partial).\n" in last
 
 
 def test_of_a_mend_whose_error_is_long_the_description_has_the_mend_whole(asking, recorder, model_server):
@@ -113,23 +120,34 @@ def test_of_a_mend_whose_error_is_long_the_description_has_the_mend_whole(asking
     assert kept.description.endswith("…: Change f1.py to link late.")
 
 
-@pytest.mark.parametrize("is_known", [False, True])
-def test_a_concept_that_the_session_itself_began_gets_the_name_that_the_model_chose(
-    asking, recorder, model_server, is_known
-):
+def test_topics_are_the_sessions_concepts_and_episodes_in_place_of_those_made_by_words(asking, recorder, model_server):
     closed(asking, recorder)
-    begun = {concept.id: concept.name for concept in known_concepts(again(asking))}
-
-    def reply(request: dict) -> dict:
-        name, shown = re.search(r"(C[0-9]) concept: (.*CRLF.*)", request["messages"][-1]["content"]).groups()
-        assert shown in begun.values()
-        return ANSWER | {"concepts": [{"name": "CRLF 파서", "known": name if is_known else "", "requests": [1]}]}
-
-    model_server.reply = reply
+    before = {concept.name for concept in known_concepts(again(asking))}
     do_upkeep(again(asking), lambda: False)
-    named = {concept.id: concept.name for concept in known_concepts(again(asking))}
-    assert named.keys() == begun.keys()
-    assert "CRLF 파서" in named.values()
+    concepts = {concept.name: len(concept.exchanges) for concept in known_concepts(again(asking))}
+    assert concepts == {"CRLF 파서": 2, "index on NFS": 1}
+    assert before.isdisjoint(concepts)
+    episodes, _ = newest_episodes(again(asking), 9)
+    assert {(one.by, one.solution, one.outcome) for one, _ in episodes} == {
+        ("fake-mini", SENTENCES[1], Outcome.SUCCESS),
+        ("fake-mini", SENTENCES[2], Outcome.PARTIAL),
+    }
+
+
+def test_a_sentence_a_name_and_an_episode_that_a_user_changed_stay(asking, recorder, model_server):
+    closed(asking, recorder)
+    (concept, *_) = known_concepts(again(asking))
+    for path, old, new in (
+        (PATH, "CRLF", "CRLF, as I see it"),
+        (concept.path, concept.name, "my own name"),
+    ):
+        file = Path(asking.store.root, path)
+        file.write_text(file.read_text("utf-8").replace(old, new, 1), "utf-8")
+    do_upkeep(again(asking), lambda: False)
+    assert "CRLF, as I see it" in asking.text(PATH)
+    assert SENTENCES[1] in asking.text(PATH)
+    kept = {one.name: one.exchanges for one in known_concepts(again(asking))}
+    assert kept["my own name"] == concept.exchanges
 
 
 def test_a_session_is_asked_about_by_one_process_at_a_time(asking, recorder, model_server):
@@ -182,12 +200,21 @@ def test_what_a_person_retired_since_is_not_learned_again(asking, recorder, mode
     assert [one for one in judged(asking) if one.binds and one.kind == "decision"] == []
 
 
-def test_a_saved_fact_goes_before_the_models_guess(asking, recorder, model_server):
+def test_a_claim_never_ends_what_was_saved_but_waits_beside_it(asking, recorder, model_server):
     save(asking.store, asking.save("빌드는 npm을 사용한다", MemoryType.DECISION))
     closed(asking, recorder)
+
+    def reply(request: dict) -> dict:
+        (name,) = re.findall(r"(F[0-9]) [^\n]*npm을", request["messages"][-1]["content"])
+        ended = {"known": [name], "why": "replaced", "now": UV["statement"], "request": 1, "quote": UV["quote"]}
+        return ANSWER | {"ended": [ended]}
+
+    model_server.reply = reply
     do_upkeep(again(asking), lambda: False)
-    saved = [one for one in known_facts(again(asking)) if "npm을" in one.description]
-    assert [one.binds for one in saved] == [True]
+    facts = [one for one in known_facts(again(asking)) if one.kind is FactKind.DECISION]
+    assert sorted(one.binds for one in facts) == [True, True]
+    statuses = what_holds(facts)
+    assert all(statuses[one.id].disputes for one in facts)
 
 
 def test_a_failure_leaves_the_offline_result_and_is_given_up_after_three_tries(
@@ -224,7 +251,8 @@ def test_no_secret_is_sent_or_kept(asking, recorder, model_server):
     secret = "sk-ant-api03-" + "A1b2C3d4" * 11
     recorder.turn(4, f"The key is {secret}, keep it", "Done with the key.")
     fact = UV | {"statement": f"The deploy key is {secret} always.", "request": 4}
-    model_server.reply = lambda _: ANSWER | {"facts": [fact], "summary": f"The key is {secret}."}
+    told = REQUESTS[0] | {"sentence": f"The key is {secret}."}
+    model_server.reply = lambda _: ANSWER | {"facts": [fact], "requests": [told]}
     closed(asking, recorder)
     do_upkeep(again(asking), lambda: False)
     assert secret not in json.dumps(model_server.asked)

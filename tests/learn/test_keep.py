@@ -20,6 +20,14 @@ def bench():
     return module
 
 
+def answered(bench, session):
+    """Return what passes of the recorded answers; skip where the question was changed since they were recorded."""
+    played = bench.play(session, bench.REPLIES)
+    if isinstance(played, str):
+        pytest.skip(f"{session.name}: {played}")
+    return played.judged
+
+
 @pytest.mark.parametrize(
     "name, told",
     [
@@ -31,7 +39,7 @@ def bench():
 def test_a_recorded_answer_becomes_facts_of_the_models(bench, desk, bare_git, name, told):
     now, before = told
     session = bench.read_session(bench.SESSIONS / f"{name}.jsonl")
-    judged = bench.play(session, bench.REPLIES).judged
+    judged = answered(bench, session)
     commit = bench.keep_in(desk.store, session, judged)
     form = "--format=%an%n%(trailers:key=Gitmem-Model,valueonly,separator=)"
     assert bare_git(Path(desk.store.root), "show", "-s", form, commit).split() == ["gitmem", "claude"]
@@ -39,7 +47,7 @@ def test_a_recorded_answer_becomes_facts_of_the_models(bench, desk, bare_git, na
     (new,) = [fact for fact in known_facts(desk.store) if now in fact.description]
     assert (new.binds, new.origin["by"], new.origin["session"]) == (True, "claude", session.turns[0].session)
     assert not any(text.startswith(before) for text in holds)
-    issues = {claim.known for claim in judged.facts if claim.relation == "resolves"}
+    issues = {ending.known for ending in judged.endings}
     assert issues
     assert holds.isdisjoint(session.known.names()[name].description for name in issues)
     assert bench.keep_in(desk.store, session, judged) is None
@@ -49,7 +57,7 @@ def test_the_recorded_answers_hold_what_readers_labelled(bench):
     told: bench.Counter = bench.Counter()
     for path in sorted(bench.SESSIONS.glob("*.jsonl")):
         session = bench.read_session(path)
-        bench.count(session, bench.play(session, bench.REPLIES).judged, told, [])
+        bench.count(session, answered(bench, session), told, [])
     assert told["found"] >= 0.75 * told["labels"]
     assert told["right"] >= 0.90 * told["weighed"]
     assert told["right mends"] >= 0.80 * told["mends"]

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.archive.clear import clear
-from gitmem.document.ids import id_in
+from gitmem.document.entry import Entry, render_entry
+from gitmem.document.ids import TAIL_BYTES, id_in, make_id
 from gitmem.errors import RefusedError
 from gitmem.git import MEMORY_BRANCH
 from gitmem.hosts import command
@@ -40,14 +41,10 @@ by: judge-mini
 
 ## Exchanges
 
-## Summary
-
-Exports sort by date now.
-
-## Open
-
-- Old files are not moved.
 """
+SAID = Entry(
+    make_id(0, bytes(TAIL_BYTES)), "2026-11-21 12:00:00", "Exchange", "Exports sort by date now.\nOutcome: partial"
+)
 
 
 def test_every_page_of_an_empty_store_opens(viewer):
@@ -183,7 +180,7 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
 def test_what_a_model_judged_says_so(viewer, bare_git):
     found = FoundFact(FactKind.DECISION, "Exports go into out/new by date.", 0.8, NOW, "s-1", (), "judge-mini")
     learn_findings(viewer.open(), "s-1", "claude-code", [found], model="judge-mini")
-    viewer.put("sessions/2026/11/20261121_120000-s-1.md", JUDGED)
+    viewer.put("sessions/2026/11/20261121_120000-s-1.md", f"{JUDGED}\n{render_entry(SAID)}\n")
     bare_git(viewer.root, "add", "-A")
     bare_git(viewer.root, "commit", "-qm", "Judge s-1")
     (fact,) = known_facts(viewer.open())
@@ -191,8 +188,7 @@ def test_what_a_model_judged_says_so(viewer, bare_git):
     assert viewer.get("/facts").count("judged by judge-mini") == 1
     assert "judged by judge-mini" in viewer.get(f"/fact/{fact.id}")
     session = viewer.get("/session/s-1")
-    assert session.index("judged by judge-mini") < session.index("Exports sort by date now.")
-    assert "Old files are not moved." in session
+    assert session.index("outcomes by judge-mini") < session.index("Exports sort by date now.")
 
 
 def test_a_long_session_goes_on_behind_an_exchange(demo, monkeypatch):

@@ -159,13 +159,13 @@ def run_judge(args: Args, app: App) -> int:
         for number, one in enumerate(waiting):
             bar.show(number, len(waiting), one.about)
             path = next((path for path in paths if one.id in os.path.basename(path)), "")
-            read = read_session(store, one.id, one.host, path, one.file)
-            windows = windows_of(read[0])
+            record = read_session(store, one.id, one.host, path, one.file)
+            windows = windows_of(record.turns)
             empty += not windows
             tokens += sum(_TOKENS + sum(estimate_tokens(str(part)) for part in window) for window in windows)
             if args.dry_run or not windows:
                 continue
-            outcome = judge_session(store, one.id, one.host, read)
+            outcome = judge_session(store, record)
             refused = sum(outcome.judged.refused.values())
             value = {"session": one.id, "kept": outcome.judged.kept, "refused": refused, "commit": outcome.commit}
             done.append({**value, "why": outcome.why})

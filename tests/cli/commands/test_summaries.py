@@ -43,7 +43,7 @@ def test_the_schema_is_printed_and_its_example_passes(gitmem):
     assert parse_reply(json.dumps(SUMMARY), schema) == SUMMARY
 
 
-NOTHING = {"facts": [], "mends": [], "episodes": [], "concepts": [], "open": [], "summary": ""}
+NOTHING = {"ended": [], "pairs": [], "facts": [], "mends": [], "requests": []}
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def test_a_session_without_exchanges_is_left_out_and_said(gitmem, model_server, 
 def test_a_model_judges_what_was_recorded_before_and_a_person_sees_question_answer_and_figures(
     gitmem, model_server, replay_asked
 ):
-    unknown = {"kind": "rule", "statement": "Never deploy on Fridays.", "reason": "", "request": 1, "relation": "new"}
-    refused = unknown | {"quote": "nobody ever said these words here", "known": ""}
+    unknown = {"kind": "rule", "statement": "Never deploy on Fridays.", "reason": "", "request": 1, "until": ""}
+    refused = unknown | {"quote": "nobody ever said these words here", "known": [], "forbids": []}
     model_server.reply = lambda _: NOTHING | {"facts": [refused]}
     replay_asked("s-judge", 0)
     gitmem("config", "--user", "summary.provider", "--unset")
@@ -120,7 +120,7 @@ def test_a_model_judges_what_was_recorded_before_and_a_person_sees_question_answ
     assert (one["kept"], one["refused"], one["why"]) == (0, 1, "")
     assert gitmem("judge")[1] == "0 sessions to judge.\n"
     shown = gitmem("sessions", "s-judge", "--question")[1]
-    assert "[1] PERSON: How are columns named in the export?" in shown
+    assert "[1] USER: How are columns named in the export?" in shown
     assert "Never deploy on Fridays." in shown.partition("ANSWER")[2]
     judged = json.loads(gitmem("stats", "--json")[1])["judged"]
     assert (judged["sessions"], judged["refused"], judged["reasons"]) == (1, 1, {"quotation": 1})

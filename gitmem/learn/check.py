@@ -1,0 +1,284 @@
+"""Check a model's answer about a session, claim by claim: what it says must stand in the record (spec U7). Pure.
+
+An attacker writes what the agent reads: a file, a web page, the output of a command. So rules, preferences and
+decisions rest on words of the user or of the agent, not of tools, and what a tool's output said before the agent did
+is none unless the user said it too.
+
+A relation that fails never drops the claim: it is kept as new, and the pair waits for a verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from gitmem.document.message import one_line
+from gitmem.learn.contrary import numbers_of, says_contrary
+from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded, part_of, points_of, share
+from gitmem.learn.question import AGENT, KINDS, Keep, KnownMemory, SaidPart, State, Why
+from gitmem.learn.reply import Claim, Ending, Judged, Mend, RequestResult, Verdict, is_found
+from gitmem.model.compare import may_concern, overlap, says_the_same, stems_of
+from gitmem.model.fact import FactKind
+from gitmem.redact.redact import redact
+from gitmem.values import Value
+
+T = TypeVar("T")
+
+_SHORTEST, _LONGEST = 12, 400  # characters of a statement
+_MOST = {"ended": 12, "pairs": 6, "facts": 12, "mends": 5, "requests": 200}
+_MOST_NAMES, _MOST_FORBIDDEN = 12, 6
+_SENTENCE, _TOPIC, _UNTIL, _LITERAL = 300, 80, 80, 120  # characters
+_ACTED_ON = ("decision", "rule", "preference")
+_OWN_SHARE, _ANY_SHARE = 1 / 2, 1 / 3  # of the stems of a rule or the like, and of another text, in own words
+_SAME_SHARE = 0.7  # of the stems of two statements that mean the same claim of one answer
+_NAMED_SHARE = 2 / 3  # of the names in a fix
+_REDACTED = "[REDACTED:"  # begins what stands for a secret
+# ASCII, as a Korean particle follows a name without a blank.
+_CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*", re.ASCII)
+
+
+class _Ended(Value):
+    """An item of `ended`: the names that exist, why, and what holds now; `given` has its quotation."""
+
+    known: tuple[str, ...]
+    why: Why
+    now: str
+    given: Mapping[str, object]
+
+
+class Reader:
+    """Reads answers about one window of a session.
+
+    `heard` is what the agent and its tools said in the whole session; None where nobody knows what the tools said, so
+    that words of the agent make no rule, decision or preference.
+    """
+
+    def __init__(
+        self,
+        window: Sequence[SaidPart],
+        known: KnownMemory,
+        found: Mapping[str, str],
+        heard: Sequence[Heard] | None = (),
+        allow: Sequence[str] = (),
+    ) -> None:
+        self._record = SaidRecord(window, heard)
+        self._known = {name: fact.description for name, fact in known.names().items()} | dict(found)
+        self._kinds = {name: fact.kind for name, fact in known.names().items()}
+        self._passing_facts = {name for name, fact in known.names().items() if fact.until}
+        self._topics, self._pairs = set(known.topics()), set(known.waiting())
+        self._allow = allow
+
+    def read(self, answer: Mapping[str, object]) -> Judged:
+        """Return what passes of an answer that fits the schema."""
+        refused: Counter[str] = Counter()
+        ended = [*self._passing(answer, "ended", self._ended, refused)]
+        facts: list[Claim] = []
+        for claim in self._passing(answer, "facts", lambda item: self._fact(item, ended), refused):
+            if any(_is_same(one, claim) for one in facts):
+                refused["twice"] += 1
+            else:
+                facts.append(claim)
+        facts, endings = self._with_endings(facts, ended, refused)
+        return Judged(
+            tuple(facts),
+            tuple(endings),
+            tuple(self._passing(answer, "pairs", self._verdict, refused)),
+            tuple(self._passing(answer, "mends", self._mend, refused)),
+            tuple({one.request: one for one in self._passing(answer, "requests", self._result, refused)}.values()),
+            +refused,
+        )
+
+    def _passing(
+        self, answer: Mapping[str, object], name: str, read: Callable[[Any], T], refused: Counter[str]
+    ) -> Iterator[T]:
+        """Yield what passes of the items with a name, and count the others by reason."""
+        items = answer.get(name)
+        listed = items if isinstance(items, list) else []
+        refused["too many"] += max(len(listed) - _MOST[name], 0)
+        for item in listed[: _MOST[name]]:
+            try:
+                yield read(item)
+            except RefusedError as why:
+                refused[str(why)] += 1
+
+    def _ended(self, item: Mapping[str, object]) -> _Ended:
+        """Return an item of `ended` as far as it can be checked by itself."""
+        names = tuple(dict.fromkeys(name.strip().strip("^[]") for name in _strings(item["known"])))[:_MOST_NAMES]
+        known = tuple(name for name in names if name in self._known)
+        if not known:
+            raise RefusedError("unknown id")
+        now = self._text(item["now"], _LONGEST)
+        why = Why(str(item["why"]))
+        return _Ended(known, why if now or why is not Why.REPLACED else Why.DROPPED, now, item)
+
+    def _fact(self, item: Mapping[str, object], ended: Iterable[_Ended] = ()) -> Claim:
+        kind = str(item["kind"])
+        statement, reason = self._statement(item["statement"]), self._text(item["reason"], _LONGEST)
+        replaced = [name for one in ended if _is_meant(one.now, statement) for name in one.known]
+        found = self._claimed(kind, statement, replaced, item)
+        known = tuple(name for name in _strings(item["known"]) if name in self._known and name not in replaced)
+        return Claim(
+            KINDS[kind],
+            statement,
+            reason,
+            found.request,
+            found.who,
+            one_line(self._text(item["until"], _UNTIL), _UNTIL) if share(str(item["until"]), self._record.own) else "",
+            tuple(self._forbidden(_strings(item["forbids"]))) if kind == "rule" else (),
+            tuple(name for name in dict.fromkeys(known) if self._says_again(name, statement)),
+        )
+
+    def _claimed(self, kind: str, statement: str, replaced: Iterable[str], item: Mapping[str, object]) -> Evidence:
+        """Return the evidence of a statement. Raises RefusedError if it fails a check."""
+        is_acted_on = kind in _ACTED_ON
+        found = self._record.find(item, own=is_acted_on)
+        before = " ".join(self._known[name] for name in replaced)
+        least = _OWN_SHARE if is_acted_on else _ANY_SHARE
+        if share(statement, self._record.own) < least and not self._changes(statement, before, str(item["quote"])):
+            raise RefusedError("unsupported")
+        if says_contrary(statement, found.sentences, is_issue=kind == "issue"):
+            raise RefusedError("contrary")
+        numbers, said = numbers_of(statement), numbers_of(found.sentences)
+        anywhere = numbers_of(f"{self._record.own if is_acted_on else self._record.whole} {before}")
+        if not numbers <= anywhere or (said and numbers and numbers.isdisjoint(said)):
+            raise RefusedError("number")
+        if is_acted_on and found.who == AGENT and self._record.echoes(statement, str(item["quote"])):
+            raise RefusedError("tool's words")
+        return found
+
+    def _says_again(self, name: str, statement: str) -> bool:
+        """Return whether a known fact says what a statement says, as far as words show it."""
+        known = self._known[name]
+        is_alike = may_concern(known, statement) and numbers_of(known) == numbers_of(statement)
+        return is_alike and not says_contrary(statement, known)
+
+    def _forbidden(self, literals: Iterable[str]) -> Iterator[str]:
+        """Yield the literals that the user named."""
+        for literal in [*literals][:_MOST_FORBIDDEN]:
+            text = self._text(literal, _LITERAL)
+            if len(text) > 1 and folded(text) in self._record.user:
+                yield text
+
+    def _with_endings(
+        self, facts: Sequence[Claim], ended: Iterable[_Ended], refused: Counter[str]
+    ) -> tuple[list[Claim], list[Ending]]:
+        """Return the claims with the facts whose place they take, and the endings of the others."""
+        claims, endings = [*facts], list[Ending]()
+        for item in ended:
+            for name in item.known:
+                place = next((at for at, claim in enumerate(claims) if _is_meant(item.now, claim.statement)), None)
+                is_issue = self._kinds.get(name) is FactKind.ISSUE
+                is_successor = place is not None and claims[place].kind is FactKind.ISSUE
+                try:
+                    if item.why is not Why.REPLACED or (is_issue and not is_successor):
+                        endings.append(self._ending(name, item, is_issue=is_issue))
+                        continue
+                    if place is None:
+                        claims.append(self._successor(name, item))
+                        place = len(claims) - 1
+                    claims[place] = self._replacing(claims[place], name, item)
+                except RefusedError as why:
+                    refused[str(why)] += 1
+        return claims, endings
+
+    def _successor(self, name: str, item: _Ended) -> Claim:
+        """Return the claim of what holds instead of a known fact, where it stands in `ended` alone."""
+        kind = self._kinds.get(name, FactKind.CORE_LOGIC)
+        asked = kind.value if kind.value in _ACTED_ON else "knowledge"
+        statement = self._statement(item.now)
+        found = self._claimed(asked, statement, [name], item.given)
+        return Claim(kind, statement, "", found.request, found.who)
+
+    def _replacing(self, claim: Claim, name: str, item: _Ended) -> Claim:
+        """Return a claim that takes the place of a known fact, or where that is not shown, disputes it."""
+        try:
+            self._record.find(item.given, own=True)
+            is_shown = may_concern(self._known[name], claim.statement)
+        except RefusedError:
+            is_shown = False
+        if is_shown or is_found(name):
+            return claim._replace(replaces=(*claim.replaces, name))
+        return claim._replace(disputes=(*claim.disputes, name))
+
+    def _ending(self, name: str, item: _Ended, *, is_issue: bool) -> Ending:
+        """Return the ending of a known fact without a successor. Raises RefusedError if it is not shown."""
+        found = self._record.find(item.given, own=True)
+        if item.why is Why.DONE and not is_issue and name not in self._passing_facts and not is_found(name):
+            raise RefusedError("no issue")
+        around = f"{self._record.own_of(found.request)} {folded(item.now)}"
+        if not any(stem in around for stem in stems_of(self._known[name])):
+            raise RefusedError("other subject")
+        if found.who == AGENT and self._record.echoes(item.now or found.sentences, str(item.given["quote"])):
+            raise RefusedError("tool's words")
+        return Ending(name, item.why, item.now, found.request, found.who)
+
+    def _verdict(self, item: Mapping[str, object]) -> Verdict:
+        pair, keep = str(item["pair"]).strip(), Keep(str(item["keep"]))
+        if pair not in self._pairs:
+            raise RefusedError("unknown id")
+        statement = self._statement(item["statement"]) if keep is Keep.MERGE else ""
+        return Verdict(pair, keep, statement)
+
+    def _mend(self, item: Mapping[str, object]) -> Mend:
+        error, cause, mend = (self._text(item[key], _LONGEST) for key in ("error", "cause", "mend"))
+        request = self._record.find(item, own=False).request
+        names = set(_CODE_NAME.findall(folded(mend)))
+        if not error or not mend:
+            raise RefusedError("length")
+        is_named = sum(name in self._record.done for name in names) >= _NAMED_SHARE * len(names)
+        if not is_named or share(mend, self._record.done) < _ANY_SHARE:
+            raise RefusedError("unsupported")
+        return Mend(error, cause, mend, request)
+
+    def _result(self, item: Mapping[str, object]) -> RequestResult:
+        request, topic = item["request"], self._text(item["topic"], _TOPIC)
+        sentence = self._text(item["sentence"], _SENTENCE)
+        if not isinstance(request, int) or request not in self._record.requests:
+            raise RefusedError("unknown request")
+        if share(sentence, self._record.whole) < _ANY_SHARE:
+            raise RefusedError("unsupported")
+        is_known = re.fullmatch(r"C\d+", topic) is not None
+        if topic and not (topic in self._topics if is_known else share(topic, self._record.whole)):
+            topic = ""
+        return RequestResult(request, sentence, State(str(item["state"])), topic)
+
+    def _statement(self, given: object) -> str:
+        text = self._text(given, _LONGEST)
+        if len(text) < _SHORTEST or text.endswith("?") or not stems_of(text):
+            raise RefusedError("length")
+        return text
+
+    def _text(self, given: object, most: int) -> str:
+        """Return a text on one line; one that is too long or holds a secret is refused."""
+        text = one_line(str(given), most + 1)
+        if len(text) > most:
+            raise RefusedError("length")
+        if _REDACTED in text or redact(text, allow=self._allow).text != text:
+            raise RefusedError("secret")
+        return text
+
+    def _changes(self, statement: str, before: str, quote: str) -> bool:
+        """Return whether what a statement says beside the facts it replaces, which may name its subject, is own words.
+
+        The quotation has to say some of it: what only denies a known fact says nothing beside it.
+        """
+        new = points_of(statement) - points_of(before or statement)
+        return part_of(new, folded(quote)) > 0 and part_of(new, self._record.own) >= _OWN_SHARE
+
+
+def _strings(given: object) -> list[str]:
+    return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+
+
+def _is_same(one: Claim, other: Claim) -> bool:
+    return one.kind == other.kind and says_the_same(one.statement, other.statement)
+
+
+def _is_meant(now: str, statement: str) -> bool:
+    """Return whether two statements of one answer are the same claim, perhaps in other words."""
+    if not now or folded(now) == folded(statement):
+        return bool(now)
+    is_alike = overlap(stems_of(now), stems_of(statement)) >= _SAME_SHARE
+    return is_alike and numbers_of(now) == numbers_of(statement)

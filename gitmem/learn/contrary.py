@@ -1,0 +1,199 @@
+"""Whether a statement says the contrary of the words it is said to rest on; judged by words, without a model. Pure.
+
+Each content word of a text is affirmed or denied by the clause it stands in: "Use A, not B" affirms A and denies B;
+"never A without B" leaves A open and affirms B. A statement that denies what its source affirms, or the other way
+round, is refused, as is one that has another number or the opposite of a word ("before", "after").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, partial
+
+from gitmem.model.compare import stems_of
+from gitmem.platform.machine import table
+from gitmem.text.words import files_of, matcher
+from gitmem.values import Value
+
+_WORDS = "contrary.tsv"
+_BREAK = re.compile(r"[,;:!?()\n\u2013\u2014\u3002\uff0c]|\.(?=\s|$)|\s-\s|->|\u2192")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_KOREAN_NUMBER = re.compile(r"(?:(\d+)만)?\s?(?:(\d+)천)?(?:(\d+)백)?(?=\D|$)")
+_SPELLED = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
+_SPELLED |= {"nine": "9", "ten": "10", "twelve": "12", "twice": "2", "half": "0.5"}
+_SPELLED_WORD = re.compile(rf"\b(?:{'|'.join(_SPELLED)})\b", re.IGNORECASE)
+_HANGUL = re.compile("[가-힣]")
+_FOCUS = 2  # content words behind a negation, one of which is what it denies
+_COVERED = 1 / 2  # of the words of a clause, to speak of it
+_RESTATED = 2 / 3
+_SEVERAL = 2  # negations in one clause, which leave open what it says
+
+
+class _Clause(Value):
+    """A clause: its stems, whether it affirms (1), denies (-1) or leaves them open (0), and what it denies first."""
+
+    stems: frozenset[str]
+    sign: int
+    focus: frozenset[str] = frozenset()
+    required: bool = False  # of "never A without B", B
+
+
+def says_contrary(statement: str, source: str, *, is_issue: bool = False) -> bool:
+    """Return whether a statement says the contrary of its source, the sentences that its quotation stands in.
+
+    An issue may say that something is missing which its source only names, and the other way round.
+    """
+    claims, said = [*_clauses(statement)], [*_clauses(source)]
+    signs, signs_said = _signs(claims), _signs(said)
+    flipped = {stem for stem in signs.keys() & signs_said.keys() if signs[stem] == -signs_said[stem] != 0}
+    affirmed = {stem for stem in flipped if signs[stem] > 0}
+    denied = flipped - affirmed
+    if affirmed and denied:
+        return True
+    plain = {stem for stem in signs if signs[stem] > 0}
+    if not is_issue and _undoes(claims, said, plain, is_plain=not _has("leaves", statement)):
+        return True
+    if any(clause.required and clause.stems & denied == clause.stems for clause in said):
+        return True
+    if denied and not is_issue and _denies(claims, said, denied, source):
+        return True
+    return _is_opposite(statement, source)
+
+
+def _has(kind: str, text: str) -> bool:
+    return matcher(_WORDS, kind).search(text) is not None
+
+
+def _undoes(claims: list[_Clause], said: list[_Clause], affirmed: set[str], *, is_plain: bool) -> bool:
+    """Return whether a statement affirms what a clause of its source denies."""
+    is_plain = is_plain and all(clause.sign > 0 for clause in claims)
+    for clause in (one for one in said if one.sign < 0):
+        said_again = {stem for stem in clause.stems if any(map(partial(_is_form, stem), affirmed))}
+        share = len(said_again) / len(clause.stems)
+        if share == 1 or (is_plain and share >= _COVERED and clause.focus & said_again):
+            return True
+    return False
+
+
+def _is_form(stem: str, other: str) -> bool:
+    """Return whether two stems are of one word; a Korean verb's differ in the last syllable."""
+    is_korean = len(stem) == len(other) > 1 and _HANGUL.match(stem) is not None
+    return stem == other or (is_korean and stem[:-1] == other[:-1])
+
+
+def _denies(claims: list[_Clause], said: list[_Clause], denied: set[str], source: str) -> bool:
+    """Return whether a statement denies what a clause of its source affirms, which says nothing against it."""
+    if _has("only", source) or _has("leaves", source) or any(clause.sign <= 0 for clause in said):
+        return False
+    has_affirmed = any(clause.sign > 0 and clause.stems for clause in claims)
+    for clause in (one for one in said if one.stems):
+        shared = clause.stems & denied
+        if len(shared) >= _RESTATED * len(clause.stems) and len(shared) > has_affirmed:
+            return True
+    return False
+
+
+def _signs(clauses: Iterable[_Clause]) -> dict[str, int]:
+    """Return the sign of each stem, 0 where clauses differ."""
+    signs: dict[str, int] = {}
+    for clause in clauses:
+        for stem in clause.stems:
+            signs[stem] = clause.sign if signs.get(stem, clause.sign) == clause.sign else 0
+    return signs
+
+
+def _clauses(text: str) -> Iterator[_Clause]:
+    """Yield the clauses of a text that say something; a condition is open."""
+    for piece in _BREAK.split(text):
+        *conditions, rest = matcher(_WORDS, "condition").split(piece)
+        rest, *more = matcher(_WORDS, "if").split(rest)
+        for condition in (*conditions, *more):
+            yield from _made([condition], 0)
+        for clause in matcher(_WORDS, "clause").split(rest):
+            yield from _joint(clause)
+
+
+def _joint(text: str) -> Iterator[_Clause]:
+    """Yield the clauses of a text in parts joined by "and"; "never A and B" may deny both."""
+    before = 1
+    for place, part in enumerate(matcher(_WORDS, "joint").split(text)):
+        clauses = [*_parts(part)]
+        if place and before < 0 and all(clause.sign > 0 for clause in clauses):
+            clauses = [clause._replace(sign=0) for clause in clauses]
+        before = min((clause.sign for clause in clauses), default=before)
+        yield from clauses
+
+
+def _parts(text: str) -> Iterator[_Clause]:
+    """Yield a clause, in parts where it names an exception or what something stands instead of."""
+    head = matcher(_WORDS, "before").search(text)
+    if head:  # "A 말고 B": the words before it
+        yield from _made(text[: head.start()].split()[-1:], -1)
+        text = f"{' '.join(text[: head.start()].split()[:-1])} {text[head.end() :]}"
+    text, *instead = matcher(_WORDS, "instead").split(text, maxsplit=1)
+    yield from _made(instead, -1)
+    text, *beside = matcher(_WORDS, "exception").split(text, maxsplit=1)
+    negations = [*matcher(_WORDS, "negation").finditer(text)]
+    sign = (1, -1)[len(negations)] if len(negations) < _SEVERAL else 0
+    sign = 0 if _has("open", text) else sign
+    if beside:
+        yield from (clause._replace(required=sign < 0) for clause in _made([beside[0]], -sign))
+        sign = max(sign, 0)  # "never A without B" leaves A open
+    focus: frozenset[str] = frozenset()
+    if negations and _HANGUL.search(negations[0][0]):  # stands behind what it denies
+        focus = _first_content(reversed(text[: negations[0].start()].split()), 1)
+        text = f"{text[: negations[0].start()]} {text[negations[0].end() :].partition(' ')[2]}"
+    elif negations:
+        focus = _first_content(text[negations[0].end() :].split(), _FOCUS)
+    yield from _made([text], sign, focus)
+
+
+def _first_content(words: Iterable[str], most: int) -> frozenset[str]:
+    """Return the stems of the first words that say something."""
+    named = [stems for word in words if (stems := stems_of(word) | numbers_of(word))]
+    return frozenset(stem for stems in named[:most] for stem in stems)
+
+
+def _made(texts: Iterable[str], sign: int, focus: frozenset[str] = frozenset()) -> Iterator[_Clause]:
+    for stems in (stems_of(text) | numbers_of(text) for text in texts):
+        if stems:
+            yield _Clause(stems, sign, focus or stems)
+
+
+def _is_opposite(statement: str, source: str) -> bool:
+    """Return whether a statement has the opposite of a word of its source, neither of which is negated."""
+    if _has("negation", source) or _has("negation", statement):
+        return False
+    for pair in _opposites():
+        said, claimed = ([bool(side.search(text)) for side in pair] for text in (source, statement))
+        if sorted(said) == sorted(claimed) == [False, True] and said != claimed:
+            return True
+    return False
+
+
+@cache
+def _opposites() -> tuple[tuple[re.Pattern[str], ...], ...]:
+    rows = (row[1] for path in files_of(_WORDS) for row in table(path) if row[0] == "opposite")
+    return tuple(tuple(_word(side) for side in re.split(r"\|(?![^(]*\))", row)) for row in rows)
+
+
+def _word(form: str) -> re.Pattern[str]:
+    begin = "" if "가" <= form[0] <= "힣" else r"\b"
+    return re.compile(f"{begin}(?:{form}){begin}", re.IGNORECASE)
+
+
+def numbers_of(text: str) -> frozenset[str]:
+    """Return the numbers of a text: digits, without separators of thousands, and those spelled out."""
+    text = _THOUSANDS.sub("", text)
+    text = _KOREAN_NUMBER.sub(_digits, text)
+    spelled = (_SPELLED[word.casefold()] for word in _SPELLED_WORD.findall(text))
+    return frozenset((*_NUMBER.findall(text), *spelled))
+
+
+def _digits(match: re.Match[str]) -> str:
+    if not any(match.groups()):
+        return match[0]
+    value = sum(int(digits or 0) * unit for digits, unit in zip(match.groups(), (10_000, 1_000, 100), strict=True))
+    return f" {value} "

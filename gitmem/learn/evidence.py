@@ -1,0 +1,198 @@
+"""Where the words of a claim stand in the record of a session, and whose they are. Pure.
+
+What an author quotes, in a block, behind `>` or in quotation marks, is not the author's own.
+Tested through `tests/learn/test_reply.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
+from gitmem.model.compare import stems_of
+from gitmem.values import Value
+
+_FEWEST_WORDS, _MOST_WORDS = 5, 40  # of a quotation
+_FEWEST_OF_A_LINE = 3  # words of a quotation that is a whole line
+_LETTERS_OF_A_WORD = 2  # of a script without blanks
+_OWN_SHARE = 1 / 2  # of the stems of a statement in the user's words, to be the user's
+_ECHO_SHARE, _FEWEST_ECHOED = 0.7, 3  # of its stems in one line of a tool's output
+_LONGEST_LINE = 300  # characters of such a line
+_OUTPUT_CHARACTERS = 4_000_000  # of tools that are compared
+_BLOCK = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_SAID_BY_OTHERS = re.compile(r"[\"“”「『](?=[^\"“”」』\n]*\s[^\"“”」』\n]*\s)[^\"“”」』\n]{12,600}[\"“”」』]")
+_MARKUP = str.maketrans({"*": "", "`": "", "“": '"', "”": '"', "‘": "'", "’": "'"})  # noqa: RUF001  # typographic
+_WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힣]")
+_END_OF_SENTENCE = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  # of other scripts
+_MARKS = " .…\"'!"
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+
+class RefusedError(ValueError):
+    """A claim fails a check; the message is the reason in a word."""
+
+
+class Heard(Value):
+    """What the agent said or a tool put out, whole and in the order of the session; `who` is AGENT or TOOL."""
+
+    who: str
+    text: str
+
+
+class _Part(Value):
+    """A part of the record with its own words and its whole text, folded."""
+
+    part: SaidPart
+    own: str
+    text: str
+
+
+class Evidence(Value):
+    """Where a quotation stands: the request, whose words those are, and the sentences around it."""
+
+    request: int
+    who: str
+    sentences: str
+
+
+class SaidRecord:
+    """One window of a session's record, in which quotations are looked up.
+
+    `heard` is what the agent and its tools said in the whole session; None where nobody knows what the tools said, so
+    that all words of the agent may be a tool's.
+    """
+
+    def __init__(self, window: Sequence[SaidPart], heard: Sequence[Heard] | None) -> None:
+        self._parts = [_Part(part, folded(_own(part)), folded(part.text)) for part in window]
+        self._outputs = _Outputs(window, heard)
+        self.requests = {part.request for part in window}
+        self.user = " ".join(part.own for part in self._parts if part.part.who == USER)
+        self.own = " ".join(part.own for part in self._parts if part.part.who != TOOL)
+        self.whole = " ".join(part.text for part in self._parts)
+        done = (part.text for part in self._parts if part.part.text.startswith((FIXED, CHANGED)))
+        self.done = " ".join((self.own, *done))
+
+    def own_of(self, request: int) -> str:
+        """Return what the user and the agent said in a request, folded."""
+        return " ".join(part.own for part in self._parts if part.part.request == request and part.part.who != TOOL)
+
+    def find(self, item: Mapping[str, object], *, own: bool) -> Evidence:
+        """Return where a quotation stands and whose words it is; the user's before the agent's before a tool's.
+
+        Raises RefusedError if it is too short or too long, stands nowhere, or `own` words are asked for and it is a
+        tool's.
+        """
+        if item["request"] not in self.requests:
+            raise RefusedError("unknown request")
+        quote = folded(str(item["quote"])).strip(_MARKS)
+        places = [one for one in self._parts if quote and (quote in one.own or quote in one.text)]
+        if not places:
+            raise RefusedError("quotation")
+        usable = [one for one in places if not own or (one.part.who != TOOL and quote in one.own)]
+        if not usable:
+            raise RefusedError("tool's words")
+        order = (USER, AGENT, TOOL).index
+        place = min(
+            usable, key=lambda one: (one.part.request != item["request"], order(one.part.who), one.part.request)
+        )
+        self._check_length(quote, place)
+        if own and place.part.who == AGENT and self._outputs.said_before(quote, lambda line: quote in line):
+            raise RefusedError("tool's words")
+        return Evidence(place.part.request, place.part.who, _sentences_around(quote, place.part))
+
+    def _check_length(self, quote: str, place: _Part) -> None:
+        words = _words(quote)
+        if words > _MOST_WORDS:
+            raise RefusedError("length")
+        if words >= _FEWEST_WORDS or (place.part.who == USER and _words(place.text) < _FEWEST_WORDS + 2):
+            return
+        lines = (folded(line).strip(_MARKS) for line in place.part.text.splitlines())
+        if words < _FEWEST_OF_A_LINE or quote not in lines:
+            raise RefusedError("length")
+
+    def echoes(self, statement: str, quote: str) -> bool:
+        """Return whether a tool's output said a statement in a line before the agent did, unless the user did too."""
+        stems = stems_of(statement)
+        if share(statement, self.user) >= _OWN_SHARE:
+            return False
+        most = max(_FEWEST_ECHOED, _ECHO_SHARE * len(stems))
+        quote = folded(quote).strip(_MARKS)
+        return self._outputs.said_before(quote, lambda line: sum(stem in line for stem in stems) >= most)
+
+
+class _Outputs:
+    """The lines of tools' outputs, folded, in the order of the session, each with the words of the agent after it."""
+
+    def __init__(self, window: Sequence[SaidPart], heard: Sequence[Heard] | None) -> None:
+        self._are_known = heard is not None
+        stream = heard or [Heard(part.who, part.text) for part in window if part.who != USER]
+        self._said: list[tuple[str, int]] = []  # words of the agent, and how many lines came before
+        self._lines: list[str] = []
+        size = 0
+        for one in stream:
+            if one.who == AGENT:
+                self._said.append((folded(one.text), len(self._lines)))
+                continue
+            size += len(one.text)
+            if size <= _OUTPUT_CHARACTERS:
+                lines = (line for line in one.text.splitlines() if len(line) <= _LONGEST_LINE)
+                self._lines += filter(None, map(folded, lines))
+
+    def said_before(self, quote: str, says: Callable[[str], bool]) -> bool:
+        """Return whether an output before the agent's words with a quotation has such a line, or nobody knows."""
+        if not self._are_known:
+            return True
+        before = next((lines for text, lines in self._said if quote in text), len(self._lines))
+        return any(map(says, self._lines[:before]))
+
+
+def _sentences_around(quote: str, part: SaidPart) -> str:
+    """Return the sentences of a part that a folded quotation stands in."""
+    for line in (part.text, *part.text.splitlines()):
+        text = " ".join(line.translate(_MARKUP).split())
+        at = text.casefold().find(quote)
+        if at >= 0 and line is not part.text:
+            break
+    else:
+        text = " ".join(part.text.translate(_MARKUP).split())
+        at = max(text.casefold().find(quote), 0)
+    ends = [match.end() for match in _END_OF_SENTENCE.finditer(text)]
+    begin = max((end for end in ends if end <= at), default=0)
+    end = min((end for end in ends if end >= at + len(quote)), default=len(text))
+    return text[begin:end].strip()
+
+
+def _own(part: SaidPart) -> str:
+    """Return a text without what its author quotes: blocks, lines with `>`; of an agent, also quoted sentences."""
+    text = _QUOTED_LINE.sub("", _BLOCK.sub("", part.text))
+    return _SAID_BY_OTHERS.sub("", text) if part.who == AGENT else text
+
+
+def folded(text: str) -> str:
+    """Return a text without case and marks of emphasis, each run of blanks as one."""
+    return " ".join(text.translate(_MARKUP).casefold().split())
+
+
+def _words(text: str) -> int:
+    """Return the number of words, where two letters of a script without blanks, or with long words, count as one."""
+    wide = len(_WIDE.findall(text))
+    return max(len(text.split()), wide // _LETTERS_OF_A_WORD)
+
+
+def points_of(text: str) -> frozenset[str]:
+    """Return the stems and the numbers of a text."""
+    return stems_of(text) | {*_NUMBER.findall(text)}
+
+
+def share(text: str, among: str) -> float:
+    """Return the share of a text's stems and numbers that stand among folded words."""
+    return part_of(points_of(text), among)
+
+
+def part_of(points: frozenset[str], among: str) -> float:
+    """Return the share of stems and numbers that stand among folded words."""
+    numbers = {*_NUMBER.findall(among)}
+    stand = sum(point in (numbers if _NUMBER.fullmatch(point) else among) for point in points)
+    return stand / len(points) if points else 0.0

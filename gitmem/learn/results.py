@@ -1,0 +1,274 @@
+"""Keep what each request came to, in a model's words (spec U7): exchanges, concepts and episodes of the session.
+
+They take the place of what was made without a model: sentences and outcomes of the session's exchanges, also in
+`memory.md`; the concepts its exchanges are in; its episodes. What a user changed, named or cleared stays.
+Tested through `tests/learn/test_judge.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from gitmem.document.document import Document
+from gitmem.document.entry import find_by_digest, replace_entry
+from gitmem.document.ids import MEMORY, file_name_of, tail_of
+from gitmem.document.message import Op, Trailer, one_line
+from gitmem.git.log import log
+from gitmem.learn.concepts import (
+    FOLDER,
+    OFFLINE,
+    Concept,
+    begun,
+    concept_id,
+    joined,
+    known_concepts,
+    line_of,
+    render_changed,
+    render_new,
+)
+from gitmem.learn.episodes import find_episode_file, was_cleared
+from gitmem.learn.question import KnownMemory, State
+from gitmem.learn.reply import RequestResult
+from gitmem.model.entries import relative_files
+from gitmem.model.episode import Episode, episode_id, episode_path, parse_episode, render_episode
+from gitmem.model.exchange import Exchange, exchanges_in, parse, render
+from gitmem.model.outcome import Outcome
+from gitmem.model.turns import TaskType, Turn, human_text
+from gitmem.record.exchanges import find_session_file
+from gitmem.record.fact_book import Changes
+from gitmem.store.store import Store
+from gitmem.store.transaction import Transaction
+from gitmem.values import Value
+
+OUTCOMES = {
+    State.DONE: Outcome.SUCCESS,
+    State.PARTIAL: Outcome.PARTIAL,
+    State.FAILED: Outcome.FAILED,
+    State.REFUTED: Outcome.REFUTED,
+}
+_USERS_OPS = ("", Op.EDIT, Op.UNDO, Op.REVIEW)
+_LONGEST_TASK = 200  # characters
+_MOST_LINES = 6
+
+
+class JudgedSession(Value):
+    """A judged session: its id, the label of its host, its redacted turns, and the model."""
+
+    id: str
+    host: str
+    turns: tuple[Turn, ...]
+    model: str
+
+
+class _Task(Value):
+    """Requests one after the other on one topic."""
+
+    topic: str
+    results: tuple[RequestResult, ...]
+    turns: tuple[Turn, ...]
+
+
+def keep_results(
+    store: Store,
+    transaction: Transaction,
+    session: JudgedSession,
+    results: Sequence[RequestResult],
+    known: KnownMemory,
+) -> Changes:
+    """Return the file changes that keep what the requests of a session came to."""
+    if not results:
+        return {}
+    names = {name: concept.name for name, concept in known.topics().items()}
+    results = [result._replace(topic=names.get(result.topic, result.topic)) for result in results]
+    path = find_session_file(transaction, session.id, session.turns[0].started)
+    changes: Changes = {}
+    if path is not None:
+        changes |= _exchanges(store, transaction, session, results, path)
+        changes |= _concepts(store, transaction, session, results, (path, changes[path] or b""))
+    return changes | _episodes(store, transaction, session, results)
+
+
+def _exchanges(
+    store: Store, transaction: Transaction, session: JudgedSession, results: Iterable[RequestResult], path: str
+) -> Changes:
+    """Return the changes of the session's file and `memory.md`: the exchanges in the model's words."""
+    memory = transaction.read(MEMORY)
+    document, log_document = Document.parse(transaction.read(path) or b""), Document.parse(memory or b"")
+    edited = _edited_exchanges(store, transaction, path)
+    for result in results:
+        digest = tail_of(session.turns[result.request - 1].exchange_id)
+        place = find_by_digest(document.body, digest)
+        exchange = parse(place.entry) if place and digest not in edited else None
+        if place is None or exchange is None:
+            continue
+        told = exchange._replace(summary=result.sentence, outcome=OUTCOMES[result.state])
+        document = document.with_body(replace_entry(document.body, place, render(told), document.newline))
+        logged_at = find_by_digest(log_document.body, digest)
+        logged = parse(logged_at.entry) if logged_at else None
+        if logged_at and logged and (logged.summary, logged.details) == (exchange.summary, exchange.details):
+            entry = render(logged._replace(summary=told.summary, outcome=told.outcome, raw=False))
+            body = replace_entry(log_document.body, logged_at, entry, log_document.newline)
+            log_document = log_document.with_body(body)
+    changes: Changes = {path: document.set("method", session.model).set("by", session.model).render()}
+    return changes | ({MEMORY: log_document.render()} if memory is not None else {})
+
+
+def _edited_exchanges(store: Store, transaction: Transaction, path: str) -> set[str]:
+    """Return the digests of the exchanges in a session's file that a user changed."""
+    edited: set[str] = set()
+    before: dict[str, Exchange] = {}
+    for is_users, data in _versions(store, transaction, path):
+        after = {tail_of(exchange.id): exchange for exchange in exchanges_in(data)}
+        edited |= {digest for digest in before if is_users and before[digest] != after.get(digest)}
+        before = after
+    return edited
+
+
+def _versions(store: Store, transaction: Transaction, path: str) -> Iterator[tuple[bool, bytes]]:
+    """Yield the versions of a file, oldest first, and whether a user made each."""
+    commits = log(store.repository.git, "HEAD", paths=(path,))
+    last: bytes | None = None
+    for commit in reversed(commits):
+        last = store.repository.read(commit.oid, path)
+        op = commit.value(Trailer.OP) or ""
+        is_session = op != Op.CONCEPT or bool(commit.value(Trailer.SESSION))  # else a user merged or split it
+        yield op in _USERS_OPS or not is_session, last or b""
+    now = transaction.read(path) or b""
+    if now != last:
+        yield True, now  # edited, and not committed yet
+
+
+def _is_users(store: Store, transaction: Transaction, path: str) -> bool:
+    """Return whether a user changed a file."""
+    return any(is_users for is_users, _ in _versions(store, transaction, path))
+
+
+def _tasks(session: JudgedSession, results: Iterable[RequestResult]) -> list[_Task]:
+    """Return the requests in groups of one topic each, those that follow each other."""
+    ordered = sorted(results, key=lambda result: result.request)
+    tasks = []
+    for topic, group in groupby(ordered, key=lambda result: result.topic.casefold()):
+        some = tuple(group)
+        turns = tuple(session.turns[result.request - 1] for result in some)
+        tasks.append(_Task(some[0].topic if topic else "", some, turns))
+    return tasks
+
+
+def _concepts(
+    store: Store,
+    transaction: Transaction,
+    session: JudgedSession,
+    results: Iterable[RequestResult],
+    file: tuple[str, bytes],
+) -> Changes:
+    """Return the changes that move the session's exchanges from concepts made by words into those of their topics."""
+    path, data = file
+    exchanges = {tail_of(exchange.id): exchange for exchange in exchanges_in(data)}
+    concepts = {concept.id: concept for concept in known_concepts(store)}
+    changes = _left(store, transaction, concepts, exchanges.keys())
+    placed = {tail_of(name) for concept in concepts.values() for name in concept.exchanges}
+    lines: dict[str, list[str]] = {}
+    for task in _tasks(session, results):
+        for turn in task.turns if task.topic else ():
+            exchange = exchanges.get(tail_of(turn.exchange_id))
+            if exchange is None or tail_of(exchange.id) in placed:
+                continue
+            exchange = exchange._replace(at=turn.ended)
+            concept = _concept_of(task.topic, concepts, exchange)
+            concepts[concept.id] = concept
+            lines.setdefault(concept.id, []).append(line_of(exchange, path))
+    for identifier, more in lines.items():
+        concept = concepts[identifier]
+        there = changes.get(concept.path) or transaction.read(concept.path)
+        made = render_new(concept, more) if there is None else render_changed(there, concept, more)
+        made = Document.parse(made).set("method", session.model).render() if there is None else made
+        changes[concept.path] = made
+    return changes
+
+
+def _left(store: Store, transaction: Transaction, concepts: dict[str, Concept], digests: Collection[str]) -> Changes:
+    """Return the changes that take exchanges out of concepts that were made by words; `concepts` are as after them."""
+    changes: Changes = {}
+    for concept in [*concepts.values()]:
+        gone = tuple(name for name in concept.exchanges if tail_of(name) in digests)
+        data = transaction.read(concept.path) if gone else None
+        is_by_words = data is not None and Document.parse(data).get("method") == OFFLINE
+        if data is None or not is_by_words or _is_users(store, transaction, concept.path):
+            continue
+        rest = concept._replace(exchanges=tuple(name for name in concept.exchanges if name not in gone))
+        if rest.exchanges:
+            concepts[concept.id] = rest
+            changes[concept.path] = render_changed(data, rest, (), gone)
+        else:
+            del concepts[concept.id]
+            changes[concept.path] = None
+    return changes
+
+
+def _concept_of(topic: str, concepts: Mapping[str, Concept], exchange: Exchange) -> Concept:
+    """Return the concept with the name of a topic, with one more exchange."""
+    same = next((concept for concept in concepts.values() if concept.name.casefold() == topic.casefold()), None)
+    if same is not None:
+        return joined(same, exchange)._replace(name=same.name)
+    made = begun(exchange)
+    identifier = concept_id(f"{exchange.id}\0{topic}") if made.id in concepts else made.id
+    return made._replace(id=identifier, name=topic, path=f"{FOLDER}/{file_name_of(identifier, topic)}")
+
+
+def _episodes(
+    store: Store, transaction: Transaction, session: JudgedSession, results: Iterable[RequestResult]
+) -> Changes:
+    """Return the changes that put the session's tasks into episodes, in place of those made without a model."""
+    changes: Changes = {}
+    for turn in session.turns:
+        path = find_episode_file(transaction, episode_id(session.id, turn.exchange_id), turn.started)
+        if path and not _is_users(store, transaction, path):
+            changes[path] = None
+    left = {path for path in changes if changes[path] is None}
+    for task in _tasks(session, results):
+        first = task.turns[0]
+        identifier = episode_id(session.id, first.exchange_id)
+        path = find_episode_file(transaction, identifier, first.started)
+        if not any(turn.tools for turn in task.turns) or (path and path not in left):
+            continue
+        if not path and was_cleared(store, identifier, first.started):
+            continue
+        made = _episode(session, task, parse_episode(transaction.read(path) or b"", path) if path else None)
+        changes[path or episode_path(made)] = render_episode(made)
+    return changes
+
+
+def _episode(session: JudgedSession, task: _Task, before: Episode | None) -> Episode:
+    """Return the episode of a task; what is no model's, such as errors and times, stays as it was found before."""
+    turns = task.turns
+    exchanges = tuple(turn.exchange_id for turn in turns)
+    files = relative_files([file for turn in turns for file in turn.files], (turns[0].cwd,))
+    *earlier, last = task.results
+    troubles = (State.FAILED, State.REFUTED)
+    made = before or Episode(
+        episode_id(session.id, exchanges[0]),
+        session.id,
+        session.host,
+        turns[0].started,
+        turns[-1].ended,
+        TaskType.FEATURE,
+        "",
+        None,
+        exchanges,
+    )
+    return made._replace(
+        ended=turns[-1].ended,
+        task=one_line(human_text(turns[0].prompt), _LONGEST_TASK) or task.topic,
+        problem="",
+        solution=last.sentence if last.state not in troubles else "",
+        gotchas=tuple(result.sentence for result in task.results if result.state in troubles),
+        tips=tuple(result.sentence for result in earlier if result.state not in troubles)[:_MOST_LINES],
+        decisions=(),
+        changes=(),
+        outcome=OUTCOMES[last.state],
+        exchanges=exchanges,
+        files=tuple(dict.fromkeys(files)),
+        steps=sum(turn.tools for turn in turns),
+        by=session.model,
+    )
