@@ -95,6 +95,10 @@ class ProtectedError(RefusedError):
     """The remote takes pushes to its memory branch only by a pull request."""
 
 
+class CopyError(RefusedError):
+    """A file is a copy that another program left beside one of the memory."""
+
+
 class DoesNotFitError(RefusedError):
     """Content larger than a file of a store may be."""
 

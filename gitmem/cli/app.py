@@ -125,7 +125,7 @@ class App(Value):
 
     def find(self) -> str:
         """Return the work tree of the command's store. Raises StoreNotFoundError if there is none."""
-        from gitmem.store.locate import find_store, is_store, user_store
+        from gitmem.store.locate import find_store, is_store, no_store, user_store
 
         if self.args.user:
             found = user_store(self.home())
@@ -135,7 +135,7 @@ class App(Value):
         start = self.folder()
         store = find_store(start, self.home())
         if store is None:
-            raise StoreNotFoundError(f"No store belongs to {start}.", "'gitmem init' makes one for this project.")
+            raise no_store(start, self.home(), self.environ)
         return store
 
     def open(self) -> Store:

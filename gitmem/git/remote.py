@@ -166,6 +166,15 @@ class Connection(Value):
         with contextlib.suppress(GitFailedError):
             self._run(self._git(remote.push_url), remote.push_url, *_PUSH, *leases, "--", remote.push_url, *refs)
 
+    def branches(self, remote: Remote) -> list[str]:
+        """Return the names of the branches of a remote that is pushed to. Raises as `fetch`."""
+        git, url = self._git(remote.push_url), remote.push_url
+        try:
+            output = self._run(git, url, "ls-remote", "--quiet", "--heads", "--", url).decode("utf-8", "replace")
+        except GitFailedError as error:
+            raise explain_push(error, remote) from error
+        return [line.partition("\t")[2] for line in output.splitlines()]
+
     def _tip(self, git: Git, remote: Remote, ref: str) -> str | None:
         """Return the object that a ref of a remote points to now, None if it does not exist."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -112,6 +113,15 @@ def remote_memory(git: Git) -> str | None:
     """
     refs = _memory_refs(git, make_root(git))
     return None if _MEMORY in refs else refs.get(_REMOTE_MEMORY)
+
+
+def memory_branch(common_dir: str, environ: Mapping[str, str]) -> str:
+    """Return the branch of a project's repository that holds its memory: `gitmem`, `origin/gitmem`, or "" for none."""
+    git = Git(common_dir, None, environ)
+    with contextlib.suppress(GitmemError):  # a branch of this name is no memory, or the repository is unusable
+        refs = _memory_refs(git, make_root(git)) if git.run("for-each-ref", _MEMORY, _REMOTE_MEMORY) else {}
+        return next((ref.split("/", 2)[2] for ref in (_MEMORY, _REMOTE_MEMORY) if ref in refs), "")
+    return ""
 
 
 def _memory_refs(git: Git, root: str) -> dict[str, str]:

@@ -248,6 +248,15 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
         yield Finding("files", Level.OK, "Files, index and branch agree.")
 
 
+def check_pulls(store: Store) -> Iterator[Finding]:
+    """Report a store in which a plain `git pull` of diverged memories would fail."""
+    from gitmem.store.init import merges_pulls
+
+    if not merges_pulls(store):
+        message = "A plain 'git pull' in the store fails where two machines saved."
+        yield Finding("pulls", Level.NOTE, message, "'gitmem init' has it merge.")
+
+
 def check_objects(store: Store, *, deep: bool = False) -> Iterator[Finding]:
     """Check that all reachable objects exist, or with `deep` are intact."""
     git, which = store.repository.git, "All objects"
@@ -339,7 +348,7 @@ def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
 
 FULL: tuple[Check, ...] = (
     *(check_tools, check_format, *CHECKS),
-    *(check_objects, check_work_tree, check_locks, check_private_folder, check_identity),
+    *(check_pulls, check_objects, check_work_tree, check_locks, check_private_folder, check_identity),
     *(check_documents, check_attributes),
 )
 _MAY_BE_DEEP: dict[Check, Check] = {check: partial(check, deep=True) for check in (check_objects, check_documents)}

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from gitmem.config import MAX_BYTES
 from gitmem.document.ids import CONFIG, FACTS, FORMAT, ID_FORM, MEMORY, TEMPORARY, fold
-from gitmem.errors import RefusedError
+from gitmem.errors import CopyError, RefusedError
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 
 # Files that are read as more than text, and hold at most `MAX_BYTES`; `*` matches `/` as well.
@@ -38,10 +38,6 @@ _BEGINS_WITH_ID = rf"({ID_FORM})(?![0-9a-z])"
 
 
 NO_FACT = "whose header is not that of a fact"
-
-
-class CopyError(RefusedError):
-    """A file is a copy that another program left beside one of the memory."""
 
 
 def unusable_name(path: str, reserved: Collection[str] = ()) -> str | None:

@@ -24,6 +24,7 @@ from gitmem.git.setup import (
     exclude,
     make_repository,
     make_root,
+    memory_branch,
     remote_memory,
     unexcluded,
 )
@@ -60,10 +61,28 @@ _NAME = "gitmem: entries by id, fields, sections, lines"
 _COMMAND = '(d=$PWD && cd / && gitmem -C "$d" merge-driver %O %A %B %P) || git merge-file --marker-size=%L %A %O %B'
 
 
+# So that a plain `git pull` of diverged stores merges, whatever the user's own settings are.
+PULLS = {"pull.rebase": "false", "pull.ff": "true"}
+
+
+def merges_pulls(store: Store) -> bool:
+    """Return whether a plain `git pull` in the store merges; in a project's repository that is the user's choice."""
+    if not store.own_repository:
+        return True
+    git = store.repository.git
+    return all(
+        git.run("config", "--local", "--get", key, ok=(0, 1)).decode("utf-8", "replace").strip() == value
+        for key, value in PULLS.items()
+    )
+
+
 def install_driver(store: Store) -> None:
-    """Configure the merge driver in the store's repository."""
+    """Configure the merge driver, and pulls that merge, in the store's repository."""
     if store.own_repository:
         git = store.repository.git
+        if not merges_pulls(store):
+            for key, value in PULLS.items():
+                git.run("config", key, value)
         installed = git.run("config", "--get", f"{_SECTION}.driver", ok=(0, 1)).decode("utf-8", "replace").strip()
         if installed != _COMMAND:
             git.run("config", f"{_SECTION}.name", _NAME)
@@ -100,10 +119,11 @@ class Place(Enum):
 
 
 class NewStore(Value):
-    """A store, and whether it was just created."""
+    """A store, and whether it was just created; `connected`: out of a branch that held the memory already."""
 
     store: Store
     new: bool
+    connected: bool = False
 
 
 _PATIENCE = 10.0  # seconds, for another `init` of the same project
@@ -133,7 +153,10 @@ def init_store(start: str, context: Context, place: Place) -> NewStore:
 def make_store(start: str, context: Context, place: Place) -> NewStore:
     """Create a store without files, or reconnect a copied or moved one; raises as `init_store` does."""
     target, project = _target(start, context, place)
+    place = _taken_up(target, project, context, place)
     in_project = place in {Place.PROJECT, Place.BRANCH}
+    common = project.common_dir or ""
+    on_branch = place is Place.BRANCH and memory_branch(common, context.environ) if common else ""
     existing = target if place in {Place.USER, Place.PRIVATE} else find_store(start, context.home)
     disconnected = in_project and is_disconnected(target)
     new = not disconnected and (existing is None or not is_store(existing))
@@ -161,7 +184,7 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
     store = Store(target, context)
     if new:
         store.acceptance.give(())
-    return NewStore(store, new=new)
+    return NewStore(store, new=new, connected=new and bool(on_branch))
 
 
 def complete_store(store: Store) -> None:
@@ -184,6 +207,22 @@ def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
             f"{project.root} is your home folder, not a project.", "Use 'gitmem init --user' for what belongs to you."
         )
     return os.path.join(project.root, STORE_FOLDER), project
+
+
+def _taken_up(target: str, project: Project, context: Context, place: Place) -> Place:
+    """Return where the store is: on the branch that holds the project's memory already, if there is one.
+
+    Raises GitmemError if the memory is on a branch, and another one is to be made under the home.
+    """
+    if place not in {Place.PROJECT, Place.HOME} or project.common_dir is None or is_store(target):
+        return place
+    branch = memory_branch(project.common_dir, context.environ)
+    if branch and place is Place.HOME:
+        raise GitmemError(
+            f"The memory of {project.root} is on its branch {branch}.",
+            "'gitmem init' connects it. For another memory, delete the branch first, or rename it.",
+        )
+    return Place.BRANCH if branch else place
 
 
 def _check_same(existing: str, target: str, place: Place) -> None:

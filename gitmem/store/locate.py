@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 
 from gitmem.errors import NotSavedError, RefusedError, StoreNotFoundError
-from gitmem.git import STORE_FOLDER, Layout, common_dir_of, find_layout, linked_git_dir
+from gitmem.git import MEMORY_BRANCH, STORE_FOLDER, Layout, common_dir_of, find_layout, linked_git_dir
 from gitmem.git.trust import check_layout, check_link, is_at_its_place, is_linked
 from gitmem.platform.safe_open import in_the_way, read_small, replace_file
 from gitmem.values import Value
@@ -79,6 +79,34 @@ def find_store(start: str, home: str) -> str | None:
             return inside
     at_home = home_store(project, home)
     return at_home if is_store(at_home) else None
+
+
+def no_store(start: str, home: str, environ: Mapping[str, str]) -> StoreNotFoundError:
+    """Return the error for a folder without a store; its remedy takes up a memory on a branch that is there."""
+    from gitmem.git.setup import memory_branch
+
+    project = find_project(start, home)
+    branch = memory_branch(project.common_dir, environ) if project.common_dir else ""
+    if branch:
+        return StoreNotFoundError(
+            f"The memory of {project.root} is on the branch {branch}, and has no folder here.",
+            "'gitmem init' connects it.",
+        )
+    return StoreNotFoundError(f"No store belongs to {start}.", "'gitmem init' makes one for this project.")
+
+
+def disconnected_branch(start: str, home: str, environ: Mapping[str, str]) -> bool:
+    """Return whether the user accepted the memory on a branch of the project around a folder whose store is gone."""
+    project = find_project(start, home)
+    if project.common_dir is None or os.path.lexists(os.path.join(project.root, STORE_FOLDER)):
+        return False
+    private = os.path.join(project.common_dir, PRIVATE_FOLDER)
+    layout = Layout(project.common_dir, project.common_dir, project.root)
+    if not os.path.isdir(private) or not Acceptance(layout, private, home).given():
+        return False
+    from gitmem.git.setup import memory_branch
+
+    return memory_branch(project.common_dir, environ) == MEMORY_BRANCH
 
 
 def _store_around(start: str, home: str) -> str | None:

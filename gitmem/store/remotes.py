@@ -73,6 +73,13 @@ def _refuse_private(store: Store) -> None:
         )
 
 
+def is_projects(store: Store, remote: Remote) -> bool:
+    """Return whether a remote is one of the project's own, whose repository holds the memory on a branch."""
+    listed = store.repository.git.run("config", "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
+    urls = (one.partition("\n")[2] for one in listed.decode("utf-8", "surrogateescape").split("\0") if one)
+    return any(_resolve(store, url) in {remote.url, remote.push_url} for url in urls)
+
+
 def add_remote(store: Store, name: str, url: str | None) -> Remote:
     """Add a remote; without `url` use the project's remote of that name.
 

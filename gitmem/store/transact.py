@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable
 
 from gitmem.document.ids import FACTS, FORMAT
-from gitmem.errors import BusyError, GitmemError, RefusedError
+from gitmem.errors import BusyError, CopyError, GitmemError, RefusedError
 from gitmem.git import LEFT_BEHIND_SECONDS, clear_left_behind
 from gitmem.git.fast_import import CRASH_REPORT, TipLockedError, TipMovedError, Writer
 from gitmem.git.index import DRAFT, clear_left_lock
 from gitmem.platform.safe_open import drop_file, read_text
-from gitmem.store.entrance import NO_FACT, CopyError
 from gitmem.store.store import PURGING
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -161,6 +160,8 @@ def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
             transaction.notices.append(f"Not kept: {path} cannot be read: {error.strerror}.")
         else:
             if path in transaction.broken:
+                from gitmem.store.entrance import NO_FACT
+
                 transaction.notices.append(f"Not kept: {path}, {NO_FACT}; what was committed of it last holds.")
             else:
                 paths.append(path)

@@ -15,7 +15,6 @@ from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
 from gitmem.git.trust import GITMEM
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact
-from gitmem.store.entrance import breaks_fact, check_edit
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -311,6 +310,8 @@ class Transaction:
 
     def _edited(self, path: str, tip: bytes | None, disk: bytes | None, *, replaced: bool) -> bytes | None:
         """Take a file that differs from the tip as an edit by hand, and return it as it is to be committed."""
+        from gitmem.store.entrance import breaks_fact, check_edit
+
         if tip is None and disk is not None:
             check_edit(path, len(disk), self._tracked)
         if tip and disk is not None and breaks_fact(path, tip, disk):

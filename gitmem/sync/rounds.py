@@ -26,7 +26,7 @@ from gitmem.purge.rewrite import clean_incoming, follow, sweep
 from gitmem.store.foreign_commits import fast_forward, follow_arrived
 from gitmem.store.maintenance import MAKE_ROOM, crowded, new_pending_ref
 from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
-from gitmem.store.remotes import FETCHED, REFS, no_memory, note_synced, notes_of
+from gitmem.store.remotes import FETCHED, REFS, is_projects, no_memory, note_synced, notes_of
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.sync.guard import (
@@ -332,6 +332,8 @@ class _Sync:
     def _push(self, target: str, held: str | None, *, purged: bool) -> GitmemError | None:
         """Push; return the remote's refusal, if any: the merge is adopted nevertheless."""
         self._options.progress(SyncStep.PUSH)
+        if held is None:
+            self._check_first_branch()
         try:
             self._connection.push(self._remote, target, MEMORY_REF, held)
         except GitmemError as error:
@@ -339,6 +341,18 @@ class _Sync:
                 error.message += " What was purged here can still be read there."
             return error
         return None
+
+    def _check_first_branch(self) -> None:
+        """Refuse to push memory as the first branch of the project's remote: forges make the first one the default.
+
+        Raises RefusedError.
+        """
+        store, remote = self._store, self._remote
+        if not store.own_repository and is_projects(store, remote) and not self._connection.branches(remote):
+            raise RefusedError(
+                f"{remote.called} is empty: a clone of the project would check out its first branch, the memory.",
+                f"Push the project first, as by 'git push {remote.name} HEAD'; then sync again.",
+            )
 
     def _note_push(self, refused: GitmemError | None, held: str | None, target: str, taken: Collection[str]) -> None:
         """Record what the remote has now, and delete the `taken` commits from its inbox.

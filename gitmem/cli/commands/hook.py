@@ -118,8 +118,9 @@ def _take(app: App, call: Call) -> None:
     name, folder = text_of(read or {}, "hook_event_name"), text_of(payload, "cwd")
     owner = os.getppid() if os.name == "posix" else 0
     root = _find(app, (folder,))
-    if root is None and name == _ANSWERED and app.environ.get(REMOTE):
-        root, started = _joined(app, folder, owner), time.monotonic()
+    if root is None and name == _ANSWERED:
+        root = _connected(app, folder) or (_joined(app, folder, owner) if app.environ.get(REMOTE) else None)
+        started = time.monotonic()
     if root is None or not name or read is None:
         return
     try:
@@ -331,6 +332,21 @@ def _find(app: App, folders: Sequence[str]) -> str | None:
                 found = find_store(folder, app.home())
                 if found is not None:
                     return found
+    return None
+
+
+def _connected(app: App, folder: str) -> str | None:
+    """Connect an accepted memory that is on a branch, and whose folder is gone; return its folder, None for none."""
+    from gitmem.errors import GitmemError
+    from gitmem.store.locate import disconnected_branch
+
+    for start in (folder, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
+        if os.path.isabs(start) and "\0" not in start:
+            with contextlib.suppress(GitmemError):
+                if disconnected_branch(start, app.home(), app.environ):
+                    from gitmem.store.init import Place, init_store
+
+                    return init_store(start, app.context(), Place.BRANCH).store.root
     return None
 
 

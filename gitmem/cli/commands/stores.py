@@ -58,6 +58,7 @@ def run_init(args: Args, app: App) -> None:
         scopes, apart = [*dict.fromkeys((*scopes, scope))], f"\nWhat is of {scope} is told there and above."
     value = {"store": store.root, "branch": branch, "new": made.new, "scopes": scopes}
     verb = "Made a store" if made.new else "There already is a store"
+    verb = "Connected the memory" if made.connected else verb
     save = f'gitmem {"--user " * args.user}save "Use uv, not pnpm" --type decision'
     text = f"{verb} at {store.root} (branch {branch}).{apart}\nTry: {save}"
     app.answer(value, text if store.own_repository else f"{text}\n{_PUSHED}", OWN)

@@ -19,6 +19,7 @@ from gitmem.errors import ExitCode
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from tests.cli.commands.project import ROOT, Runner
 from tests.conftest import RunsGit
+from tests.store.test_known_facts import told
 
 
 @pytest.fixture
@@ -371,3 +372,77 @@ class TestScope:
         form.write_text(form.read_text().replace("scopes: [packages/a-js, packages/b]", f"scopes: {scopes}"))
         assert self.of(mono, "packages/b")("save", "Use pnpm to install the widgets.", "--type", "decision")[0] == 0
         assert len(self.of(mono, "docs").json("facts", "list")) == 1
+
+
+@pytest.fixture
+def branched(project: Path, environ: dict[str, str], bare_git: RunsGit) -> Runner:
+    """Give a runner in a project whose memory is on a branch, with one decision."""
+    run = Runner(project, environ)
+    bare_git(project, "commit", "-q", "--allow-empty", "-m", "Begin")
+    assert run("init", "--branch")[0] == 0
+    assert run("save", "Widgets are blue", "-t", "decision")[0] == 0
+    return run
+
+
+DOORS = (("search", "widgets"), ("save", "x"), ("status",), ("facts", "list"), ("sync",), ("doctor",))
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door[0])
+def test_a_memory_on_a_branch_whose_folder_is_gone_is_named_at_every_door(branched, door):
+    shutil.rmtree(branched.cwd / ".gitmem")
+    code, _, err = branched(*door)
+    assert code == 3
+    assert "on the branch gitmem" in err
+    assert "'gitmem init' connects it" in err
+
+
+def test_init_takes_up_the_memory_on_a_branch_of_the_project(branched, tmp_path, bare_git):
+    shutil.rmtree(branched.cwd / ".gitmem")
+    code, _, err = branched("init", "--home")
+    assert (code, "on its branch gitmem" in err) == (1, True)
+    assert "Connected the memory" in branched("init")[1]
+    assert "blue" in branched("search", "widgets")[1]
+    bare_git(branched.cwd, "clone", "-q", "--bare", ".", str(tmp_path / "origin.git"))
+    bare_git(tmp_path, "clone", "-q", "origin.git", "clone")
+    clone = Runner(tmp_path / "clone", branched.environ)
+    assert "on the branch origin/gitmem" in clone("search", "widgets")[2]
+    clone("init")
+    assert "blue" in clone("search", "widgets")[1]
+
+
+def test_a_session_s_start_connects_an_accepted_memory_on_a_branch(branched):
+    shutil.rmtree(branched.cwd / ".gitmem")
+    assert "Widgets are blue" in told(branched)
+    shutil.rmtree(branched.cwd / ".gitmem")
+    shutil.rmtree(Path(branched.environ["HOME"], ".local"))  # nobody accepted it here
+    assert told(branched) == ""
+    assert not (branched.cwd / ".gitmem").exists()
+
+
+def test_a_memory_is_not_the_first_branch_of_the_project_s_remote(branched, tmp_path, bare_git):
+    bare_git(tmp_path, "init", "-q", "--bare", "origin.git")
+    bare_git(branched.cwd, "remote", "add", "origin", str(tmp_path / "origin.git"))
+    assert branched("remote", "add", "origin")[0] == 0
+    code, _, err = branched("sync")
+    assert (code, "origin is empty" in err) == (8, True)
+    bare_git(branched.cwd, "push", "-q", "origin", "HEAD")
+    assert branched("sync")[0] == 0
+
+
+def test_a_plain_pull_of_diverged_stores_merges_whatever_the_user_set(gitmem, tmp_path, bare_git, environ):
+    bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
+    gitmem("remote", "add", str(tmp_path / "remote.git"))
+    gitmem("sync")
+    other = Runner(tmp_path / "other", environ)
+    bare_git(tmp_path, "init", "-q", "other")
+    assert other("clone", str(tmp_path / "remote.git"))[0] == 0
+    other("save", "of the other machine")
+    other("sync")
+    gitmem("save", "of this machine")
+    named = {"GIT_AUTHOR_NAME": "Kim", "GIT_AUTHOR_EMAIL": "kim@example.org", "GIT_COMMITTER_NAME": "Kim"}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    named |= {"GIT_COMMITTER_EMAIL": "kim@example.org", "GIT_EDITOR": "true", "PATH": path}
+    Path(environ["HOME"], ".gitconfig").write_text("[pull]\n\tff = only\n")
+    bare_git(gitmem.root, "pull", "-q", env={**os.environ, "HOME": environ["HOME"], **named})
+    assert "of the other machine" in (gitmem.root / "memory.md").read_text()
+    assert "of this machine" in (gitmem.root / "memory.md").read_text()
