@@ -205,7 +205,7 @@ def written_lines(transaction: Transaction, store: Store, turn: Turn) -> dict[st
     Lines with a secret are left out: a digest of few unknown characters can be guessed.
     """
     clean, began = cleaner(store), turn.started.astimezone(UTC)
-    roots = (os.path.dirname(store.root), work_tree_of(turn.cwd)[0] if turn.cwd else "", turn.cwd)
+    roots = (os.path.dirname(store.root), _work_tree(turn.cwd), turn.cwd)
     rows = []
     for path, text in turn.added:
         names = [name for name in relative_files((path,), roots) if is_below_project(name)]
@@ -216,6 +216,14 @@ def written_lines(transaction: Transaction, store: Store, turn: Turn) -> dict[st
     before = transaction.read(path) or b""
     after = add_written(before, rows) if rows else before
     return {} if after == before else {path: after}
+
+
+def _work_tree(folder: str) -> str:
+    """Return the top of the work tree that a session ran in, "" if it is unknown."""
+    try:
+        return work_tree_of(folder)[0] if folder else ""
+    except ValueError:  # a name that no folder can have
+        return ""
 
 
 def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> Remembered | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "begin": ("init", "install", "uninstall", "clone", "import"),
     "save and find": ("save", "search", "show", "facts", "review"),
-    "look into history": ("why", "log", "sessions", "undo", "web", "sync"),
+    "look into history": ("why", "log", "undo", "web", "sync"),
     "keep house": ("status", "doctor", "config", "forget", "upkeep"),
 }
 # The others, each under the command of the first screen that it is a part of: `gitmem import replay` is also `gitmem
@@ -38,7 +38,7 @@ PARTS = {
     "search": ("recall", "keywords"),
     "show": ("get", "at", "start"),
     "facts": ("resolve",),
-    "log": ("diff", "blame", "index"),
+    "log": ("sessions", "diff", "blame", "index"),
     "sync": ("propose", "remote", "trust", "backup", "restore", "export"),
     "status": ("stats", "path"),
     "forget": ("clear", "cleanup", "purge"),

@@ -23,7 +23,7 @@ from gitmem.search.hits import session_text
 from gitmem.store.known_facts import marked
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import project_path
-from gitmem.tell.written_code import exchanges_of_file, left_text
+from gitmem.tell.written_code import exchanges_of_file
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
@@ -115,9 +115,9 @@ def run_sessions(args: Args, app: App) -> None:
         text, gone = session_text(store, found)
         app.notices((gone,) if gone else ())
         body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
-        left = code_left_of(store, [entry.entry.id for entry in find_entries(text)])
-        told = plain("\n".join([_heading(found), *left_text(left), "", body]).rstrip("\n"))
-        value = {**_value(found), "text": text, "code": [item._asdict() for item in left]}
+        left, left_lines = code_left_of(store, [entry.entry.id for entry in find_entries(text)])
+        told = plain("\n".join([_heading(found), *left_lines, "", body]).rstrip("\n"))
+        value = {**_value(found), "text": text, "code": left}
         app.answer(value, told, f"session {found.id}")
         return
     if args.question:

@@ -40,7 +40,6 @@ from gitmem.store.known_facts import facts_for, marked, place_marks
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import counts, known_patterns
 from gitmem.tell.usage_log import Count
-from gitmem.tell.written_code import CodeLeft, code_left, left_text
 from gitmem.text.sentences import age, count
 from gitmem.text.terminal import fields, plain
 
@@ -139,15 +138,19 @@ def _show_id(app: App, store: Store, identifier: str) -> None:
     words = marked(store, entry.entry.text, identifier)
     entry = entry._replace(entry=entry.entry._replace(text=words), text=marked(store, entry.text))
     lines = [entry.text.rstrip("\r\n"), "", *place_lines(entry), *([f"by      {whose}"] if whose else [])]
-    left = code_left_of(store, [identifier])
-    value = output.entry_value(entry) | ({"code": [item._asdict() for item in left]} if left else {})
-    app.answer(value, plain("\n".join([*lines, *left_text(left)])), "entry")
+    left, left_lines = code_left_of(store, [identifier])
+    app.answer(
+        output.entry_value(entry) | ({"code": left} if left else {}), plain("\n".join([*lines, *left_lines])), "entry"
+    )
 
 
-def code_left_of(store: Store, exchanges: Collection[str]) -> list[CodeLeft]:
-    """Return what is left of the code that exchanges wrote; nothing in a project without git."""
+def code_left_of(store: Store, exchanges: Collection[str]) -> tuple[list[dict[str, object]], list[str]]:
+    """Return what is left of the code that exchanges wrote, for JSON and as lines; nothing in a project without git."""
+    from gitmem.tell.written_code import code_left, left_text  # takes `gitmem show` of anything else 10 ms
+
     code = store.code()
-    return code_left(store, code, exchanges) if code else []
+    left = code_left(store, code, exchanges) if code else []
+    return [item._asdict() for item in left], left_text(left)
 
 
 def _readable(store: Store, app: App, text: str) -> tuple[str, bytes] | None:

@@ -47,7 +47,7 @@ class Coder:
     def commit(self, message: str, *more: str) -> str:
         self.later()
         dates = {"GIT_AUTHOR_DATE": self.now.isoformat(), "GIT_COMMITTER_DATE": self.now.isoformat()}
-        self.desk.git(self.desk.project, "add", "-A", ".")
+        self.desk.git(self.desk.project, "add", "-A", ".", ":(exclude).gitmem")
         self.desk.git(self.desk.project, "commit", "-qm", message, *more, env=dates)
         return self.desk.git(self.desk.project, "rev-parse", "HEAD").strip()
 
