@@ -282,6 +282,21 @@ def compare_new_facts(store: Store) -> None:
                 file.writelines(f"{name}\n" for name in seen[-_MOST_SEEN:])
 
 
+def compare_arrivals(store: Store) -> bool:
+    """Compare all facts that a sync, a clone, a backup or an import brought, before anything shows them.
+
+    Return whether that changed the memory. A failure is left to the next session's upkeep.
+    """
+    before, path = store.tip, os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
+    with contextlib.suppress(GitmemError):
+        for _ in range(_MOST_SEEN // _AT_ONCE):
+            seen = read_text(path)
+            compare_new_facts(store)
+            if read_text(path) == seen:
+                break
+    return store.tip != before
+
+
 def _weighed(store: Store) -> list[Fact]:
     from gitmem.model.compare import WEIGHED
 

@@ -18,6 +18,7 @@ from gitmem.importers.read import DATABASE, Source, find_sources, kind_of, place
 from gitmem.learn.end import Replayed, find_transcripts, replay
 from gitmem.learn.facts import adopt
 from gitmem.project.code import project_code
+from gitmem.record.fact_edits import compare_arrivals
 from gitmem.store.locate import find_project
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
@@ -154,6 +155,8 @@ def run_migrate(args: Args, app: App) -> None:
         with Progress(app.err) as bar:
             done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
         app.notices(done[-1].notices)
+    if not args.dry_run:
+        compare_arrivals(store)
     value = {"dry_run": args.dry_run, "sources": [*map(_value, done)]}
     app.answer(value, _text(done, dry_run=args.dry_run))
     if not args.dry_run:

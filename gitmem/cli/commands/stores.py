@@ -15,7 +15,7 @@ from gitmem.git.remote import Connection
 from gitmem.history.export import export
 from gitmem.platform.machine import now
 from gitmem.platform.safe_open import decode_by_hand, read_small
-from gitmem.record.fact_edits import find_fact, move
+from gitmem.record.fact_edits import compare_arrivals, find_fact, move
 from gitmem.store import layers
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.init import add_scope, init_store
@@ -75,6 +75,7 @@ def run_clone(args: Args, app: App) -> None:
             store = restore_into(start, app.context(), chosen_place(args), url, options)
         else:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
+    compare_arrivals(store)
     value = {"store": store.root, "commit": store.tip}
     app.answer(value, plain(f"Cloned the memory to {store.root}."), OWN)
 
@@ -225,6 +226,8 @@ def run_sync(args: Args, app: App) -> None:
         for remote in chosen:  # one that is away keeps no other waiting
             try:
                 done.append(sync_remote(store, remote, options, asks=app.can_ask()))
+                if compare_arrivals(store):
+                    sync_remote(store, remote, options, asks=app.can_ask())
             except GitmemError as error:
                 failed.append(error)
     app.notices((*(notice for one in done for notice in one.notices), *(error.sentences for error in failed[1:])))
@@ -239,7 +242,9 @@ def run_sync(args: Args, app: App) -> None:
 
 def _sync_behind(store: Store) -> None:
     """Sync behind a hook: log failures, except being offline."""
-    for error in sync_in_background(store, Options()):
+    errors = [*sync_in_background(store, Options())]
+    compare_arrivals(store)
+    for error in errors:
         if not isinstance(error, UnreachableError):
             FailureLog(store.private).record(LoggedFailure(now(), "sync", error.sentences))
 
@@ -303,5 +308,6 @@ def run_restore(args: Args, app: App) -> None:
             app.notices(done.notices)
             commit, came, review = done.commit, done.came, done.review
             text = f"Merged {count(done.came, 'commit')} of the backup." if done.came else "The backup has nothing new."
+    compare_arrivals(store)
     value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
     app.answer(value, plain(text), OWN)

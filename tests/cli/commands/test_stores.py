@@ -429,6 +429,14 @@ def test_a_memory_is_not_the_first_branch_of_the_project_s_remote(branched, tmp_
     assert branched("sync")[0] == 0
 
 
+_KIM = (("NAME", "Kim"), ("EMAIL", "kim@example.org"))
+_PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+_ROLES = ("AUTHOR", "COMMITTER")
+_NAMED = {f"GIT_{role}_{part}": value for role in _ROLES for part, value in _KIM} | {"GIT_EDITOR": "true"}
+    "GIT_EDITOR": "true"
+}
+
+
 def test_a_plain_pull_of_diverged_stores_merges_whatever_the_user_set(gitmem, tmp_path, bare_git, environ):
     bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
     gitmem("remote", "add", str(tmp_path / "remote.git"))
@@ -439,10 +447,42 @@ def test_a_plain_pull_of_diverged_stores_merges_whatever_the_user_set(gitmem, tm
     other("save", "of the other machine")
     other("sync")
     gitmem("save", "of this machine")
-    named = {"GIT_AUTHOR_NAME": "Kim", "GIT_AUTHOR_EMAIL": "kim@example.org", "GIT_COMMITTER_NAME": "Kim"}
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    named |= {"GIT_COMMITTER_EMAIL": "kim@example.org", "GIT_EDITOR": "true", "PATH": path}
     Path(environ["HOME"], ".gitconfig").write_text("[pull]\n\tff = only\n")
-    bare_git(gitmem.root, "pull", "-q", env={**os.environ, "HOME": environ["HOME"], **named})
+    bare_git(gitmem.root, "pull", "-q", env={**os.environ, **_NAMED, "HOME": environ["HOME"], "PATH": _PATH})
     assert "of the other machine" in (gitmem.root / "memory.md").read_text()
     assert "of this machine" in (gitmem.root / "memory.md").read_text()
+
+
+@pytest.fixture
+def both(gitmem, tmp_path, bare_git, environ) -> tuple[Runner, Runner]:
+    """Give two machines that share a remote, of which each saved a rule that contradicts the other's."""
+    bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
+    gitmem("remote", "add", str(tmp_path / "remote.git"))
+    gitmem("sync")
+    bare_git(tmp_path, "init", "-q", "other")
+    other = Runner(tmp_path / "other", environ)
+    assert other("clone", str(tmp_path / "remote.git"))[0] == 0
+    gitmem("save", "Always indent by tabs", "-t", "rule")
+    other("save", "Always indent by spaces", "-t", "rule")
+    return gitmem, other
+
+
+@pytest.mark.parametrize("door", ["sync", "clone", "restore"])
+def test_facts_that_arrive_are_compared_before_anything_shows_them(both, tmp_path, bare_git, environ, door):
+    first, second = both
+    first("sync")
+    if door == "sync":
+        assert second("sync")[0] == 0
+        assert first("sync")[0] == 0
+        assert bare_git(first.root, "rev-parse", "HEAD") == bare_git(second.root, "rev-parse", "HEAD")
+    elif door == "restore":
+        first("backup", str(tmp_path / "a.bundle"))
+        assert second("restore", str(tmp_path / "a.bundle"))[0] == 0
+    else:
+        bare_git(second.root, "pull", "-q", "--no-rebase", env={**os.environ, "PATH": _PATH, **_NAMED})
+        bare_git(second.root, "push", "-q")
+        bare_git(tmp_path, "init", "-q", "third")
+        second = Runner(tmp_path / "third", environ)
+        assert second("clone", str(tmp_path / "remote.git"))[0] == 0
+    assert len(second.json("review")) == 1
+    assert second.json("facts", "list", "--all")
