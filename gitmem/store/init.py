@@ -150,8 +150,11 @@ def init_store(start: str, context: Context, place: Place) -> NewStore:
     return result
 
 
-def make_store(start: str, context: Context, place: Place) -> NewStore:
-    """Create a store without files, or reconnect a copied or moved one; raises as `init_store` does."""
+def make_store(start: str, context: Context, place: Place, origin: str = "") -> NewStore:
+    """Create a store without files, or reconnect a copied or moved one; raises as `init_store` does.
+
+    `origin` is the address or file of the memory that a new one is to be made of.
+    """
     target, project = _target(start, context, place)
     place = _taken_up(target, project, context, place)
     in_project = place in {Place.PROJECT, Place.BRANCH}
@@ -167,10 +170,8 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
             _check_owner(project, context)
         if new and place is Place.HOME:
             _check_not_moved(project, target)
-        if new and in_project:
-            common_dir = (place is Place.BRANCH and project.common_dir) or os.path.join(target, ".git")
-            layout = Layout(common_dir, common_dir, target)
-            Acceptance(layout, os.path.join(common_dir, PRIVATE_FOLDER), context.home).begin()
+        if new:
+            _begin(target, project, context, place, origin)
         if new or disconnected:
             try:
                 _make(target, project, context, Place.BRANCH if disconnected else place)
@@ -185,6 +186,17 @@ def make_store(start: str, context: Context, place: Place) -> NewStore:
     if new:
         store.acceptance.give(())
     return NewStore(store, new=new, connected=new and bool(on_branch))
+
+
+def _begin(target: str, project: Project, context: Context, place: Place, origin: str) -> None:
+    """Record that a store is about to be made, before anything of it is there."""
+    common_dir = (place is Place.BRANCH and project.common_dir) or os.path.join(target, ".git")
+    layout = Layout(common_dir, common_dir, target)
+    acceptance = Acceptance(layout, os.path.join(common_dir, PRIVATE_FOLDER), context.home)
+    if origin:
+        acceptance.begin_clone(origin)
+    if place in {Place.PROJECT, Place.BRANCH}:
+        acceptance.begin()
 
 
 def complete_store(store: Store) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from gitmem.errors import NotSavedError, RefusedError, StoreNotFoundError
 from gitmem.git import MEMORY_BRANCH, STORE_FOLDER, Layout, common_dir_of, find_layout, linked_git_dir
 from gitmem.git.trust import check_layout, check_link, is_at_its_place, is_linked
-from gitmem.platform.safe_open import in_the_way, read_small, replace_file
+from gitmem.platform.safe_open import drop_file, in_the_way, read_small, replace_file
 from gitmem.values import Value
 
 HOME_PROJECTS = "projects"
@@ -209,6 +209,7 @@ PRIVATE_FOLDER = "gitmem"
 _ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
 _FOLDER = (".local", "share", "gitmem", "stores")  # as in hooks/hook.sh
 _NAME = "accepted"  # likewise
+_CLONING = "cloning"  # beside it, while a clone or a restore makes the store
 _MAKING = "making"  # in place of the token, while an `init` makes the store
 _TOKEN = "machine"  # noqa: S105  # in the private folder
 _TOKEN_LENGTH = 32
@@ -239,6 +240,21 @@ class Acceptance:
                 f"{error.strerror}.",
                 "Give yourself write access to your home, or set HOME to a folder that you can write.",
             ) from error
+
+    def begin_clone(self, url: str) -> None:
+        """Record that the store is about to be made out of the memory at an address, or in a file."""
+        with contextlib.suppress(OSError):  # of a home that cannot be written: such a clone has to begin anew
+            _write(self._path(_CLONING), _digest(url))
+
+    def is_cut_off(self, url: str) -> bool:
+        """Return whether a clone of the memory at an address began here and did not come to its end."""
+        return (read_small(self._path(_CLONING), follow=False) or b"").decode("ascii", "replace").strip() == _digest(
+            url
+        )
+
+    def end_clone(self) -> None:
+        """Record that a clone came to its end."""
+        drop_file(self._path(_CLONING))
 
     def check(self) -> None:
         """Raise NotAcceptedError unless the store was made, cloned or accepted on this machine."""
@@ -310,8 +326,8 @@ class Acceptance:
     def _record(self) -> list[str]:
         return self._read(self._path())
 
-    def _path(self) -> str:
-        return os.path.join(self._folder, *_parts(os.path.realpath(self._private)), _NAME)
+    def _path(self, name: str = _NAME) -> str:
+        return os.path.join(self._folder, *_parts(os.path.realpath(self._private)), name)
 
     def _read(self, path: str) -> list[str]:
         lines = (read_small(path, follow=False) or b"").decode("utf-8", "replace").splitlines()

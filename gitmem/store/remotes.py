@@ -80,8 +80,8 @@ def is_projects(store: Store, remote: Remote) -> bool:
     return any(_resolve(store, url) in {remote.url, remote.push_url} for url in urls)
 
 
-def add_remote(store: Store, name: str, url: str | None) -> Remote:
-    """Add a remote; without `url` use the project's remote of that name.
+def add_remote(store: Store, name: str, url: str | None, *, again: bool = False) -> Remote:
+    """Add a remote; without `url` use the project's remote of that name; finish what was cut off if `again`.
 
     Raises:
         RefusedError: the name or the URL is not allowed.
@@ -97,7 +97,8 @@ def add_remote(store: Store, name: str, url: str | None) -> Remote:
         check_url(url)
     elif store.own_repository:
         raise UsageError("A remote needs a URL.", "'gitmem remote add URL', or a path to a bare repository.")
-    if any(known == name for known, _, _ in _configured(store)):
+    known = next((known for one, known, _ in _configured(store) if one == name), None)
+    if known is not None and not (again and known == url):
         raise UsageError(f"There is a remote {name!r} already.", f"'gitmem remote remove {name}' removes it.")
     if url is None and not _config(store, f"remote.{name}.url"):
         raise NotFoundError(f"The project's repository has no remote {name!r}.", "Give a URL as well.")

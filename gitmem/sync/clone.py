@@ -24,7 +24,7 @@ from gitmem.errors import (
     UnreadableError,
     UsageError,
 )
-from gitmem.git import move_ref, move_refs
+from gitmem.git import RefMoves, move_ref, move_refs
 from gitmem.git.address import Remote, check_url
 from gitmem.git.bundle import is_bundle, is_whole, write_bundle
 from gitmem.git.objects import read_tree
@@ -68,57 +68,91 @@ def clone_store(
     """Clone a remote's memory as the store of the project around the folder `start`, and return it.
 
     With `once` the address, as of a backup, is not kept as a remote. `shallow` leaves the history out, if the server
-    can. Raises NotFoundError if the remote holds no memory, GitmemError if the project has a store already; or as
-    `sync`.
+    can. What was killed is finished. Raises NotFoundError if the remote holds no memory, GitmemError if the project has
+    a store already; or as `sync`.
     """
     check_url(url)
-    made = make_store(start, context, place)
+    made = make_store(start, context, place, url)
     store = made.store
-    root = make_root(store.repository.git)
+    root, is_cut_off = make_root(store.repository.git), store.acceptance.is_cut_off(url)
+    connection = _reader(store)._replace(asks=asks)
     if store.tip not in {None, root}:  # also that of a branch whose work tree was gone
-        raise GitmemError(
-            f"This project has a store already, at {store.root}.",
-            f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two.",
-        )
-    remote: Remote | None = None
+        if not is_cut_off:
+            raise GitmemError(
+                f"This project has a store already, at {store.root}.",
+                f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two.",
+            )
+        return _finished(store, url, connection, options, once=once)
+    remote = Remote(ONCE, url, url, backup=True)
     try:
-        remote = Remote(ONCE, url, url, backup=True) if once else add_remote(store, DEFAULT, url)._replace(new=True)
-        connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
-        held = _fetched(remote, connection._replace(shallow=shallow), options)
-        is_cut = os.path.exists(os.path.join(store.repository.layout.common_dir, "shallow"))
-        check_extent(store, remote, held, {root})
-        check_signed(store, remote, held, {root})
-        os.makedirs(store.private, mode=0o700, exist_ok=True)  # holds the state of purges
-        theirs = clean_incoming(store, held, held)
-        accept = {*options.accept, Accept.OTHER_PROJECT} if is_cut else options.accept  # there is none here yet
-        shared = bool(merge_bases(store.repository.git, root, theirs))
-        clean, notices = left_out(store, remote, root, theirs)
-        on_remote, theirs = theirs, theirs if clean is None else clean.oid
-        for notice in notices:
-            options.progress(notice)
-        check_incoming(store, remote, root, theirs, accept, shared=shared)
+        if not once:
+            remote = add_remote(store, DEFAULT, url, again=is_cut_off)._replace(new=True)
+        fetched = _checked(store, remote, connection._replace(shallow=shallow), options)
     except BaseException:
-        if remote and not once:  # so that another address can be taken
+        if remote.name == DEFAULT:  # so that another address can be taken
             remove_remote(store, remote.name)
+        store.acceptance.end_clone()
         if made.new and os.listdir(store.root) == [".git"]:
             _remove_empty(store, root)
         raise
     branch = store.repository.branch()  # which is checked out into the empty work tree
-    if not move_ref(store.repository.git, branch, theirs, store.tip, "gitmem clone"):
+    store.mark(root)  # after a kill, missing files must not count as removed by hand
+    if not move_ref(store.repository.git, branch, fetched.clean, store.tip, "gitmem clone"):
         raise GitmemError("Another process moved the memory branch.", "Try again.")
-    check_out(store.repository.git, theirs)
-    store.mark(theirs)
-    move_refs(store.repository.git, clean.held if clean else {})
+    check_out(store.repository.git, fetched.clean)
+    store.mark(fetched.clean)
+    move_refs(store.repository.git, fetched.refs)
     if once:
         forget(store, remote.name)
     else:
-        note_synced(store, remote, on_remote)
+        note_synced(store, remote, fetched.without_purged)
         at = store.context.clock()
         write_record(store.private, remote.name, SyncRecord(at, at))
     complete_store(store)
-    if held != theirs:
+    if fetched.held != fetched.clean:
         sweep(store)
+    store.acceptance.end_clone()
     return store
+
+
+def _finished(store: Store, url: str, connection: Connection, options: Options, *, once: bool) -> Store:
+    """Finish a clone that was cut off when it had commits already, its own or those saved since; return the store."""
+    remote = Remote(ONCE, url, url, backup=True) if once else add_remote(store, DEFAULT, url, again=True)
+    sync(store, remote, connection, options)
+    if once:
+        forget(store, remote.name)
+    return store
+
+
+class _Fetched(Value):
+    """A fetched commit: as it was held by the remote, without purged texts, and without files of no use here.
+
+    `refs` are the moves that remove the refs which protect the last one.
+    """
+
+    held: str
+    without_purged: str
+    clean: str
+    refs: RefMoves
+
+
+def _checked(store: Store, remote: Remote, connection: Connection, options: Options) -> _Fetched:
+    """Fetch a memory and check it as a sync does. Raises as `sync`."""
+    root = make_root(store.repository.git)
+    held = _fetched(remote, connection, options)
+    is_cut = os.path.exists(os.path.join(store.repository.layout.common_dir, "shallow"))
+    check_extent(store, remote, held, {root})
+    check_signed(store, remote, held, {root})
+    os.makedirs(store.private, mode=0o700, exist_ok=True)  # holds the state of purges
+    theirs = clean_incoming(store, held, held)
+    accept = {*options.accept, Accept.OTHER_PROJECT} if is_cut else options.accept  # there is none here yet
+    shared = bool(merge_bases(store.repository.git, root, theirs))
+    clean, notices = left_out(store, remote, root, theirs)
+    for notice in notices:
+        options.progress(notice)
+    oid = theirs if clean is None else clean.oid
+    check_incoming(store, remote, root, oid, accept, shared=shared)
+    return _Fetched(held, theirs, oid, clean.held if clean else {})
 
 
 def _remove_empty(store: Store, root: str) -> None:

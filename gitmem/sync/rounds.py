@@ -24,6 +24,7 @@ from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.purge.records import news, read_state, record_path
 from gitmem.purge.rewrite import clean_incoming, follow, sweep
 from gitmem.store.foreign_commits import fast_forward, follow_arrived
+from gitmem.store.init import complete_store
 from gitmem.store.maintenance import MAKE_ROOM, crowded, new_pending_ref
 from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
 from gitmem.store.remotes import FETCHED, REFS, is_projects, no_memory, note_synced, notes_of
@@ -139,7 +140,14 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options)
         BusyError: other machines pushed first in every round.
         GitmemError: the remote denies access, or rejects the push.
     """
-    return _Sync(store, remote, connection, options).run()
+    is_cut_off = store.acceptance.is_cut_off(remote.url)  # the user asked for this memory when the clone began
+    if is_cut_off:
+        options = options._replace(accept={*options.accept, Accept.OTHER_PROJECT})
+    done = _Sync(store, remote, connection, options).run()
+    if is_cut_off:
+        complete_store(store)
+        store.acceptance.end_clone()
+    return done
 
 
 def fetch_memory(

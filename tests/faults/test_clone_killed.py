@@ -1,0 +1,63 @@
+"""A clone or a restore that was killed at any of its steps is finished by the same command, whatever came between."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.conftest import Project, Victims, run_gitmem
+from tests.faults.test_kill_at_each_step import NO_PACKING, each_step, sampled
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+
+@pytest.fixture
+def source(projects: Callable[..., Project], tmp_path: Path) -> Project:
+    """A project with some memory, a remote of it and a backup."""
+    first = projects("source")
+    first.settings = f"{NO_PACKING}sync:\n  auto: 'off'\n"
+    first.configure("")
+    for _ in range(3):
+        first.save(first.text())
+    subprocess.run(["git", "init", "-q", "--bare", str(tmp_path / "remote.git")], check=True)
+    assert first.here("remote", "add", str(tmp_path / "remote.git")).code == 0
+    assert first.here("sync").code == 0
+    assert first.here("backup", str(tmp_path / "memory.bundle")).code == 0
+    return first
+
+
+@pytest.mark.parametrize(
+    "words", [("clone", "remote.git"), ("clone", "remote.git", "--branch"), ("restore", "memory.bundle")]
+)
+@sampled(group=131, slow=11)
+def test_is_finished_by_the_same_command(  # noqa: PLR0917
+    source: Project, victims: Victims, tmp_path: Path, words: tuple[str, ...], how: str, every: int
+):
+    root = tmp_path / "other"
+    command = [words[0], str(tmp_path / words[1]), *words[2:]]
+
+    def prepare() -> list[str]:
+        shutil.rmtree(root, ignore_errors=True)
+        root.mkdir()
+        subprocess.run(["git", "init", "-q", str(root)], check=True)
+        return command
+
+    other, shared = Project(root), {*source.kept}
+    for step, victim in each_step(victims, other, prepare, how, every):
+        where = f"step {step}: killed when about to {victim.steps[-1]}"
+        kept = {*shared}
+        if step % 2 and (done := run_gitmem(root, "save", "--json", "--", "said in between")).code == 0:
+            kept.add(done.said["id"])
+        done = run_gitmem(root, *command)
+        assert done.code == 0, (where, done)
+        other = Project(root)
+        assert other.ids() == kept, where
+        assert other.git("status", "--porcelain") == "", where
+        if words[0] == "clone":
+            done = run_gitmem(root, "sync")
+            assert done.code == 0, (where, done)
+            shared = kept
+        assert run_gitmem(root, "save", "said later").code == 0, where
