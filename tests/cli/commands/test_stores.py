@@ -433,8 +433,6 @@ _KIM = (("NAME", "Kim"), ("EMAIL", "kim@example.org"))
 _PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 _ROLES = ("AUTHOR", "COMMITTER")
 _NAMED = {f"GIT_{role}_{part}": value for role in _ROLES for part, value in _KIM} | {"GIT_EDITOR": "true"}
-    "GIT_EDITOR": "true"
-}
 
 
 def test_a_plain_pull_of_diverged_stores_merges_whatever_the_user_set(gitmem, tmp_path, bare_git, environ):
