@@ -204,7 +204,7 @@ def measure(size: int, docs: list[str], questions: list[str]) -> bool:
             print("  rg: skipped, there is none on this machine")
         else:
             scanner, bindings = RgScanner(rg, environ), make_scanner(store.context, store.private)
-            with_rg = mock.patch("gitmem.search.sources.make_scanner", return_value=scanner)
+            with_rg = mock.patch("gitmem.search.sources.make_scanner", mock.Mock(return_value=scanner))
             runs[BESIDE] = with_rg(lambda question: answer(store, question))
             paths = list_paths(store.root)
             literals = {question: literals_of(parse_query(question).terms) for question in questions}

@@ -28,6 +28,7 @@ from gitmem.sync.guard import Accept
 from gitmem.sync.rounds import Options, sync
 
 ROUNDS = 15
+SIZES = (100, 1_000, 10_000, 20_000)  # files of a store
 
 
 def main() -> None:
@@ -50,7 +51,7 @@ def beside_git(folder: Path) -> None:
     """Two machines take turns; what one brings the other sends on, by git alone and by gitmem."""
     print("git fetch + push, and with git merge between them, beside a sync without and with a merge; medians")
     print(f"{'files':>7}  {'git':>7}  {'sync':>7}  ratio  {'git, merge':>11}  {'sync, merge':>11}  ratio")
-    for files in (100, 1_000, 10_000, 20_000):
+    for files in SIZES:
         base = folder / str(files)
         base.mkdir()
         remote = base / "remote.git"
