@@ -24,7 +24,8 @@ from usefulness import DATA, Gitmem, Session, devmembench
 from gitmem.cli.app import real_app
 from gitmem.learn.end import read_records
 from gitmem.model.transcript import hook_events
-from gitmem.model.turns import Turn, fold, human_text
+from gitmem.model.turns import Turn, fold
+from gitmem.model.words import human_text
 from gitmem.store.store import Store
 from gitmem.tell.prompt import remembered
 

@@ -49,7 +49,8 @@ from gitmem.cli.app import App
 from gitmem.cli.main import main as gitmem_main
 from gitmem.learn.end import read_records
 from gitmem.model.transcript import hook_events
-from gitmem.model.turns import fold, human_text
+from gitmem.model.turns import fold
+from gitmem.model.words import human_text
 from gitmem.search import near
 from gitmem.text.words import stop_words
 

@@ -229,7 +229,14 @@ class _Steps:
 
     def close(self, session: PendingSession) -> None:
         """Save a finished session's transcript (spec R14), and what its turns hold."""
-        from gitmem.learn.end import capture_recorded, keep_session, keep_transcript, logged_turns, read_records
+        from gitmem.learn.end import (
+            capture_recorded,
+            keep_session,
+            keep_transcript,
+            logged_turns,
+            read_records,
+            with_known_ids,
+        )
         from gitmem.record.exchanges import turns_of
         from gitmem.record.working_memory import forget_working
         from gitmem.store.layers import was_paused
@@ -240,6 +247,7 @@ class _Steps:
             session = session._replace(transcript="")  # it tells what was not to be recorded
         keep_transcript(self._store, session.name, session.transcript)
         turns = turns_of(read_records(session.transcript), session.name, session.host)
+        turns = with_known_ids(self._store, turns)
         if turns:
             capture_recorded(self._store, turns, "session end")
         else:

@@ -163,8 +163,8 @@ def test_a_session_without_a_transcript_ends_too(desk, session):
 )
 def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, monkeypatch, error, message):
     other = Session(desk, session.path.parent, "sess-2")
-    for one in (session, other):
-        one.turn("t-1")
+    for one, turn in ((session, "t-1"), (other, "t-2")):
+        one.turn(turn)
         one.deliver("SessionEnd", second=5)
     real = session_end.keep_transcript
 

@@ -11,7 +11,8 @@ from itertools import dropwhile
 
 from gitmem.learn.statements import Statement, count_words, is_pasted, stands_alone, without_opening
 from gitmem.model.fact import FactKind
-from gitmem.model.turns import TaskType, asks_back, classify, human_text
+from gitmem.model.turns import TaskType, asks_back, classify
+from gitmem.model.words import human_text
 from gitmem.text.sentences import blocks, mask_code, sentences_of, shorten, split
 from gitmem.text.words import languages, phrases, rows
 

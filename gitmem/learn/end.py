@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, find_entries
@@ -15,12 +16,14 @@ from gitmem.hosts import CLAUDE, file_of, find_host, read_transcript, writer
 from gitmem.learn.facts import learn
 from gitmem.model.entries import Placed, cue_entries
 from gitmem.model.exchange import EXCHANGE, MENDED, exchanges_in, split_fields
+from gitmem.model.identity import is_copy, known_id, saved_in
 from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
-from gitmem.model.turns import Failure, Turn, fold, human_text
+from gitmem.model.turns import Failure, Turn, fold
+from gitmem.model.words import human_text, parse_words
 from gitmem.platform.machine import local
 from gitmem.platform.safe_open import open_regular
 from gitmem.record.capture import BATCH_BYTES, capture_turn, log_changes
-from gitmem.record.read import PendingSession, boot_lines, cleaner
+from gitmem.record.read import PendingSession, boot_lines, cleaner, redacted
 from gitmem.record.save import rotate_if_full
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -60,6 +63,21 @@ def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> tuple
         saved, archives = saved + new, archives + rotated
         notices += outcome.notices
     return saved, archives, notices
+
+
+def with_known_ids(store: Store, turns: Sequence[Turn]) -> list[Turn]:
+    """Return a session's turns with the ids of their saved exchanges, without those that another session has said.
+
+    A fork or a copy begins with the turns of the session before it, which are that one's.
+    """
+    logs = cache(lambda path: saved_in((store.read(path) or b"").decode("utf-8", "replace")))
+    own = []
+    for turn in turns:
+        saved = logs(daily_path(f"{turn.started:%Y-%m-%d}"))
+        known = turn._replace(known=known_id(redacted(turn, store), saved))
+        if not is_copy(known):
+            own.append(known)
+    return own
 
 
 def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
@@ -113,6 +131,7 @@ def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:
         logged=entry.id,
         said=fields.said,
         scope="".join(scopes_in(entry.tags)[:1]),
+        words=tuple(map(parse_words, fields.words)),
     )
 
 
@@ -273,16 +292,19 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
     turns = [turn for turn in turns if since is None or turn.started >= since]
     if not turns and (begun or since is not None):
         return Replayed(path, unread=unread.lines)
+    read, turns = turns, with_known_ids(store, turns)
+    sessions = tuple(dict.fromkeys(turn.session for turn in read))
+    if read and not turns:
+        return Replayed(path, sessions, len(read), unread.lines)
     saved, archives, more = capture_recorded(store, turns, "replay")
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
     told = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
     is_told = lost if turns else os.path.getsize(file_of(path))
     notice = f"{plain(path)}: {'; '.join(filter(None, told))}."
-    sessions = tuple(dict.fromkeys(turn.session for turn in turns))
-    for session in sessions:
+    for session in dict.fromkeys(turn.session for turn in turns):
         own = [turn for turn in turns if turn.session == session]
         records = (record for record in read_records(path, None, name) if record.session in {session, ""})
         keep_session(store, session, own[0].host, own, records)
         note_mends(store, session, own)
     notices = tuple(dict.fromkeys((*([notice] if is_told else []), *more)))
-    return Replayed(path, sessions, len(turns), unread.lines, saved, archives=tuple(archives), notices=notices)
+    return Replayed(path, sessions, len(read), unread.lines, saved, archives=tuple(archives), notices=notices)

@@ -37,7 +37,8 @@ from gitmem.model.events import PLACE
 from gitmem.model.exchange import Exchange, exchanges_in, names_only_files
 from gitmem.model.outcome import Outcome, judge_outcome, offers, reaction_of, rejects, verdict_of
 from gitmem.model.transcript import Record, hook_events
-from gitmem.model.turns import TaskType, Turn, classify, follows_up, human_text, is_trivial, tells
+from gitmem.model.turns import TaskType, Turn, classify, follows_up, is_trivial, tells
+from gitmem.model.words import human_text
 from gitmem.model.working import EndedTask, TaskStatus, WorkingMemory, working_of
 from gitmem.record.exchanges import find_session_file, with_links
 from gitmem.record.read import cleaner, redacted

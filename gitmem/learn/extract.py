@@ -17,7 +17,8 @@ from gitmem.model.entries import relative_files
 from gitmem.model.exchange import Fields
 from gitmem.model.fact import Fact, FactKind
 from gitmem.model.outcome import is_resolved
-from gitmem.model.turns import Turn, human_text, is_restated
+from gitmem.model.turns import Turn, is_restated
+from gitmem.model.words import human_text, own_statements, states
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.text.sentences import blocks, sentences_of
 from gitmem.values import Value
@@ -113,7 +114,10 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
 def facts_of_prompt(turn: Turn, before: Fields, files: Sequence[str]) -> Iterator[FoundFact]:
     """Yield the facts that a person states, and the options of the answer before that the person picks."""
     prompt = human_text(turn.prompt)
-    stated = (said._replace(text=in_context(said.text, before.answer)) for said in statements_of(prompt))
+    stated = [
+        said._replace(text=in_context(said.text, before.answer)) for said in statements_of(own_statements(prompt))
+    ]
+    stated += [said for words in turn.words if states(words) for said in statements_of(own_statements(words.text))]
     picked = picks_of(prompt, before.answer, before.request)
     for said in filter(lambda said: said.text, (*picked, *stated)):
         text = with_reason(as_statement(said.text), as_statement(said.why) if said.why else "")

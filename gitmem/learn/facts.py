@@ -59,7 +59,7 @@ def keep_turn(book: FactBook, turn: Turn, before: Fields, boot: Collection[str])
     by_agent = saved_in(book.known().values(), turn)
     changes = _instead(book, turn, by_agent)
     files = relative_files(turn.files, (os.path.dirname(book.store.root), turn.cwd))
-    for found in facts_of_prompt(turn, before, files) if turn.prompt else ():
+    for found in facts_of_prompt(turn, before, files) if turn.prompt or turn.words else ():
         if not is_restated(found.text, boot) and repeated(by_agent, found.text) is None:
             changes |= take(book, found, turn.session, again=True)
     return changes | resolve(book, [turn])

@@ -17,8 +17,9 @@ from gitmem.learn.concepts import Concept
 from gitmem.llm import Question, Size
 from gitmem.model.compare import stems_of
 from gitmem.model.fact import Fact, FactKind, day_of
-from gitmem.model.turns import Turn, human_text
+from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
+from gitmem.model.words import human_text, render_words
 from gitmem.values import Value
 
 PURPOSE = "session"
@@ -170,6 +171,7 @@ def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
         folder = f"{turn.cwd}/" if turn.cwd else ""
         texts = [
             (USER, _clipped(human_text(turn.prompt), length)),
+            *((USER, _clipped(render_words(words), length)) for words in turn.words),
             *((AGENT, _clipped(text, min(length, _MID))) for text in said),
             *((TOOL, text.replace(folder, "") if folder else text) for text in tools),
             (AGENT, _clipped(human_text(turn.answer), length)),

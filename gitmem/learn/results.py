@@ -34,7 +34,8 @@ from gitmem.model.entries import relative_files
 from gitmem.model.episode import Episode, episode_id, episode_path, parse_episode, render_episode
 from gitmem.model.exchange import Exchange, exchanges_in, parse, render
 from gitmem.model.outcome import Outcome
-from gitmem.model.turns import TaskType, Turn, human_text
+from gitmem.model.turns import TaskType, Turn
+from gitmem.model.words import human_text
 from gitmem.record.exchanges import find_session_file
 from gitmem.record.fact_book import Changes
 from gitmem.store.store import Store

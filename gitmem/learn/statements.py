@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator
 
 from gitmem.model.compare import is_negated, stems_of
 from gitmem.model.fact import FactKind
-from gitmem.model.turns import human_text, tells
+from gitmem.model.turns import tells
+from gitmem.model.words import human_text
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of, split
 from gitmem.text.words import files_of, languages, phrases
 from gitmem.values import Value

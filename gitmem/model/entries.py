@@ -23,7 +23,8 @@ from gitmem.model.exchange import (
     render_fields,
 )
 from gitmem.model.outcome import ERROR_LENGTH, Outcome, find_cues, judge_outcome, told_error
-from gitmem.model.turns import Turn, derived_id, human_text, is_restated, is_trivial, program
+from gitmem.model.turns import Turn, derived_id, is_restated, is_trivial, program
+from gitmem.model.words import human_text, render_words
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
 from gitmem.text.words import keywords
@@ -102,6 +103,7 @@ def remember(
     text = clean_text(render_fields(fields_of(turn, asked, done, files, answer_chars)))
     logged = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
     head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
+    head = head or next((shorten(render_words(one), ASKED_LENGTH) for one in turn.words), "")
     is_told = exchange and _is_told(turn, asked, done)
     told = _exchange(turn, asked, done, files) if is_told else None
     state = _state(turn, head, files) if is_told else None
@@ -128,10 +130,11 @@ def _read(
         failures = [failure._replace(meanwhile=failure.meanwhile.replace(*places)) for failure in failures]
     said, done = human_text(turn.prompt), human_text(turn.answer)
     asked = "" if is_trivial(said) or is_restated(said, boot_lines) else said
+    words = tuple(one._replace(text=without_middle(one.text, PROMPT_LENGTH)) for one in turn.words)
     if is_restated(done, boot_lines):
         done = ""
-    turn = turn._replace(failures=explained(failures, done))
-    if not (asked or turn.files or turn.failures or _tells(said, done, turn.tools)):
+    turn = turn._replace(failures=explained(failures, done), words=words)
+    if not (asked or words or turn.files or turn.failures or _tells(said, done, turn.tools)):
         return None
     return turn, asked, done, relative_files(turn.files, roots)
 
@@ -186,6 +189,7 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
         errors=tuple(dict.fromkeys(errors)),
         files=tuple(files) if turn.closed else (),
         outcome="" if outcome is Outcome.SUCCESS else outcome.value,
+        words=tuple(map(render_words, turn.words)),
     )
 
 

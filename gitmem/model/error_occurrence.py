@@ -44,7 +44,8 @@ from gitmem.model.error import (
 from gitmem.model.events import PLACE, is_place
 from gitmem.model.explanations import in_words, told_sentences
 from gitmem.model.outcome import rejects, told_error
-from gitmem.model.turns import Failure, Turn, effect_of, human_text, inner_program
+from gitmem.model.turns import Failure, Turn, effect_of, inner_program
+from gitmem.model.words import human_text
 from gitmem.values import Value
 
 _LONGEST = 400  # characters of a mend

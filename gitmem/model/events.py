@@ -10,6 +10,16 @@ import re
 from enum import StrEnum
 
 from gitmem.model.added_lines import added_lines
+from gitmem.model.words import (
+    QUESTIONS,
+    UserWords,
+    WordKind,
+    answers_in,
+    human_text,
+    is_from_user,
+    refusal_in,
+    words_in,
+)
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -106,8 +116,10 @@ class HookKind(StrEnum):
 
     SESSION_START = "SessionStart"
     PROMPT = "UserPromptSubmit"
+    NOTICE = "(notice)"  # in the place of a prompt, which nobody typed: a turn without a request begins
     TOOL = "PostToolUse"
     TOOL_FAILED = "PostToolUseFailure"
+    WORDS = "(words)"  # only in a transcript: what the user said besides the prompt
     STOP = "Stop"
     SUBAGENT_STOP = "SubagentStop"
     PRE_COMPACT = "PreCompact"
@@ -124,7 +136,8 @@ class HookEvent(Value):
     source of a start or the reason of an end; `command` is the command that a tool ran, `target` another argument (a
     file it read, an address), and `files` are the files it changed; `agent` is the subagent ("" for the main one);
     `source` is the name of the event in the spool; `steps` are those that a tool wrote down (`plan_steps`), `changes`
-    the lines that it changed, by file (`changes_of`), `added` all lines that it added (`added_lines`).
+    the lines that it changed, by file (`changes_of`), `added` all lines that it added (`added_lines`); `words` are the
+    user's own besides a prompt: answers to the agent's questions, a refusal, a message sent while the agent works.
     """
 
     kind: HookKind
@@ -145,6 +158,7 @@ class HookEvent(Value):
     steps: tuple[tuple[str, str, str], ...] = ()
     changes: tuple[str, ...] = ()
     added: Added = ()
+    words: tuple[UserWords, ...] = ()
 
 
 _TEXT_OF = {
@@ -170,8 +184,8 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
         raise ValueError("the payload has no hook_event_name or no session_id")
     if name not in _TEXT_OF and name != HookKind.TOOL:
         return None
-    kind = HookKind(name)
-    return HookEvent(
+    kind, vouched = HookKind(name), is_from_user(payload)
+    event = HookEvent(
         kind=kind,
         session=session,
         at=at,
@@ -186,6 +200,35 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
             _string(payload, "tool_name", _MAX_NAME), payload.get("tool_input"), payload.get("tool_response")
         ),
     )
+    if kind is HookKind.PROMPT:
+        return understood(event, vouched=vouched)
+    return with_words(event, payload.get("tool_input"), payload.get("tool_response"), event.text)
+
+
+def understood(event: HookEvent, *, vouched: bool | None = None) -> HookEvent:
+    """Return a prompt's event with the user's part of it; a notice, of one that nobody typed.
+
+    `vouched` is whether the host says that the user wrote it, None where it says nothing.
+    """
+    words = words_in(event.text) if vouched is not False else None
+    if words is None and vouched and human_text(event.text):
+        words = UserWords(WordKind.PROMPT, human_text(event.text))
+    if words is None:
+        return event._replace(kind=HookKind.NOTICE, text="")
+    if words.kind is WordKind.PROMPT:
+        return event._replace(text=words.text)
+    return event._replace(kind=HookKind.WORDS, words=(words,), text="")
+
+
+def with_words(event: HookEvent, given: object, result: object, text: str) -> HookEvent:
+    """Return a tool's event with the user's words in its result: answers to questions; of a refused call, the refusal.
+
+    `result` is the host's structured result, `text` what the agent was told.
+    """
+    if event.kind is HookKind.TOOL and event.tool in QUESTIONS:
+        return event._replace(words=answers_in(given if isinstance(given, dict) else {}, result, text))
+    refused = refusal_in(text, f"{event.tool} {event.command or event.target}") if event.tool else None
+    return event if refused is None else event._replace(kind=HookKind.WORDS, text="", words=refused)
 
 
 def call_fields(tool: str, given: object, result: object = None) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 It has the id of its turn: at the session's end it replaces the entry that the turn wrote into `memory.md` (spec V1,
 V2). Its first line is the one-sentence summary; the lines below have labels in the language of the conversation
 (docs/format.md, "Sessions"). In the daily log (docs/format.md, "Turns") the text begins with the request. Then come the
-parts, in this order, each from a line that begins with its mark, after a blank line: answer, one for each text between
-tool calls, one for each error, files, outcome.
+parts, in this order, each from a line that begins with its mark, after a blank line: one for each other text of the
+user, answer, one for each text between tool calls, one for each error, files, outcome.
 """
 
 from __future__ import annotations
@@ -217,18 +217,22 @@ def names_only_files(summary: str) -> bool:
     return any(re.fullmatch(form, result) for form in forms)
 
 
-ANSWER, SAID, ERROR, FILES, OUTCOME = "**Answer:**", "**Said:**", "**Error:**", "**Files:**", "**Outcome:**"
+USER, ANSWER, SAID = "**User:**", "**Answer:**", "**Said:**"
+ERROR, FILES, OUTCOME = "**Error:**", "**Files:**", "**Outcome:**"
 MENDED = " → "  # in an error, before its mend
 # What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
 _LABELS = (
-    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Said|Error|Files):\*\*"
+    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:User|Answer|Said|Error|Files):\*\*"
     r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
 )
-_MARK = r"(?m)^\*\*(Answer|Said|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
+_MARK = r"(?m)^\*\*(User|Answer|Said|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
 
 
 class Fields(Value):
-    """What an entry of the daily log says of an exchange; `outcome` is "" where it succeeded or is not known yet."""
+    """What an entry of the daily log says of an exchange; `outcome` is "" where it succeeded or is not known yet.
+
+    `words` are what the user said besides the request, in the form of `words.render_words`.
+    """
 
     request: str = ""
     answer: str = ""
@@ -236,11 +240,14 @@ class Fields(Value):
     errors: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     outcome: str = ""
+    words: tuple[str, ...] = ()
 
 
 def render_fields(fields: Fields) -> str:
     """Return the text of an entry with these fields, which `split_fields` takes apart again."""
     parts = [_unmarked(fields.request)] if fields.request else []
+    for text in fields.words:
+        parts += _part(USER, _unmarked(text))
     parts += _part(ANSWER, _unmarked(fields.answer))
     for text in fields.said:
         parts += _part(SAID, _unmarked(text))
@@ -274,6 +281,7 @@ def split_fields(text: str) -> Fields:
         errors=tuple(text for mark, text in parts if mark == ERROR and text),
         files=lists[0] if len(lists) == 1 else tuple(dict.fromkeys(name for names in lists for name in names)),
         outcome=values.get(OUTCOME, ""),
+        words=tuple(text for mark, text in parts if mark == USER and text),
     )
 
 
@@ -299,6 +307,7 @@ def join_fields(before: Fields, after: Fields) -> Fields:
         errors=tuple(errors.values()),
         files=tuple(dict.fromkeys((*before.files, *after.files))),
         outcome=before.outcome if after.answer in before.answer else after.outcome,
+        words=tuple(dict.fromkeys((*before.words, *after.words))),
     )
 
 
@@ -310,7 +319,7 @@ def _both(before: str, after: str) -> str:
 
 def _part(mark: str, text: str) -> list[str]:
     """Return a part of an entry; a list, table or code block begins on a line of its own."""
-    if not text:
+    if not text.strip():
         return []
     apart = text.startswith(("- ", "* ", "```", "~~~", "|", "#", ">", "1. "))
     return [f"{mark}\n{text}" if apart else f"{mark} {text}"]

@@ -10,7 +10,8 @@ from gitmem.document.message import one_line
 from gitmem.model.compare import stems_of
 from gitmem.model.error import ErrorSignature, long_numbers, port_in
 from gitmem.model.outcome import reports
-from gitmem.model.turns import Failure, Turn, human_text, inner_program
+from gitmem.model.turns import Failure, Turn, inner_program
+from gitmem.model.words import human_text
 from gitmem.text.sentences import blocks, is_korean, sentences_of
 from gitmem.text.words import matcher
 

@@ -11,7 +11,8 @@ import json
 import re
 from enum import StrEnum
 
-from gitmem.model.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, call_fields
+from gitmem.model.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, call_fields, understood, with_words
+from gitmem.model.words import INTERRUPTION, UserWords, WordKind, human_text, is_from_user, words_in
 from gitmem.platform.machine import UTC, datetime
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -46,6 +47,8 @@ class Record(Value):
 
     `text` is what was said, or a tool's result; `turn` is the host's id of the turn, else of the record; `input` is
     what a tool was called with; `injected` says that no person and no model wrote it; `sidechain` that a subagent did.
+    `vouched` is whether the host says that the user wrote it, None where it says nothing; `words` are what they said
+    besides a prompt; `told` is a result in the host's structured form; `agent` is the subagent of a `sidechain`.
     `tokens` is how much of the context was in use, where the host says so.
     """
 
@@ -63,6 +66,10 @@ class Record(Value):
     cwd: str = ""
     model: str = ""
     tokens: int = 0
+    vouched: bool | None = None
+    words: tuple[UserWords, ...] = ()
+    told: object = None
+    agent: str = ""
 
     def call(self, tool: str, key: str, given: object) -> Record:
         """Return the call of a tool at this place; arguments that are no object count as none."""
@@ -137,23 +144,55 @@ def objects(line: str, damage: Callable[[], object] = bool) -> Iterator[dict[str
 
 
 def _claude(item: dict[str, object], base: Record) -> Iterator[Record]:
-    message = item.get("message")
-    kind = _string(item, "type")
+    kind, message = _string(item, "type"), item.get("message")
+    if kind in {"queue-operation", "attachment"}:
+        yield from _queued(item, base)
+        return
+    if kind == "progress":  # a subagent's record, in older versions
+        data = item.get("data")
+        inner = data.get("message") if isinstance(data, dict) else None
+        if isinstance(data, dict) and isinstance(inner, dict) and isinstance(inner.get("message"), dict):
+            yield from _claude({**inner, "isSidechain": True, "agentId": data.get("agentId")}, base)
+        return
     if kind not in {"user", "assistant"} or not isinstance(message, dict):
         return
+    vouched = is_from_user(item)
     base = base._replace(
         role=Role.USER if kind == "user" else Role.ASSISTANT,
-        turn=_string(item, "promptId") or _string(item, "uuid"),
-        injected=any(item.get(name) is True for name in ("isMeta", "isVisibleInTranscriptOnly")),
+        turn=_string(item, "promptId"),
+        injected=vouched is False or message.get("model") == _SYNTHETIC,
+        vouched=vouched,
         sidechain=item.get("isSidechain") is True,
-        cwd=_string(item, "cwd"),
+        agent=_string(item, "agentId"),
+        cwd=_string(item, "cwd") or base.cwd,
         model=_string(message, "model"),
         tokens=_tokens(message.get("usage")),
+        told=item.get("toolUseResult"),
     )
     if item.get("isCompactSummary") is True:
         yield base._replace(role=Role.SUMMARY, text=content_text(message.get("content")), injected=True)
         return
     yield from blocks(message.get("content"), base)
+
+
+_SYNTHETIC = "<synthetic>"  # the model of what the host says in the agent's place
+
+
+def _queued(item: dict[str, object], base: Record) -> Iterator[Record]:
+    """Yield what the user sent while the agent worked: from the queue, or as it was given to the agent.
+
+    A queued message that becomes a prompt of its own stands there, too; `turns.fold` keeps it once.
+    """
+    attached = item.get("attachment")
+    if isinstance(attached, dict):
+        is_queued, told, text = attached.get("type") == "queued_command", attached, content_text(attached.get("prompt"))
+        mode = attached.get("commandMode")
+    else:
+        is_queued, told, text, mode = item.get("operation") == "enqueue", item, _string(item, "content"), None
+    words = words_in(text) if is_queued and mode in {None, "prompt"} and is_from_user(told) is not False else None
+    if words is not None:
+        words = words._replace(kind=WordKind.ADDITION) if words.kind is WordKind.PROMPT else words
+        yield base._replace(role=Role.USER, text=words.text, words=(words,), sidechain=item.get("isSidechain") is True)
 
 
 def blocks(content: object, base: Record) -> Iterator[Record]:
@@ -222,7 +261,7 @@ def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], 
             continue
         head = {"at": part.at.isoformat(timespec="milliseconds"), "role": part.role.value}
         if part.sidechain:
-            head["agent"] = "sub"
+            head["agent"] = part.agent or "sub"
         try:
             recalled = part.role is Role.RESULT and part.tool_id in own
             content = _said(part._replace(text="") if recalled else part, result_chars, clean)
@@ -234,15 +273,15 @@ def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], 
 
 
 def _said(part: Record, result_chars: int, clean: Callable[[str], str]) -> dict[str, object]:
-    from gitmem.model.turns import human_text  # late: the events of a host need none of it
-
     if part.role is Role.CALL:
         given = {key: _short(value, _MAX_INPUT, clean) for key, value in (part.input or {}).items()}
         return {"tool": part.tool, "id": part.tool_id, "input": given}
     if part.role is Role.RESULT:
         said: dict[str, object] = {"id": part.tool_id, "text": _short(human_text(part.text), result_chars, clean)}
         return {**said, "failed": True} if part.failed else said
-    text = human_text(part.text) if part.role is Role.USER else part.text.strip()
+    words = part.words or (words_in(part.text),) if part.role is Role.USER else ()
+    text = "\n".join(one.text or one.about for one in words if one) if words else part.text.strip()
+    text = human_text(part.text) if part.role is Role.USER and part.sidechain else text
     return {"text": text} if text else {}
 
 
@@ -272,42 +311,68 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
             yield _event(kind, last, turn, zone, host, text=last.text[:MAX_TEXT])
 
     for part in parts:
-        if part.role is Role.USER and not part.sidechain and (kind := _kind_of(part)):
-            yield from said(HookKind.STOP) if not called or kind is HookKind.INTERRUPTED else ()
-            last, called = None, False
-            turn = (part.turn if kind is HookKind.PROMPT else "") or turn
-            yield _event(kind, part, turn, zone, host, text=part.text[:MAX_TEXT])
-        elif part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
+        if part.role is Role.USER and not part.sidechain:
+            event = _user_event(part, turn, zone, host)
+            if event is None or (event.kind is HookKind.NOTICE and (last is None or called)):
+                continue  # in the middle of a turn, which goes on
+            if event.kind is not HookKind.WORDS:
+                yield from said(HookKind.STOP) if not called or event.kind is HookKind.INTERRUPTED else ()
+                last, called = None, False
+                turn = turn if event.kind is HookKind.INTERRUPTED else part.turn
+            yield event
+        elif part.role is Role.ASSISTANT and not part.sidechain and not part.injected and part.text.strip():
             yield from () if called else said(HookKind.SAID)
             last, called = part, False
         elif part.role is Role.CALL:
             calls[part.tool_id] = part
-            if not part.sidechain:  # text before it was no answer, unless the turn is broken off
-                yield from () if called else said(HookKind.SAID)
-                called = True
+            # Text before it was no answer, unless the turn is broken off.
+            yield from () if called or part.sidechain else said(HookKind.SAID)
+            called = called or not part.sidechain
         elif part.role is Role.RESULT and (call := calls.pop(part.tool_id, None)) is not None:
             yield from _tool(call, part, turn, zone, host)
     yield from said(HookKind.STOP)
     yield from said(HookKind.INTERRUPTED) if called else ()
 
 
-def _kind_of(part: Record) -> HookKind | None:
-    """Return whether a person prompted or interrupted the agent; None for injected text."""
-    from gitmem.model.turns import INTERRUPTION, human_text
+def _user_event(part: Record, turn: str, zone: tzinfo | None, host: str) -> HookEvent | None:
+    """Return what a text in the user's place is: a prompt, other words of theirs, an interruption, or a notice.
 
+    None for a text that the host added to a turn.
+    """
+    if part.words:
+        return _event(HookKind.WORDS, part, turn, zone, host)._replace(words=part.words)
     if part.text.startswith(INTERRUPTION):
-        return HookKind.INTERRUPTED
-    return HookKind.PROMPT if not part.injected and human_text(part.text) else None
+        return _event(HookKind.INTERRUPTED, part, turn, zone, host, text=part.text[:MAX_TEXT])
+    event = _event(HookKind.PROMPT, part, part.turn, zone, host, text=part.text[:MAX_TEXT])
+    event = understood(event, vouched=False if part.injected else part.vouched)
+    if event.kind is HookKind.WORDS:
+        return event._replace(turn=turn)
+    return event if event.kind is HookKind.PROMPT or _starts_turn(part) else None
+
+
+_CONTEXT = ("<system-reminder", "<local-command", "<command-", "<ide_", "<user-prompt-submit-hook")
+
+
+def _starts_turn(part: Record) -> bool:
+    """Return whether the agent answers a text of the host, such as the notice of a task that ended."""
+    text = part.text.lstrip()
+    return text.startswith(("<", "[")) and not text.startswith(_CONTEXT)
 
 
 def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: str) -> Iterator[HookEvent]:
+    turn = (result.turn if result.sidechain else "") or turn
     event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, zone, host)
     event = event._replace(tool_id=call.tool_id, **call_fields(call.tool, call.input, result.text))
+    event = with_words(event, call.input, result.told, result.text)
     output = result.text[-_SAID:] if event.command else ""  # the result of a command is at its end
-    yield event._replace(
-        text=result.text[:MAX_DETAIL] if result.failed else output,
-        changes=() if result.failed else event.changes,
-        agent="sidechain" if call.sidechain else "",
+    yield (
+        event
+        if event.kind is HookKind.WORDS
+        else event._replace(
+            text=result.text[:MAX_DETAIL] if result.failed else output,
+            changes=() if result.failed else event.changes,
+            agent=(call.agent or "sidechain") if call.sidechain else "",
+        )
     )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from functools import cache
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.command import (
@@ -23,13 +22,12 @@ from gitmem.model.command import (
     written,
 )
 from gitmem.model.events import PLACE, HookEvent, HookKind
-from gitmem.platform.machine import table
-from gitmem.text.terminal import FENCE
+from gitmem.model.words import UserWords, WordKind, noise
 from gitmem.text.words import matcher
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
     from datetime import datetime
 
     from gitmem.model.added_lines import Added
@@ -37,51 +35,17 @@ if TYPE_CHECKING:
 
 BOOT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")
 
-INTERRUPTION = "[Request interrupted by user"
-_TAGS = ("<command-name>", "</command-name>", "<command-args>", "</command-args>")
 _MAX_TRIVIAL = 60  # characters; a longer text of such words alone is still looked at word by word
 _WORD = re.compile(r"[^\W_]+")
 _SHORT_LINE = 20  # characters; shorter lines are in many files
 _MOSTLY = 0.5
 
 
-def human_text(text: str) -> str:
-    """Return the person's own part of a prompt, "" if all of it was injected by the host or a hook."""
-    if any(f"<command-name>{name}</command-name>" in text for name in _noise("host_command")):
-        return ""
-    text = without_elements(text, (FENCE, *_noise("element")))
-    for tag in _TAGS:  # a command of the person's own: its name and arguments
-        text = text.replace(tag, " ")
-    text = text.strip()
-    return "" if text.startswith((INTERRUPTION, *_noise("not_said"))) else text
-
-
-@cache
-def _noise(kind: str) -> tuple[str, ...]:
-    return tuple(row[1] for row in table("noise.tsv") if row[0] == kind)
-
-
-def without_elements(text: str, names: Iterable[str]) -> str:
-    """Return a text without these elements; an unclosed one reaches to the end."""
-    for name in names:
-        opening, closing = f"<{name}", f"</{name}>"
-        start = text.find(opening)
-        while start >= 0:
-            after = text[start + len(opening) : start + len(opening) + 1]
-            if after and after not in "> \t\r\n/":  # a longer name with this prefix
-                start = text.find(opening, start + 1)
-                continue
-            end = text.find(closing, start)
-            text = text[:start] + (text[end + len(closing) :] if end >= 0 else "")
-            start = text.find(opening, start)
-    return text
-
-
 def is_trivial(text: str) -> bool:
     """Return whether a prompt only says "ok" or "continue", in a few words that carry no content."""
     if len(text) > _MAX_TRIVIAL:
         return False
-    trivial = {word for words in _noise("trivial") for word in words.split()}
+    trivial = {word for words in noise("trivial") for word in words.split()}
     return all(word.casefold() in trivial or word.isdigit() for word in _WORD.findall(text))
 
 
@@ -101,7 +65,7 @@ def _plain_lines(text: str) -> list[str]:
     return [line for line in plain if len(line) >= _SHORT_LINE]
 
 
-_TWICE_SECONDS = 5.0  # within which a repeated prompt without an id is a second delivery
+TWICE_SECONDS = 5.0  # within which a repeated prompt without an id is a second delivery
 _AGAIN_SECONDS = 1.0  # within which the same tool call without an id is a second delivery
 _MAX_FAILURES = 20  # of a turn, listed one by one
 _MAX_SAID = 200  # texts of a turn between its tool calls
@@ -144,10 +108,11 @@ class Turn(Value):
     """A prompt, its answer, and the tool calls between them.
 
     `closed` says that it was answered, or that the next prompt came; `interrupted` that the person broke it off. `said`
-    is what the agent said between its tool calls, where a transcript tells; `used` are the tools of its
-    calls, in order. `sources` are the names of its events, `logged` is the id of the entry that it was read back from,
-    `edits` are those after its last command, `scope` is the part of the project it is of, "" for all of it,
-    `added` are the lines of code that its edits added, by file.
+    is what the agent said between its tool calls, where a transcript tells; `used` are the tools of its calls, in
+    order. `words` are what the user said besides the prompt, in order. `sources` are the names of its events, `logged`
+    is the id of the entry that it was read back from, `known` the id under which it is saved already, by another way
+    (`model.identity`), `edits` are those after its last command, `scope` is the part of the project it is of, "" for
+    all of it, `added` are the lines of code that its edits added, by file.
     """
 
     session: str
@@ -171,11 +136,13 @@ class Turn(Value):
     edits: tuple[str, ...] = ()
     scope: str = ""
     added: Added = ()
+    words: tuple[UserWords, ...] = ()
+    known: str = ""
 
     @property
     def exchange_id(self) -> str:
         """The id of this turn's exchange."""
-        return self.logged or exchange_id(self.session, self.key)
+        return self.logged or self.known or exchange_id(self.session, self.key)
 
     def entry_id(self, *what: str, at: datetime | None = None) -> str:
         """Return the id of an entry of this turn; but for `at`, it does not depend on the time of capture."""
@@ -193,17 +160,34 @@ def fold(events: Iterable[HookEvent]) -> list[Turn]:
     for event in sorted(events, key=lambda event: (event.at, _ORDER[event.kind])):
         if event.kind in _OF_TURN:
             sessions.setdefault(event.session, _Session(event.session)).add(event)
-    turns = [turn for session in sessions.values() for turn in session.turns.values()]
+    turns = [turn for session in sessions.values() for turn in session.once()]
     return sorted(turns, key=lambda turn: (turn.started, turn.session, turn.key))
 
 
-_OF_TURN = (HookKind.PROMPT, HookKind.TOOL, HookKind.TOOL_FAILED, HookKind.STOP, HookKind.SAID, HookKind.INTERRUPTED)
+_OF_TURN = (
+    *(HookKind.PROMPT, HookKind.NOTICE, HookKind.WORDS, HookKind.TOOL, HookKind.TOOL_FAILED),
+    *(HookKind.STOP, HookKind.SAID, HookKind.INTERRUPTED),
+)
 _ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of events in the same moment
 
 
 def turn_key(event: HookEvent) -> str:
-    """Return the key of the turn that an event starts; a digest of the prompt if the host has no turn ids (J3)."""
-    return event.turn or f"p-{digest(event.text)[:8].hex()}"
+    """Return the key of the turn that an event starts; a digest of the prompt if the host has no turn ids (J3).
+
+    `model.identity` tells turns with the same prompt apart, and finds those that are saved under another key.
+    """
+    return event.turn or f"{NO_ID}{digest(event.text)[:8].hex()}"
+
+
+NO_ID = "p-"  # begins the key of a turn that the host gives no id
+
+
+def is_same_turn(one: Turn, other: Turn) -> bool:
+    """Return whether two turns of a session are the same: by the host's id, else by their prompt and time."""
+    if one.key == other.key:
+        return True
+    near = abs((one.started - other.started).total_seconds()) <= TWICE_SECONDS
+    return near and bool(one.prompt) and one.prompt == other.prompt
 
 
 class _Session:
@@ -219,6 +203,8 @@ class _Session:
         key = event.turn or self._current
         if event.kind is HookKind.PROMPT:
             key = self._key_of_prompt(event)
+        elif event.kind is HookKind.NOTICE or (event.kind is HookKind.WORDS and not key):
+            key = event.turn or f"n-{int(event.at.timestamp() * 1000)}"
         turn = self.turns.get(key)
         if turn is None:
             before = self.turns.get(self._current)
@@ -246,23 +232,58 @@ class _Session:
         key = given = turn_key(event)
         times = 1
         while not event.turn and (turn := self.turns.get(key)) and turn.closed:
-            if (event.at - turn.ended).total_seconds() <= _TWICE_SECONDS:
+            if (event.at - turn.ended).total_seconds() <= TWICE_SECONDS:
                 break
             times += 1
             key = f"{given}-{times}"
         return key
 
+    def once(self) -> Iterator[Turn]:
+        """Yield the turns, without messages that were queued and then came as a prompt."""
+        prompts = {turn.prompt for turn in self.turns.values()}
+        seen: set[str] = set()
+        for turn in self.turns.values():
+            kept = []
+            for words in turn.words:
+                if words.kind is WordKind.ADDITION and (words.text in prompts or words.text in seen):
+                    continue
+                seen.add(words.text)
+                kept.append(words)
+            yield turn._replace(words=tuple(kept))
+
+
+def _with_words(turn: Turn, words: UserWords) -> Turn:
+    """Return a turn with what the user said besides the prompt, once; a command's output joins the command."""
+    if not words.text and words.kind is WordKind.COMMAND:
+        last = turn.words[-1:] and turn.words[-1]
+        if not last or last.kind is not WordKind.COMMAND or last.text.endswith(words.about):
+            return turn
+        return turn._replace(words=(*turn.words[:-1], last._replace(text=f"{last.text}\n{words.about}")))
+    return turn if words in turn.words else turn._replace(words=(*turn.words, words))
+
 
 def _changed(turn: Turn, event: HookEvent) -> Turn:
     """Return a turn with one more event."""
-    if event.kind is HookKind.PROMPT:
-        return turn if turn.prompt else turn._replace(prompt=event.text, started=min(turn.started, event.at))
-    if event.kind is HookKind.STOP:
-        return turn._replace(answer=event.text or turn.answer, closed=True, interrupted=False)
-    if event.kind is HookKind.SAID:
-        return turn._replace(said=(*turn.said, event.text)[-_MAX_SAID:])
-    if event.kind is HookKind.INTERRUPTED:
-        return turn._replace(interrupted=True, closed=True)
+    for words in event.words:
+        turn = _with_words(turn, words)
+    match event.kind:
+        case HookKind.PROMPT if not turn.prompt:
+            turn = turn._replace(prompt=event.text, started=min(turn.started, event.at))
+        case HookKind.PROMPT if event.text != turn.prompt:  # a second message of a turn
+            turn = _with_words(turn, UserWords(WordKind.ADDITION, event.text))
+        case HookKind.STOP:
+            turn = turn._replace(answer=event.text or turn.answer, closed=True, interrupted=False)
+        case HookKind.SAID:
+            turn = turn._replace(said=(*turn.said, event.text)[-_MAX_SAID:])
+        case HookKind.INTERRUPTED:
+            turn = turn._replace(interrupted=True, closed=True)
+        case HookKind.TOOL | HookKind.TOOL_FAILED:
+            turn = _called(turn, event)
+    return turn
+
+
+def _called(turn: Turn, event: HookEvent) -> Turn:
+    """Return a turn with one more tool call."""
     files, failed = turn.files, event.kind is HookKind.TOOL_FAILED
     if failed:
         failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)

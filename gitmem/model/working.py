@@ -18,7 +18,8 @@ from gitmem.model.compare import says_the_same
 from gitmem.model.entries import relative_files
 from gitmem.model.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
 from gitmem.model.outcome import find_cues, told_error
-from gitmem.model.turns import TaskType, classify, follows_up, human_text, is_trivial, turn_key
+from gitmem.model.turns import TaskType, classify, follows_up, is_trivial, turn_key
+from gitmem.model.words import human_text
 from gitmem.platform.machine import datetime
 from gitmem.values import Value
 

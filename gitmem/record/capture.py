@@ -35,6 +35,7 @@ from gitmem.learn.facts import keep_turn
 from gitmem.model.entries import Placed, Remembered, joined_exchange, relative_files, remember
 from gitmem.model.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
 from gitmem.model.fact import PATH
+from gitmem.model.identity import known_id, saved_in
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import UTC
 from gitmem.project.code import work_tree_of
@@ -101,14 +102,16 @@ def _updated(before: Fields, new: Fields) -> Fields:
 
     An exchange without an answer was saved while its turn went on: the new fields have all of that turn.
     """
+    words = tuple(dict.fromkeys((*before.words, *new.words)))  # a transcript has more of them than the hooks told
     if not before.answer:
         said, files = (tuple(dict.fromkeys(both)) for both in (before.said + new.said, before.files + new.files))
-        return new._replace(request=new.request or before.request, said=said, files=files)
+        return new._replace(request=new.request or before.request, said=said, files=files, words=words)
     return before._replace(
         request=before.request or new.request,
         said=before.said or new.said,
         errors=before.errors or new.errors,
-        files=before.files or new.files,
+        files=tuple(dict.fromkeys((*before.files, *new.files))),
+        words=words,
         outcome=(new.answer and new.outcome) or before.outcome,
     )
 
@@ -177,6 +180,10 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     a link.
     """
     clean = redacted(turn, store)
+    if not clean.logged and not clean.known:
+        log = day_log(store, transaction, daily_path(f"{clean.started:%Y-%m-%d}"))
+        clean = clean._replace(known=known_id(clean, saved_in(log)))
+        turn = turn._replace(known=clean.known)
     remembered = _entries(transaction, store, clean, boot)
     if remembered is None:
         return []

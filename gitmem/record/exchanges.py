@@ -35,7 +35,8 @@ from gitmem.model.exchange import (
 )
 from gitmem.model.outcome import Outcome, find_cues, judge_outcome, offers, verdict_of
 from gitmem.model.transcript import Record, hook_events
-from gitmem.model.turns import Run, Turn, fold, human_text, program
+from gitmem.model.turns import Run, Turn, fold, program
+from gitmem.model.words import human_text
 from gitmem.record.read import boot_lines, redacted
 from gitmem.record.save import rotate_if_full
 from gitmem.store.store import Store

@@ -6,7 +6,7 @@ import os
 
 from gitmem.hosts import find_host, name_of, read_payload, read_records
 from gitmem.model.events import HookEvent, HookKind, parse_payload
-from gitmem.model.turns import BOOT_FILES, Turn, content_lines, fold
+from gitmem.model.turns import BOOT_FILES, Turn, content_lines, fold, is_same_turn
 from gitmem.platform.machine import is_running, timedelta
 from gitmem.platform.safe_open import read_end, read_small
 from gitmem.store.spool import HookSpool
@@ -171,7 +171,8 @@ def redacted(turn: Turn, store: Store) -> Turn:
     clean, names = cleaner(store), ("command", "error", "fixed_by", "meanwhile")
     failures = tuple(clean_fields(failure, clean, *names) for failure in turn.failures)
     runs = tuple(clean_fields(run, clean, "command", "after") for run in turn.runs)
-    turn = turn._replace(failures=failures, runs=runs, scope=turn.scope or store.scope_of(turn.cwd))
+    words = tuple(clean_fields(one, clean, "text", "about") for one in turn.words)
+    turn = turn._replace(failures=failures, runs=runs, words=words, scope=turn.scope or store.scope_of(turn.cwd))
     return clean_fields(turn, clean, "prompt", "answer", "files", "said", "edits")
 
 
@@ -217,6 +218,6 @@ def recorded_turn(path: str, turn: Turn) -> Turn | None:
     if lines is None:
         lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").splitlines(keepends=True)
     turns = fold(hook_events(read_records(lines, name=name), None, turn.host))
-    begun = (one for one in reversed(turns) if one.prompt and (not turn.prompt or one.key == turn.key))
+    begun = (one for one in reversed(turns) if one.prompt and (not turn.prompt or is_same_turn(one, turn)))
     # Of a long turn, the end of the transcript does not have the prompt.
     return next(begun, turns[-1] if turns and not turns[-1].prompt and turns[-1].started >= turn.started else None)

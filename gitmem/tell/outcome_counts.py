@@ -26,7 +26,8 @@ from gitmem.model.error_occurrence import find_occurrences, with_errors
 from gitmem.model.fact import Fact
 from gitmem.model.outcome import Outcome, judge_outcome
 from gitmem.model.pattern import LETTER
-from gitmem.model.turns import Turn, human_text
+from gitmem.model.turns import Turn
+from gitmem.model.words import human_text
 from gitmem.record.fact_edits import BOTH_HOLD
 from gitmem.record.read import redacted
 from gitmem.search.files import list_paths

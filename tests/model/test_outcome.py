@@ -23,6 +23,7 @@ FIELDS = st.builds(
     errors=st.lists(TEXTS.filter(bool), max_size=3).map(tuple),
     files=st.lists(LINES, max_size=3).map(tuple),
     outcome=st.sampled_from(["", "partial", "failed"]),
+    words=st.lists(TEXTS.filter(bool), max_size=3).map(tuple),
 )
 
 

@@ -13,12 +13,11 @@ from gitmem.model.turns import (
     content_lines,
     fold,
     follows_up,
-    human_text,
     is_restated,
     is_trivial,
     program,
-    without_elements,
 )
+from gitmem.model.words import human_text, without_elements
 from gitmem.text.terminal import FENCE
 
 BOOT = """# CLAUDE.md
@@ -35,7 +34,7 @@ ok
 @pytest.mark.parametrize(
     "name",
     [
-        *(FENCE, "system-reminder", "task-notification", "command-message", "local-command-stdout", "bash-stdout"),
+        *(FENCE, "system-reminder", "command-message"),
         *("ide_opened_file", "environment_context", "user_instructions", "user-prompt-submit-hook"),
     ],
 )
@@ -56,7 +55,6 @@ def test_a_command_of_the_persons_own_is_said_and_one_about_the_host_is_not():
 
 def test_nothing_injected_survives_when_elements_are_nested_repeated_or_not_closed():
     assert human_text("ask <system-reminder>never told</system-reminde") == "ask"
-    assert human_text("<task-notification>") == ""
     text = "a<system-reminder>x<system-reminder>y</system-reminder>b<system-reminder>z</system-reminder>c"
     assert without_elements(text, ["system-reminder"]) == "abc"
     assert "gitmem" not in human_text(f"<{FENCE}>x</{FENCE}>" * 50 + "ask")

@@ -1,0 +1,94 @@
+"""Which saved exchange a turn is: the one rule by which a turn is saved once (spec J16). Pure.
+
+The host's id of a turn names it. Where there is none, or another session has copied the turn (a fork, a resumed
+session, a copy of a transcript), it follows from content, order and time: the same request at the same moment is the
+same turn; the same request at another time is the next one of its name.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import exchange_id, session_tag, tail_of
+from gitmem.model.exchange import EXCHANGE, split_fields
+from gitmem.model.turns import NO_ID, TWICE_SECONDS
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitmem.model.turns import Turn
+
+_COPIED_SECONDS = 1.0  # within which another session's turn with the same words is the copied one: logs have no parts
+_SIGNED = 300  # characters of a text by which two are the same: those of a long one are shortened
+_MOST = 50  # turns of a session with one prompt, such as "continue"
+_WORDS = re.compile(r"\w+")
+
+
+class SavedExchange(Value):
+    """What a day's log says of an exchange: its id, the tag of its session, the second of its day, its texts."""
+
+    id: str
+    tags: tuple[str, ...]
+    second: int
+    request: str
+    answer: str
+
+
+def saved_in(log: str) -> list[SavedExchange]:
+    """Return the exchanges of a day's log."""
+    found = []
+    for entry in (one.entry for one in find_entries(log)):
+        clock = re.fullmatch(r"(\d\d):(\d\d):(\d\d)", entry.time)
+        if entry.label == EXCHANGE and clock:
+            fields = split_fields(entry.text)
+            second = int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[3])
+            texts = (_signed(fields.request), _signed(fields.answer))
+            found.append(SavedExchange(entry.id, entry.tags[:1], second, *texts))
+    return found
+
+
+def known_id(turn: Turn, saved: Iterable[SavedExchange]) -> str:
+    """Return the id under which a turn is saved, or is to be saved although another turn has its own id.
+
+    "" if its own id will do. `saved` are the exchanges of the log of its day; the turn is redacted.
+    """
+    saved, tag = [*saved], session_tag(turn.session)
+    second = turn.started.hour * 3600 + turn.started.minute * 60 + turn.started.second
+    asked, told = _signed(turn.prompt), _signed(turn.answer)
+    for one in saved if asked else ():
+        apart = abs(one.second - second)
+        if one.request != asked:
+            continue
+        # A host without ids of turns may deliver a turn again, later: with the same answer.
+        again = turn.key.startswith(NO_ID) and bool(told) and told == one.answer
+        own = one.tags == tag and (apart <= TWICE_SECONDS or again)
+        copied = one.tags != tag and apart <= _COPIED_SECONDS and (not told or not one.answer or told == one.answer)
+        if own or copied:
+            return one.id
+    return _free_id(turn, {tail_of(one.id): one.second for one in saved}, second) if turn.key.startswith(NO_ID) else ""
+
+
+def _free_id(turn: Turn, seconds: dict[str, int], second: int) -> str:
+    """Return the first id of a turn without an id of its host that no exchange of another time has."""
+    given, _, number = turn.key[len(NO_ID) :].partition("-")
+    key, times = turn.key, int(number or 1)
+    while abs(seconds.get(tail_of(exchange_id(turn.session, key)), second) - second) > TWICE_SECONDS:
+        times += 1
+        key = f"{NO_ID}{given}-{times}"
+    return exchange_id(turn.session, key) if key != turn.key else ""
+
+
+def is_copy(turn: Turn) -> bool:
+    """Return whether a turn is saved as one of another session, which this one was forked or copied from."""
+    given = turn.key[len(NO_ID) :].partition("-")[0] if turn.key.startswith(NO_ID) else ""
+    keys = [
+        turn.key,
+        *([f"{NO_ID}{given}", *(f"{NO_ID}{given}-{times}" for times in range(2, _MOST))] if given else ()),
+    ]
+    return bool(turn.known) and turn.known not in {exchange_id(turn.session, key) for key in keys}
+
+
+def _signed(text: str) -> str:
+    return " ".join(_WORDS.findall(text[: 2 * _SIGNED]))[:_SIGNED].casefold()

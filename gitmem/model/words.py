@@ -1,0 +1,303 @@
+"""Tell what a user said in each place where they speak, and who wrote a text in their place (spec J14, J15). Pure.
+
+One function, `words_in`, decides for every door: the prompt of a hook, a record of a transcript, a queued message, any
+host. What the host says of a text comes first (`is_from_user`, and the readers of `gitmem.hosts`); where it says
+nothing, a text that begins with an element, a banner or a template which nobody types is the host's, whatever its name.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import cache
+
+from gitmem.platform.machine import table
+from gitmem.text.terminal import FENCE
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+
+class WordKind(StrEnum):
+    """The place in which a user spoke."""
+
+    PROMPT = "prompt"
+    ADDITION = "addition"  # a message sent while the agent works, or a second one of a turn
+    ANSWER = "answer"  # to a question of the agent
+    REFUSAL = "refusal"  # of a tool call, with the words given or without
+    PLAN = "plan"  # what a user said when they accepted a plan
+    COMMAND = "command"  # that the user ran in the agent, with its output
+    COMMENT = "comment"  # behind a command of the host: "/compact keep the failing test"
+    NOTE = "note"  # a memory shortcut: "# we deploy on Fridays"
+
+
+class UserWords(Value):
+    """What a user said in one place. `about` is the question, the refused call or the command that it is about.
+
+    A refusal without words has no `text`. The text of a command ends with its output, shortened.
+    """
+
+    kind: WordKind
+    text: str
+    about: str = ""
+
+
+INTERRUPTION = "[Request interrupted by user"
+_ARROW = " → "
+_MAX_ABOUT = 300  # characters of a question or a call
+_MAX_OUTPUT = 500  # of a command that the user ran
+
+
+def render_words(words: UserWords) -> str:
+    """Return words as they stand in the day's log, which `parse_words` takes apart again."""
+    about = f"{words.about}{_ARROW}" if words.about else ""
+    return f"[{words.kind.value}] {about}{words.text}".rstrip()
+
+
+def parse_words(text: str) -> UserWords:
+    """Return the words in a part of the day's log; of a form that nobody knows, as an addition."""
+    match = re.match(r"\[(\w+)\] ?", text)
+    if match is None or match[1] not in set(WordKind):
+        return UserWords(WordKind.ADDITION, text)
+    rest, about = text[match.end() :], ""
+    kind = WordKind(match[1])
+    if kind in _WITH_ABOUT:
+        before, arrow, after = rest.partition(_ARROW)
+        about, rest = (before, after) if arrow else (rest.removesuffix(_ARROW.rstrip()).rstrip(), "")
+    return UserWords(kind, rest.strip("\n "), about)
+
+
+_WITH_ABOUT = (WordKind.ANSWER, WordKind.REFUSAL, WordKind.COMMENT)
+
+
+def about_line(text: str) -> str:
+    """Return a question or a call as it stands in `about`: on one line, shortened, without an arrow."""
+    line = " ".join(text.split()).replace("→", "->")
+    return line if len(line) <= _MAX_ABOUT else f"{line[:_MAX_ABOUT].rstrip()}…"
+
+
+# Who wrote a text
+
+
+def is_from_user(told: Mapping[str, object]) -> bool | None:
+    """Return whether a host's record or payload says that the user wrote its text; None where it says nothing.
+
+    A kind of origin that nobody knows is not the user.
+    """
+    if any(told.get(mark) is True for mark in ("isMeta", "isVisibleInTranscriptOnly", "isVirtual", "textNotTyped")):
+        return False
+    origin, source = told.get("origin"), told.get("promptSource")
+    kind = origin.get("kind") if isinstance(origin, dict) else origin
+    if kind is not None and kind != "unclassified":
+        return kind in _USERS
+    return source in _USERS if isinstance(source, str) else None
+
+
+_USERS = ("human", "user", "typed", "queued", "suggestion_accepted", "sdk")
+
+
+def words_in(text: str) -> UserWords | None:
+    """Return the user's words in a text that came in the user's place; None if nobody typed it."""
+    if command := _element(text, "bash-input"):
+        return UserWords(WordKind.COMMAND, command)
+    if text.lstrip().startswith(("<bash-stdout>", "<bash-stderr>")):
+        printed = "\n".join(filter(None, (_element(text, name) for name in ("bash-stdout", "bash-stderr"))))
+        return UserWords(WordKind.COMMAND, "", _shortened(printed)) if printed else None
+    if note := _element(text, "user-memory-input"):
+        return UserWords(WordKind.NOTE, note)
+    name = _element(text, "command-name")
+    if name in noise("host_command"):
+        comment = _element(text, "command-args")
+        return UserWords(WordKind.COMMENT, comment, name) if len(comment.split()) > 1 else None
+    typed = human_text(text)
+    return UserWords(WordKind.PROMPT, typed) if typed and not _is_unsaid(typed) else None
+
+
+def user_text(text: str) -> str:
+    """Return the user's own part of a prompt, "" if it is none."""
+    words = words_in(text)
+    return words.text if words is not None and words.kind is WordKind.PROMPT else ""
+
+
+def _element(text: str, name: str) -> str:
+    """Return the text of the first element of this name, "" if there is none."""
+    _, opened, rest = text.partition(f"<{name}>")
+    inner, closed, _ = rest.partition(f"</{name}>")
+    return inner.strip() if opened and closed else ""
+
+
+def _shortened(printed: str) -> str:
+    if len(printed) <= _MAX_OUTPUT:
+        return printed
+    return f"{printed[: _MAX_OUTPUT // 2].rstrip()}\n[…]\n{printed[-_MAX_OUTPUT // 2 :].lstrip()}"
+
+
+_TAGS = ("<command-name>", "</command-name>", "<command-args>", "</command-args>")
+_OPENING = re.compile(r"<(?P<name>[A-Za-z][\w.:-]*)(?P<attributes>[^<>\n]*)>(?P<rest>[^\n]*)")
+# A banner in brackets: three words in capitals, or two of which one says that a program speaks.
+_BANNER = re.compile(r"\[(?=[A-Z][A-Z' -]*(?:SYSTEM|NOTIF|AUTOMAT|INTERNAL|NOT USER)|[A-Z]+(?: [A-Z]+){2})[A-Z]")
+
+
+def human_text(text: str) -> str:
+    """Return a text without what hosts and hooks add to it: of a prompt, the part that somebody wrote."""
+    if any(f"<command-name>{name}</command-name>" in text for name in noise("host_command")):
+        return ""
+    text = without_elements(text, (FENCE, *noise("element")))
+    for tag in _TAGS:  # a command of the user's own: its name and arguments
+        text = text.replace(tag, " ")
+    text = text.strip()
+    return "" if text.startswith((INTERRUPTION, *noise("not_said"))) else text
+
+
+def _is_unsaid(text: str) -> bool:
+    """Return whether a text begins as no user's does: with a banner, or an element that is no markup of pages."""
+    match = _OPENING.match(text)
+    if match is None:
+        return _BANNER.match(text) is not None
+    name = match["name"]
+    if name.casefold() in _markup() or (name[0].isupper() and name.isalnum()):  # a page, or a component of one
+        return False
+    is_closed = f"</{name}>" in text or match["attributes"].endswith("/")
+    return is_closed or bool(match["attributes"].strip()) or not match["rest"].strip()
+
+
+@cache
+def noise(kind: str) -> tuple[str, ...]:
+    """Return the words of a kind in `noise.tsv`."""
+    return tuple(row[1] for row in table("noise.tsv") if row[0] == kind)
+
+
+@cache
+def _markup() -> frozenset[str]:
+    return frozenset(name for names in noise("markup") for name in names.split())
+
+
+def without_elements(text: str, names: Iterable[str]) -> str:
+    """Return a text without these elements; an unclosed one reaches to the end."""
+    for name in names:
+        opening, closing = f"<{name}", f"</{name}>"
+        start = text.find(opening)
+        while start >= 0:
+            after = text[start + len(opening) : start + len(opening) + 1]
+            if after and after not in "> \t\r\n/":  # a longer name with this prefix
+                start = text.find(opening, start + 1)
+                continue
+            end = text.find(closing, start)
+            text = text[:start] + (text[end + len(closing) :] if end >= 0 else "")
+            start = text.find(opening, start)
+    return text
+
+
+# Words in the results of tools
+
+QUESTIONS = ("AskUserQuestion", "ask_user", "question", "request_user_input", "ask_followup_question")
+_REFUSED = ("The user doesn't want to ", "User rejected", "The user rejected")
+_SAID = re.compile(r"the user said:|user feedback:", re.IGNORECASE)
+_CLARIFIES = "The user wants to clarify these questions"
+_PAIR = re.compile(
+    r'"(?P<question>[^"\n]+)"="(?P<answer>[^"]*)"(?: user notes: (?P<notes>[^\n]*?)(?=\. You can|, "|$))?'
+)
+_ASKED = re.compile(r'^- "(?P<question>.+)"\n +Answer: (?P<answer>.+)', re.MULTILINE)
+
+
+def answers_in(tool_input: Mapping[str, object], result: object, text: str = "") -> tuple[UserWords, ...]:
+    """Return the user's answers to the questions of a call: from its structured result, else from its text."""
+    told = result.get("answers") if isinstance(result, dict) else None
+    pairs = [(key, value) for key, value in told.items()] if isinstance(told, dict) else []
+    notes = result.get("annotations") if isinstance(result, dict) else None
+    if not pairs:
+        said = text or (result if isinstance(result, str) else "")
+        pairs = [(match["question"], _with_notes(match["answer"], match["notes"])) for match in _PAIR.finditer(said)]
+    options = dict(_options_of(tool_input))
+    return tuple(
+        UserWords(WordKind.ANSWER, _with_notes(answer, _notes_on(notes, question)), _question(question, options))
+        for question, value in pairs
+        if isinstance(question, str) and (answer := _answer(value))
+    )
+
+
+def _answer(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(one for one in value if isinstance(one, str)).strip()
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _notes_on(notes: object, question: str) -> object:
+    told = notes.get(question) if isinstance(notes, dict) else None
+    return told.get("notes") if isinstance(told, dict) else None
+
+
+def _with_notes(answer: str, notes: object) -> str:
+    return f"{answer}\n{notes.strip()}" if isinstance(notes, str) and notes.strip() else answer
+
+
+def _question(question: str, options: Mapping[str, str]) -> str:
+    labels = options.get(question, "")
+    return about_line(f"{question} ({labels})" if labels else question)
+
+
+def _options_of(tool_input: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield each question of a call with its options on one line."""
+    listed = tool_input.get("questions")
+    for one in listed if isinstance(listed, list) else ():
+        question, options = (one.get("question"), one.get("options")) if isinstance(one, dict) else ("", ())
+        labels = (item.get("label") if isinstance(item, dict) else item for item in options or ())
+        if isinstance(question, str):
+            yield question, " | ".join(label for label in labels if isinstance(label, str))
+
+
+def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
+    """Return the user's refusal of a call, with what they said, from its result; None if it is none.
+
+    A refusal of questions that the user wants to talk about first has the answers that they gave.
+    """
+    said = text.removeprefix("Error: ")
+    if not said.startswith(_REFUSED):
+        return None
+    match = _SAID.search(said)
+    words = said[match.end() :].strip() if match else ""
+    if words.startswith(_CLARIFIES):
+        given = _ASKED.finditer(words)
+        answers = (UserWords(WordKind.ANSWER, one["answer"].strip(), about_line(one["question"])) for one in given)
+        return (UserWords(WordKind.REFUSAL, "", about_line(about)), *answers)
+    return (UserWords(WordKind.REFUSAL, words, about_line(about)),)
+
+
+# What a user states
+
+_PLANNED = "Implement the following plan:"
+_FEEDBACK = "User feedback on this plan:"
+_FENCED = re.compile(r"(?ms)^[ \t]*(?P<mark>`{3,}|~{3,}|\"\"\"|''').*?(?:^[ \t]*(?P=mark)|\Z)")
+_QUOTED = re.compile(r"\"[^\"\n]{30,}\"|[\u201c\u300c][^\u201d\u300d]{30,}[\u201d\u300d]")
+# A line that a program printed, or that was copied from one: boxes and marks of terminals, prompts of shells, times of
+# logs, traces, differences, data, padding.
+_PRINTED = re.compile(
+    r"[\u2500-\u259f\u23a0-\u23bf\u25cf\u23fa\u276f]|^\s*>|^\s*[$%]\s|\s{10,}$|^\t| {8,}\S|^\s*\|"
+    r"|^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\s*\[?\d\d:\d\d:\d\d|^(?:\+\+\+|---|@@|diff |index [0-9a-f]{6})"
+    r"|^\s*(?:at \S+ ?\(|File \"|Traceback )|^\s*\[?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|error|fatal)\b[\]:\[]"
+    r"|\b[A-Z]\w{0,60}(?:Error|Exception|Warning): |^\s*[{}\[\]]+,?\s*$|^\s*\"[\w-]+\"\s*:|[;{]\s*$|=>|^\s*</?\w[^>]*>"
+    r"|^\s*[\w./-]+:\d+(?::\d+)?:|^\s*(?:commit [0-9a-f]{7}|Author: |Date: +)",
+    re.MULTILINE,
+)
+
+
+def own_statements(text: str) -> str:
+    """Return the parts of a user's message that are their own statements: nothing pasted, quoted or printed."""
+    if text.startswith(_PLANNED):
+        text = text.partition(_FEEDBACK)[2]
+    text = _FENCED.sub("\n\n", text)
+    paragraphs = (part.strip("\n") for part in re.split(r"\n[ \t]*\n", text))
+    return "\n\n".join(filter(None, (_without_printed(part) for part in paragraphs)))
+
+
+def states(words: UserWords) -> bool:
+    """Return whether words may state something: all but a command with its output."""
+    return words.kind is not WordKind.COMMAND
+
+
+def _without_printed(paragraph: str) -> str:
+    """Return a paragraph up to its first printed line: what stands behind that was pasted with it."""
+    lines = paragraph.split("\n")
+    own = next((place for place, line in enumerate(lines) if _PRINTED.search(line)), len(lines))
+    return _QUOTED.sub("…", "\n".join(lines[:own])).strip()
