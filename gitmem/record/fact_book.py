@@ -41,6 +41,7 @@ KINDS = {
 }
 LONGEST = 8_000  # characters; a longer text is a document, and is saved as an entry
 _MAX_SOURCES = 12
+_AT_ONCE = timedelta(minutes=1)
 SAVED = 0.9  # the confidence of what was saved as a decision and the like
 LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and speaks of the project as it was then
 
@@ -139,9 +140,8 @@ class FactBook:
         facts = {fact.id: fact}
         others = {other.id: other for other in in_force(self.known().values()) if other.id != fact.id}
         new = made if there is None else made._replace(created=self.transaction.now)
-        rivals = rivals_of(
-            new, candidates(new.description, others.values()), lambda one: not self._people.other(one.id)
-        )
+        near = self._clamped(new, candidates(new.description, others.values()))
+        rivals = rivals_of(new, near, lambda one: not self._people.other(one.id))
         pairs = [*((one.id, fact.id) for one in rivals.ended), *((fact.id, one.id) for one in rivals.ended_by)]
         for loser, winner in pairs:
             if self.read_into(facts, loser, winner):
@@ -154,6 +154,22 @@ class FactBook:
             if self.read_into(facts, other):
                 facts |= dispute(facts, fact.id, other)
         return facts[fact.id], self.changes([*facts.values()])
+
+    def _clamped(self, new: Fact, facts: Sequence[Fact]) -> list[Fact]:
+        """Return the facts, those that a clock ahead dated after a new one with the time of the new one: it follows.
+
+        What is committed as soon as it was said follows all that the memory holds; of what was said before, as in a
+        session that has ended, only a time that is still to come is known to be wrong.
+        """
+        now = self.transaction.now
+        latest = new.created if now - new.created < _AT_ONCE else max(now, new.created)
+        ahead = [fact for fact in facts if fact.created > latest]
+        for fact in ahead:
+            self.transaction.notices.append(
+                f"{fact.id} is dated {fact.created:%Y-%m-%d %H:%M}, after the present: a clock was ahead. "
+                "What is saved now counts as the later word."
+            )
+        return [fact._replace(created=min(fact.created, latest)) for fact in facts]
 
     @cached_property
     def _people(self) -> People:

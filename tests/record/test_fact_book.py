@@ -3,6 +3,8 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from gitmem.document.entry import MemoryType
 from gitmem.history.undo import undo
 from gitmem.model.turns import Turn
@@ -100,3 +102,15 @@ def test_what_a_person_states_again_in_a_later_turn_holds_again_and_not_where_an
     turn(desk, "t-3", "We decided to use Redis for the session cache.")
     assert {*standing(desk).values()} == {Standing.IN_FORCE}
     assert "[retired" not in desk.text("memory.md")
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=3), timedelta(minutes=5)])
+def test_a_word_said_later_ends_one_that_a_clock_ahead_dated(desk, ahead):
+    desk.clock.now += ahead
+    save(desk.store, desk.save("Always indent by tabs", MemoryType.RULE))
+    desk.clock.now -= ahead
+    done = save(desk.store, desk.save("Always indent by spaces", MemoryType.RULE))
+    found = standing(desk)
+    assert found["Always indent by spaces"] is Standing.IN_FORCE
+    assert found["Always indent by tabs"] is Standing.SUPERSEDED
+    assert any("a clock was ahead" in notice for notice in done.notices)
