@@ -22,6 +22,7 @@ _CLOSING = rb"[\r\n]((?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z))"
 # A key must follow: `---` alone may be a horizontal rule.
 _UNCLOSED = r"---[ \t]*(?:\r\n|\n|\r)[\w-]+:(?:[ \r\n]|\Z)"
 _CONFLICT = r"^(?:<{7}|\|{7}|={7}|>{7})(?:[ \r]|$)"
+LINE_ENDS = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+"  # what any reader may take for the end of a line
 _LOOK_AT = 1024  # characters of a body searched for a broken header
 
 
@@ -75,7 +76,7 @@ class Document(Value):
         """Return the values of the header; if it cannot be read as a whole, those of the lines that can."""
         if self.problem is None:
             return self.metadata
-        lines = (self.header or self.body[:_LOOK_AT]).splitlines()
+        lines = (self.header or self.body[:_LOOK_AT]).replace("\r", "\n").split("\n")
         return {key: value for line in reversed(lines) for key, value in (plain_mapping(f"{line}\n") or {}).items()}
 
     @property
@@ -335,12 +336,12 @@ def _scalar(found: re.Match[str]) -> object:
 
 
 def as_text(value: object) -> str:
-    """Return a value of a header as a text, "" for none, a list or a mapping."""
-    return "" if value is None or isinstance(value, list | dict) else str(value)
+    """Return a value of a header as a text without line ends of any kind, "" for none, a list or a mapping."""
+    return "" if value is None or isinstance(value, list | dict) else re.sub(LINE_ENDS, " ", str(value))
 
 
 def as_line(value: object) -> str:
-    """Return a value of a header as a text on one line, "" for none, a list or a mapping."""
+    """Return a value of a header as `as_text` does, with one blank between words."""
     return " ".join(as_text(value).split())
 
 

@@ -76,7 +76,7 @@ CONTINUED = r"(?:[ \t]*\r?\n)*(?![ \t]*\r?(?:\n|\Z))(?:  |\t)[^\n]*(?:\n|\Z)"
 _TAG_FORM = rf"[\w/-]{{1,{MAX_TAG_LENGTH}}}"
 _CONTROLS = dict.fromkeys(
     (code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"), "\N{REPLACEMENT CHARACTER}"
-)
+) | dict.fromkeys((0x2028, 0x2029), " ")
 
 
 class Entry(Value):
@@ -105,7 +105,7 @@ def clean_text(text: str) -> str:
     r"""Return `text` as an entry can hold it.
 
     Line ends become `\n`; trailing blanks, and blank lines at both ends, go; control characters but the tab become
-    U+FFFD, and what is no Unicode (lone surrogates) becomes `?`.
+    U+FFFD, Unicode's own line ends become blanks, and what is no Unicode (lone surrogates) becomes `?`.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode()
     text = text.translate(_CONTROLS)

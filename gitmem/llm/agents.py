@@ -36,7 +36,7 @@ from gitmem.llm import (
     field,
 )
 from gitmem.platform.machine import SCRIPTS_TOO, find_program
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import on_line
 
 GUARD = {"GITMEM_HOOKS": "off"}
 # Variables of a surrounding session, which the agent would take for its own.
@@ -384,7 +384,7 @@ class AgentModel:
 
 
 def _brief(text: str) -> str:
-    return " ".join(plain(text[:_SHOWN]).split())
+    return on_line(text[:_SHOWN])
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

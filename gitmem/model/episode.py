@@ -176,7 +176,7 @@ def _told(body: str) -> dict[str, Any]:
     """Return the fields that the sections of a body tell; blank lines count for nothing."""
     sections: dict[str, list[str]] = {}
     title = ""
-    for line in filter(None, map(str.strip, body.splitlines())):
+    for line in filter(None, map(str.strip, body.split("\n"))):
         if line.startswith("## "):
             title = line[3:].strip()
         else:

@@ -248,7 +248,7 @@ def render_pattern(pattern: BugPattern) -> bytes:
     for key in known.keys() - fields.keys():
         document = document.remove(key)
     old = {*(_body(before) if before else ())} - {*_body(pattern)}
-    lines = [line for line in document.body.rstrip().splitlines() if line not in old]
+    lines = [line for line in document.body.rstrip().split("\n") if line not in old]
     more = [line for line in _body(pattern) if line.startswith("- ") and line not in lines]
     return document.with_body(document.newline.join([*lines, *more, ""])).render()
 

@@ -62,7 +62,7 @@ def parse_knowledge(data: bytes) -> Knowledge | None:
     return Knowledge(
         kind=KnowledgeKind(about),
         lines=tuple(
-            line[2:].rstrip() for line in document.body.partition(_SECTION)[0].splitlines() if line.startswith("- ")
+            line[2:].rstrip() for line in document.body.partition(_SECTION)[0].split("\n") if line.startswith("- ")
         ),
         files=as_texts(given.get("files")),
         sources=as_texts(given.get("sources")),

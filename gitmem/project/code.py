@@ -255,7 +255,7 @@ class ProjectQuestions:
         except (OSError, ExpiredError):
             return None
         status, log = outputs
-        commits = tuple(line[:_MAX_SUBJECT] for line in log.splitlines())
+        commits = tuple(line[:_MAX_SUBJECT] for line in log.split("\n") if line)
         head, *changed = status.split("\0")[:-1] or [""]
         on = head.removeprefix("## ").removeprefix("No commits yet on ").partition("...")[0]
         # After two letters; a name may hold a line end.

@@ -179,7 +179,7 @@ def start_parts(
     # As the skill in `hooks/` expects them (spec R6).
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
     parts = [
-        Part(_STANDS, _without_ids(stands.splitlines()), share=15),
+        Part(_STANDS, _without_ids(stands.split("\n")), share=15),
         Part("Project", _without_ids(project.lines() if project else ()), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
         Part("What holds", facts.lines, share=config.facts_percent),

@@ -104,7 +104,16 @@ def _is_tag(text: str, place: int, last: int) -> bool:
         return False  # `a < user and b > c`
     bare = "".join(map(_look, name.rpartition(":")[2]))
     is_type = name[:1].isupper() and place and (text[place - 1].isalnum() or text[place - 1] == "_")
-    return not is_type and (bare in _names() or name.startswith("antml:"))
+    words = ["".join(map(_look, word)) for word in re.split(r"[-_]", name)]
+    is_host = bare in _names() or (len(words) > 1 and any(map(_HOST_WORD.fullmatch, words)))
+    return not is_type and (is_host or name.startswith("antml:"))
+
+
+# Words of the elements of hosts that have several: `<critical_system_reminder>`, `<post-tool-use-hook>`.
+_HOST_WORD = re.compile(
+    "system|instructions?|reminder|hook|stdout|stderr|permissions|aborted|caveat|notification|developer|assistant"
+    "|subagent|teammate|approval|sandbox|diagnostics"
+)
 
 
 @cache
@@ -133,7 +142,7 @@ _EMPTY = "\u115f\u1160\u3164\uffa0\u2044\u2215\u29f8\u2571"  # invisible fillers
 _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
 # Drawn as nothing, or changing how others are drawn: fillers, joiners, marks of direction, selectors, tags.
 _HIDDEN = (
-    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
     r"\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _FLAGS = "|".join(  # of England, Scotland and Wales, the only ones in use that are spelt in tag characters
@@ -156,16 +165,22 @@ _MEANT = (
 def plain(text: str) -> str:
     """Return a text as it may reach a terminal or an agent.
 
-    Control characters other than line ends and tabs are written as their codes, hidden ones that shape no letter or
-    picture are left out, and whatever looks like a tag or a turn of a host is blunted.
+    Control characters other than line feeds and tabs are written as their codes, Unicode's own line ends become blanks,
+    hidden characters that shape no letter or picture are left out, and whatever looks like a tag or a turn of a host is
+    blunted. A line feed is gitmem's own: `on_line` folds a value that may hold one and becomes part of a line.
     """
     text = text.replace("\r\n", "\n")
     if not text.isascii():
-        text = _without(text, "", lambda one: "\n" if one in "\u2028\u2029" else "")
+        text = _without(text, "", lambda one: " " if one in "\u2028\u2029\u2800" else "")
     text = blunted(text)
     if text.replace("\n", "").replace("\t", "").isprintable():  # as nearly always
         return text
     return re.sub(f"[{_CONTROLS}]", lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def on_line(value: str) -> str:
+    """Return a value as part of one line that is shown: `plain`, with a blank for each line end and blanks."""
+    return plain(" ".join(value.split()))
 
 
 # The styles of the command line, in ANSI's codes: yellow or red where a person is needed, dim for details.

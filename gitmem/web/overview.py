@@ -62,7 +62,7 @@ def show_home(view: View) -> dict[str, Any]:
 def _part(view: View, shown: Shown) -> dict[str, Any]:
     """Return a part, and each fact that a line of it tells, in the words of the line."""
     text = shown.text.partition("\n")[2].strip()  # below the title
-    lines, facts = text.splitlines(), {fact.id: fact for fact in view.facts}
+    lines, facts = text.split("\n"), {fact.id: fact for fact in view.facts}
     beliefs: list[dict[str, Any]] = []
     if len(lines) == len(shown.ids) and facts.keys() >= {*shown.ids}:
         for fact, line in zip((facts[one] for one in shown.ids), lines, strict=True):
