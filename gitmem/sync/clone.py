@@ -24,7 +24,7 @@ from gitmem.errors import (
     UnreadableError,
     UsageError,
 )
-from gitmem.git import RefMoves, move_ref, move_refs
+from gitmem.git import MEMORY_BRANCH, RefMoves, move_ref, move_refs
 from gitmem.git.address import Remote, check_url
 from gitmem.git.bundle import is_bundle, is_whole, write_bundle
 from gitmem.git.objects import read_tree
@@ -42,12 +42,13 @@ from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.known_facts import known_facts
 from gitmem.store.maintenance import MAX_FILES
 from gitmem.store.merge_commits import merge_bases
-from gitmem.store.remotes import DEFAULT, ONCE, add_remote, forget, no_memory, note_synced, remove_remote
+from gitmem.store.remotes import DEFAULT, FETCHED, ONCE, add_remote, forget, no_memory, note_synced, remove_remote
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import REF, take_apart, tips
 from gitmem.sync.guard import Accept, check_extent, check_incoming, check_signed, left_out, signed
 from gitmem.sync.records import SyncRecord, write_record
+from gitmem.sync.removed import Removed, find_removed
 from gitmem.sync.rounds import Options, Synced, fetch_memory, sync
 from gitmem.sync.sync import sync_transcripts
 from gitmem.text.terminal import mask_urls
@@ -284,15 +285,17 @@ def restore_into(start: str, context: Context, place: Place, file: str, options:
     return store
 
 
-def merge_in(store: Store, file: str, options: Options) -> Synced:
-    """Merge a backup into a store. Raises as `gitmem.sync.rounds.sync`."""
+def merge_in(store: Store, file: str, options: Options) -> tuple[Synced, Removed]:
+    """Merge a backup into a store; also return what it has and was removed here. Raises as `sync`."""
     _check(file)
     try:
         done = sync(store, Remote(ONCE, file, file, backup=True), _reader(store), options)
+        held = store.repository.tip(f"{FETCHED}/{ONCE}/{MEMORY_BRANCH}") or done.commit
+        removed = find_removed(store, clean_incoming(store, held, held))
     finally:
         forget(store, ONCE)
     _restore_transcripts(store, file, options)
-    return done
+    return done, removed
 
 
 def _restore_transcripts(store: Store, file: str, options: Options) -> None:

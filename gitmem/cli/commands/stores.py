@@ -8,6 +8,7 @@ import re
 from gitmem.cli.app import OWN, App, Args, chosen_place
 from gitmem.cli.commands.hook import REMOTE
 from gitmem.cli.output import Progress, agreed, few
+from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, UnreachableError, UsageError
 from gitmem.git.address import check_url
 from gitmem.git.bundle import is_bundle
@@ -36,6 +37,7 @@ from gitmem.sync.clone import back_up, check_opened, clone_store, merge_in, rest
 from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import propose
 from gitmem.sync.records import write_record
+from gitmem.sync.removed import Removed, bring_back
 from gitmem.sync.rounds import Options, Synced
 from gitmem.sync.states import states
 from gitmem.sync.sync import sync_in_background, sync_remote
@@ -294,6 +296,7 @@ def run_restore(args: Args, app: App) -> None:
     commit: str | None
     came: int | None
     review: tuple[str, ...]
+    removed = Removed("", (), ())
     file = app.path(args.file)
     with Progress(app.err) as progress:
         options = Options(tuple(map(Accept, args.accept)), progress.step)
@@ -304,10 +307,25 @@ def run_restore(args: Args, app: App) -> None:
             commit, came, review = store.tip, None, ()
             text = f"Restored the memory to {store.root}."
         else:
-            done = merge_in(store, file, options)
+            done, removed = merge_in(store, file, options)
             app.notices(done.notices)
             commit, came, review = done.commit, done.came, done.review
             text = f"Merged {count(done.came, 'commit')} of the backup." if done.came else "The backup has nothing new."
+    if len(removed):
+        commit, more = _brought_back(store, removed, args, app)
+        text += more
     compare_arrivals(store)
     value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
     app.answer(value, plain(text), OWN)
+
+
+def _brought_back(store: Store, removed: Removed, args: Args, app: App) -> tuple[str | None, str]:
+    """Bring back what was removed since a backup, if the user says so; return the commit, and what to print."""
+    lines = count(len(removed.entries), "line")
+    words = f"It has {count(len(removed.files), 'file')} and {lines} of {MEMORY} that were removed here since"
+    if not args.yes and not app.can_ask():
+        return store.tip, f"\n{words}; --yes brings them back."
+    if not agreed(app, words, f"{words}.\nBring them back?", yes=args.yes):
+        return store.tip, "\nWhat was removed here since stays removed."
+    commit = bring_back(store, removed) or store.tip or ""
+    return commit, f"\nBrought back what was removed here since. To take that back: gitmem undo {commit[:10]}"

@@ -152,3 +152,23 @@ def test_a_damaged_file_is_refused_before_anything_is_said(first, tmp_path, run_
         assert (failed.code, failed.out) == (ExitCode.FAILURE, "")
         assert "is cut off or damaged" in failed.err
     assert not (tmp_path / "new" / ".gitmem").exists()
+
+
+def test_what_was_removed_since_a_backup_comes_back_if_the_user_says_so(gitmem, tmp_path):
+    gitmem("save", "a note about the zebra")
+    gitmem("save", "Widgets are blue", "-t", "decision")
+    gitmem("save", "The old rule", "-t", "rule")
+    gitmem("backup", str(tmp_path / "a.bundle"))
+    gitmem("clear", "all", "--yes")
+    code, out, _ = gitmem("restore", str(tmp_path / "a.bundle"))
+    assert code == 0
+    assert "--yes brings them back" in out
+    assert gitmem.json("facts", "list") == []
+    code, out, _ = gitmem("restore", str(tmp_path / "a.bundle"), "--yes")
+    assert {fact["description"] for fact in gitmem.json("facts", "list")} == {"Widgets are blue", "The old rule"}
+    assert "zebra" in (gitmem.root / "memory.md").read_text()
+    assert gitmem("undo", out.rsplit(" ", 1)[1].strip())[0] == 0
+    assert gitmem.json("facts", "list") == []
+    code, out, _ = gitmem("backup", str(tmp_path / "b.bundle"))
+    code, out, _ = gitmem("restore", str(tmp_path / "b.bundle"))
+    assert out == "The backup has nothing new.\n"

@@ -1,0 +1,75 @@
+"""What a backup holds and this memory does not any more: found by the trees, since by history it is merged already."""
+
+from __future__ import annotations
+
+from gitmem.document.document import Document
+from gitmem.document.entry import entry_ids, find_entries, restore_entries, section_of
+from gitmem.document.ids import MEMORY, is_memory
+from gitmem.document.message import Op, op_message
+from gitmem.git.objects import read_tree
+from gitmem.store.entrance import file_id
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
+from gitmem.values import Value
+
+# Acts that remove a file whose text stays in another one, or that the settings ask for.
+_KEPT_ELSEWHERE = {Op.CONSOLIDATE.value, Op.ROTATE.value, Op.RETAIN.value, Op.MERGE.value}
+
+
+class Removed(Value):
+    """The files and the entries of `memory.md` that a backup has, and that were removed here since."""
+
+    commit: str
+    files: tuple[str, ...]
+    entries: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Return the number of files and entries."""
+        return len(self.files) + len(self.entries)
+
+
+def find_removed(store: Store, backup: str) -> Removed:
+    """Return what the commit of a backup has and the tip lacks; what stands elsewhere here is no loss."""
+    git, tip = store.repository.git, store.tip or ""
+    here, there = read_tree(git, tip), read_tree(git, backup)
+    listed = zip(here, store.repository.blobs([oid for _, oid in here.values()]), strict=True)
+    known = {file_id(path) for path in here}.union(
+        *(entry_ids(data.decode("utf-8", "replace")) for path, data in listed if path.endswith(".md"))
+    )
+    moved = _kept_elsewhere(store, tip)
+    gone = [path for path in there if path not in here and is_memory(path) and path not in moved]
+    files = [path for path in gone if file_id(path) not in known or not file_id(path)]
+    known.update(map(file_id, files))  # whose lines follow
+    memory = (store.repository.read(backup, MEMORY) or b"").decode("utf-8", "replace")
+    return Removed(backup, tuple(files), tuple(sorted(entry_ids(memory) - known)))
+
+
+def _kept_elsewhere(store: Store, tip: str) -> set[str]:
+    """Return the files that commits removed whose text stays in another file."""
+    form = "--format=%x01%(trailers:key=Gitmem-Op,valueonly,separator=%x20)%x02"
+    said = store.repository.git.run("log", "--diff-filter=D", "--name-only", "--no-renames", "-z", form, tip)
+    found: set[str] = set()
+    for commit in said.decode("utf-8", "surrogateescape").split("\x01")[1:]:
+        op, _, names = commit.partition("\x02")
+        if op.strip() in _KEPT_ELSEWHERE:
+            found.update(name.strip("\n") for name in names.split("\0"))
+    return found
+
+
+def bring_back(store: Store, removed: Removed) -> str | None:
+    """Commit what a backup has again, as one commit that `gitmem undo` takes back; return it."""
+    contents = {path: store.repository.read(removed.commit, path) for path in removed.files}
+    memory = (store.repository.read(removed.commit, MEMORY) or b"").decode("utf-8", "surrogateescape")
+    entries = [
+        (section_of(memory, found), found.entry) for found in find_entries(memory) if found.entry.id in removed.entries
+    ]
+
+    def plan(transaction: Transaction) -> bool:
+        changes = dict(contents)
+        document = Document.parse(transaction.read(MEMORY) or b"")
+        if entries:
+            changes[MEMORY] = document.with_body(restore_entries(document.body, entries)).render()
+        return transaction.commit(op_message(Op.EDIT, f"Bring back {len(removed)} memories of a backup"), changes)
+
+    return transact(store, plan, purpose="restore").commit
