@@ -144,7 +144,7 @@ def timed(command: list[str], cwd: Path, environ: dict[str, str], data: bytes) -
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=31)
-    parser.add_argument("--sessions", type=int, default=500)
+    parser.add_argument("--sessions", type=int, default=100)
     parser.add_argument("--host", choices=[name for name in NAMES if find_host(name).events], default="claude")
     args = parser.parse_args()
     global HOST, FIFTH  # noqa: PLW0603
