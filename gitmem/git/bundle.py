@@ -49,7 +49,9 @@ def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str,
     Raises GitFailedError if git could not write or read it, GitmemError if it does not hold what it should.
     """
     expected = _exactly(git, refs)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # whatever the umask; git renames its file over it
     git.run("bundle", "create", "--quiet", path, *refs, timeout=SECONDS)
+    os.chmod(path, 0o600)
     held = _read_back(path, refs, environ, git.run("rev-parse", "--show-object-format").decode().strip())
     if held not in (expected, _exactly(git, refs)):  # a session may have saved something meanwhile
         raise GitmemError(

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
@@ -45,6 +46,8 @@ _SUMMARY = ("request", "investigated", "learned", "completed", "next_steps", "no
 _TABLES = ("observations", "session_summaries", "user_prompts", "sdk_sessions")
 _SECONDS = 100_000_000_000  # below, a number of time is in seconds, else in milliseconds
 _LAST = 253_370_764_800_000  # milliseconds; Python's years end there
+_MOST_SECONDS, _STEPS = 20.0, 100_000  # to read a database; steps of SQLite's machine between two looks at the clock
+_ROW_BYTES = 1024  # about what a row takes in memory, also one without text
 _MOST_VALUE, _MOST_ROWS = 32 * 1024 * 1024, 512 * 1024 * 1024  # bytes of a value, and of all: a column can compute them
 _PERMALINK = re.compile(rb"\A---\r?\n(?:[^\n]*\n)*?permalink:")
 _Row = Mapping[str, object]
@@ -225,12 +228,14 @@ def _tables(path: str) -> dict[str, list[_Row]] | None:
         database = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
         with contextlib.closing(database):
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE)
+            end = time.monotonic() + _MOST_SECONDS
+            database.set_progress_handler(lambda: time.monotonic() > end, _STEPS)  # a virtual table may have no end
             database.row_factory = sqlite3.Row
             # A view of that name may have no end.
             tables = {row["name"] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             for table in tables.intersection(_TABLES):
                 for row in database.execute(f"SELECT * FROM {table}"):  # noqa: S608
-                    size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
+                    size += _ROW_BYTES + sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
                     if size > _MOST_ROWS:
                         return None
                     found[table].append(dict(row))

@@ -318,9 +318,9 @@ _ESCAPE = r"(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\[[0-9;]{0,9}m)$"  # 
 
 
 def _starts_word(text: str, start: int) -> bool:
-    """Return whether a word begins at `start`; a letter before it may be the end of an escape."""
+    """Return whether a word begins at `start`, also behind `_`; a letter before it may be the end of an escape."""
     before = text[start - 1 : start] if start else ""
-    if not before.isascii() or not (before.isalnum() or before == "_"):
+    if not before.isascii() or not before.isalnum():
         return True
     return compiled(_ESCAPE).search(text[max(0, start - 12) : start]) is not None
 

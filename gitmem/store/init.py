@@ -263,6 +263,9 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
             add_linked_work_tree(project.common_dir, target, context.environ, start)
     else:
         make_repository(target, context.environ)
+        personal = os.path.join(context.home, ".gitmem")
+        if target.startswith(personal + os.sep):  # the user's own and private stores: nobody else's, whatever the umask
+            os.chmod(personal, 0o700)
 
 
 def _checked_remote_memory(common_dir: str, context: Context) -> str | None:

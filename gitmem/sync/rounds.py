@@ -111,6 +111,7 @@ MEMORY_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
 LOST, LOST_SECONDS = 3, 10.0
 CROWD, MOST_CROWDED = 2, 15  # machines that push at once; with so many or more, a sync may let others go first
 LATELY = 60.0  # seconds that a machine which left its commits there waits for those of others
+_MOST_LOOKED_AT = 256  # commits of the inbox that one sync checks
 _MOST_TAKEN = 64  # commits of the inbox that one sync takes along
 
 
@@ -283,7 +284,12 @@ class _Sync:
     def _taken(self, local: str, theirs: str) -> dict[str, str]:
         """Return the commits of the remote's inbox that are fit to be merged, by their refs."""
         store, remote, taken = self._store, self._remote, {}
-        for ref, oid in [*(self._inbox or {}).items()][:_MOST_TAKEN]:
+        refused_file = f"{self._left}.refused"
+        refused = {*read_text(refused_file).split("\n")} - {""}
+        waiting = {ref: oid for ref, oid in (self._inbox or {}).items() if oid not in refused}
+        for ref, oid in [*waiting.items()][:_MOST_LOOKED_AT]:
+            if len(taken) >= _MOST_TAKEN:
+                break
             held = new_pending_ref(store)
             self._held[held] = (oid, None)
             move_refs(self._git, {held: (None, oid)})
@@ -305,6 +311,9 @@ class _Sync:
                     taken[ref] = clean
             except GitmemError as error:
                 self._notices += [f"{ref} of {remote.called} was left there: {error.message}"]
+                refused.add(oid)  # named once, and skipped from now on
+        with contextlib.suppress(OSError):
+            replace_file(refused_file, "\n".join(sorted(refused.intersection((self._inbox or {}).values()))).encode())
         return taken
 
     def _leave(self, number: int, both: Fork, local: str, target: str) -> Synced | None:

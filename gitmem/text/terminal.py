@@ -323,5 +323,12 @@ def _escaped(character: str) -> str:
 
 def mask_urls(text: str) -> str:
     """Replace the parts of URLs before an `@` or behind a `?`, passwords and tokens, by `***`."""
-    text = re.sub(r"://[^\s'\"]*@", "://***@", text)
-    return re.sub(r"(://[^\s'\"?]*\?)[^\s'\"]+", r"\1***", text)
+    return re.sub(r"[^\s'\"]+", lambda word: _masked(word[0]), text)
+
+
+def _masked(word: str) -> str:
+    """Return a word with its URL masked, in time linear in its length."""
+    before, scheme, rest = word.partition("://")
+    _, at, place = rest.rpartition("@")
+    path, mark, query = (f"***@{place}" if at else rest).partition("?")
+    return before + scheme + path + mark + ("***" if query else "") if scheme else word
