@@ -19,6 +19,7 @@ from gitmem.text.terminal import FENCE
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
+    from gitmem.hosts.says import Says
     from gitmem.model.transcript import Record, Unread
 
     Home = tuple[Mapping[str, str], str]  # the environment, the home folder
@@ -147,9 +148,10 @@ class Host(Value):
     keys, or into None if memory does not need it; `recorded` adds to a payload that is to be answered what only the
     session's record says. `records` reads the lines of a transcript; `lines` reads these from a path, or returns None
     if it is a text file. `sessions` are the paths of a project's transcripts; `transcript` makes the path of one from
-    the environment, the home and the session's id, for hosts whose payloads name none. `sign` is the key of a line in
-    an answer that the host shows to the person, "" if it shows none. `trust` makes the tables by which the host trusts
-    the hooks in a file with this path and text, if it asks for that; `note` says what a person has to do once after
+    the environment, the home and the session's id, for hosts whose payloads name none. `subagents` are the paths of the
+    transcripts of a session's subagents, `says` which words of its user it tells. `sign` is the key of a line in an
+    answer that the host shows to the person, "" if it shows none. `trust` makes the tables by which the host trusts the
+    hooks in a file with this path and text, if it asks for that; `note` says what a person has to do once after
     installing. `slash` is what the host has people type before a command's name. `off_switch` is the setting, by its
     keys, and the value with which the host runs no hooks.
     """
@@ -166,6 +168,8 @@ class Host(Value):
     lines: Callable[[str], Iterator[str] | None] | None = None
     sessions: Callable[[InstallPlace], list[str]] | None = None
     transcript: Callable[[Mapping[str, str], str, str], str] | None = None
+    subagents: Callable[[str], list[str]] | None = None
+    says: Says | None = None
     sign: str = "systemMessage"
     trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
     note: str = ""
@@ -228,6 +232,19 @@ def text_of(payload: Mapping[str, object], *keys: str) -> str:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, str) else ""
+
+
+ASKS = "AskUserQuestion"  # Claude Code's name of the tool with which an agent asks the user
+
+
+def answered(pairs: Iterable[tuple[str, str]]) -> Payload:
+    """Return the user's answers by question, as Claude Code tells the result of its tool `ASKS`."""
+    return {"answers": {question: answer for question, answer in pairs if question and answer}}
+
+
+def refused(words: str = "") -> str:
+    """Return the result of a call that the user refused, with the words that they gave, in one form for all hosts."""
+    return f"The user rejected this call. The user said: {words}" if words else "The user rejected this call."
 
 
 def without_help(text: str) -> str:
@@ -346,8 +363,16 @@ def read_transcript(
     Without the `name` of a host, the path or the first line says whose it is.
     """
     host = find_host(name or writer(path, lines))
-    own = host.lines(path) if host.lines else None
-    return _reader(host)(_as_lines(lines(path)) if own is None else own, unread)
+
+    def read(path: str, unread: Unread | None = None) -> Iterator[Record]:
+        own = host.lines(path) if host.lines else None
+        return _reader(host)(_as_lines(lines(path)) if own is None else own, unread)
+
+    if host.subagents is None:
+        return read(path, unread)
+    from gitmem.hosts.subagents import with_subagents
+
+    return with_subagents(read(path, unread), host.subagents(path), read)
 
 
 def writer(path: str, lines: Callable[[str], Iterable[str]]) -> str:

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 
 from gitmem.hosts import Host, Scope, folder_name, text_of, transcripts_in
+from gitmem.hosts.says import Says
+from gitmem.hosts.subagents import files_in
 from gitmem.platform.safe_open import read_json
 
 _CONFIG = (".claude", "CLAUDE_CONFIG_DIR")  # the person's folder, and the variable that names another
@@ -24,6 +26,8 @@ HOST = Host(
     scopes=(Scope.PROJECT, Scope.LOCAL, Scope.USER),
     sessions=lambda place: transcripts_in(place.own(*_CONFIG), "projects", folder_name(place.project)),
     off_switch=(("disableAllHooks",), True),
+    says=Says(),
+    subagents=lambda path: files_in(path.removesuffix(".jsonl"), "subagents"),
 )
 
 

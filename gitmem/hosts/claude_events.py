@@ -26,25 +26,35 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from gitmem.hosts import (
+    ASKS,
     LATE,
     Host,
     InstallPlace,
     Payload,
+    answered,
     begun_below,
     first_object,
     folder_name,
     named_as_claude,
     nested_answer,
+    refused,
     text_of,
     transcripts_in,
 )
+from gitmem.hosts.says import NOTHING_TESTED, UNTESTED, WORDLESS, Says
+from gitmem.hosts.subagents import called_by
 from gitmem.model.transcript import Record, Role, blocks, content_text, objects, records
+from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.safe_open import read_end
 
 _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
 
 _CODEX_INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
 _CODEX_FAILED = "Process exited with code "
+_CODEX_REFUSED = ("patch rejected by user", "exec command rejected by user", "rejected by user")
+_CODEX_UNDONE = ("apply_patch verification failed", "aborted by user", "patch rejected")
+_CODEX_TOOLS = {"request_user_input": ASKS}
+_CODEX_SHELLS = ("exec_command", "shell", "shell_command", "local_shell")
 _CODEX_END_BYTES = 262_144  # of a rollout's end, which has the last command
 _CODEX_EVENTS = (*_EVENTS, "SubagentStop", "PostCompact")
 
@@ -70,10 +80,13 @@ def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
 
 def _codex_read(payload: Payload) -> Payload | None:
     """Return a payload with the exit of a patch that failed; a failed command does not say so."""
-    output = text_of(payload, "tool_response")
-    if payload.get("hook_event_name") == "PostToolUse" and output.startswith("Exit code: ") and output[11:12] != "0":
+    output, tool = text_of(payload, "tool_response"), text_of(payload, "tool_name")
+    if payload.get("hook_event_name") != "PostToolUse":
+        return payload
+    if output.startswith("Exit code: ") and output[11:12] != "0":
         return payload | {"hook_event_name": "PostToolUseFailure", "error": output}
-    return payload
+    told = _codex_answers(output) if tool in _CODEX_TOOLS else None
+    return payload | {"tool_name": _CODEX_TOOLS[tool], "tool_response": told} if told else payload
 
 
 def _codex_recorded(payload: Payload) -> Payload:
@@ -96,11 +109,22 @@ def _codex_item(item: Payload, base: Record) -> Iterator[Record]:
     if not isinstance(payload, dict):
         return
     folder, turn = text_of(payload, "cwd") or base.cwd, text_of(payload, "turn_id") or base.turn
-    session = text_of(payload, "id") if item.get("type") == "session_meta" else ""
-    base = base._replace(cwd=folder, turn=turn, session=session or base.session)
+    base = base._replace(cwd=folder, turn=turn)
+    if item.get("type") == "session_meta":
+        base = _codex_about(payload, base)
     yield base
     if item.get("type") == "response_item":
         yield from _codex_parts(payload, base)
+
+
+def _codex_about(payload: Payload, base: Record) -> Record:
+    """Return a record with the session; the rollout of a subagent is of the session that spawned it."""
+    source, parent = payload.get("source"), text_of(payload, "parent_thread_id")
+    spawned = text_of(payload, "source", "subagent", "thread_spawn", "parent_thread_id") or parent
+    if not spawned and not (isinstance(source, dict) and "subagent" in source):
+        return base._replace(session=text_of(payload, "id") or base.session)
+    session = text_of(payload, "session_id") or spawned or text_of(payload, "id")
+    return base._replace(session=session, sidechain=True, agent=text_of(payload, "agent_nickname"))
 
 
 def _codex_parts(payload: Payload, base: Record) -> Iterator[Record]:
@@ -108,20 +132,65 @@ def _codex_parts(payload: Payload, base: Record) -> Iterator[Record]:
     if kind == "message" and role in {"user", "assistant"}:
         text = content_text(payload.get("content"))
         who = Role.USER if role == "user" else Role.ASSISTANT
-        injected = who is Role.USER and text.startswith(_CODEX_INJECTED)
-        yield base._replace(role=who, text=text, turn=base.turn or f"{base.at.timestamp():.3f}", injected=injected)
+        turn = base.turn or f"{base.at.timestamp():.3f}"
+        yield base._replace(role=who, text=text, turn=turn, injected=who is Role.USER and _is_codex_own(payload, text))
     elif kind in {"function_call", "custom_tool_call"}:
-        given = payload.get("arguments") or payload.get("input")
-        found = next(objects(given), None) if isinstance(given, str) else None
-        called: dict[str, object] = {"command": given if isinstance(given, str) else ""} if found is None else found
-        if isinstance(called.get("cmd"), str):
-            called = called | {"command": called["cmd"]}
-        yield base.call("Bash" if text_of(payload, "name") == "exec_command" else text_of(payload, "name"), key, called)
+        yield _codex_call(payload, base, key)
     elif kind in {"function_call_output", "custom_tool_call_output"}:
-        text = content_text(payload.get("output"))
-        before, said, after = text.partition(_CODEX_FAILED)
-        failed = bool(said) and "\nOutput:" not in before and not after.startswith("0\n")
-        yield base.result(after.partition("Output:\n")[2] or text, key, failed=failed)
+        text, failed = _codex_output(content_text(payload.get("output")))
+        yield base._replace(told=_codex_answers(text)).result(text, key, failed=failed)
+
+
+def _is_codex_own(payload: Payload, text: str) -> bool:
+    """Return whether Codex wrote a message in the user's place: by the kinds of its contents, else by its beginning."""
+    told = payload.get("internal_chat_message_metadata_passthrough")
+    kinds = told.get("content_item_kinds") if isinstance(told, dict) else None
+    if isinstance(kinds, list) and kinds:
+        return not any(isinstance(one, str) and one.startswith("user.") for one in kinds)
+    return text.startswith(_CODEX_INJECTED)
+
+
+def _codex_call(payload: Payload, base: Record, key: str) -> Record:
+    """Return the call of a tool; a patch may be the tool's whole input, or a command of the shell's."""
+    name, given = text_of(payload, "name"), payload.get("arguments") or payload.get("input")
+    parsed = next(objects(given), None) if isinstance(given, str) else None
+    called: dict[str, object] = {"command": given if isinstance(given, str) else ""} if parsed is None else parsed
+    words = called.get("cmd") or called.get("command")
+    if isinstance(words, list):  # of older versions: ["bash", "-lc", "ls"]
+        texts = [word for word in words if isinstance(word, str)]
+        words = texts[-1] if texts[1:2] in (["-lc"], ["-c"]) else " ".join(texts)
+    if isinstance(words, str):
+        called = called | {"command": words}
+        name = "Bash" if name in _CODEX_SHELLS else name
+        before, patch, _ = words.partition("*** Begin Patch")
+        name = "apply_patch" if patch and "apply_patch" in before else name
+    return base.call(_CODEX_TOOLS.get(name, name), key, called)
+
+
+def _codex_answers(text: str) -> Payload | None:
+    """Return the answers in the result of a question, by the question's id; None for another result."""
+    told = next(objects(text), {}).get("answers") if text.startswith('{"answers":') else None
+    if not isinstance(told, dict):
+        return None
+    given = {key: value.get("answers") for key, value in told.items() if isinstance(value, dict)}
+    lists = ((key, value) for key, value in given.items() if isinstance(value, list))
+    return answered(
+        (key, ", ".join(one.removeprefix("user_note: ") for one in value if isinstance(one, str)))
+        for key, value in lists
+    )
+
+
+def _codex_output(text: str) -> tuple[str, bool]:
+    """Return what a tool printed, and whether it failed or the user refused it."""
+    told = next(objects(text), {}) if text.startswith('{"output":') else {}  # of older versions
+    if isinstance(told.get("output"), str):
+        about = told.get("metadata")
+        return text_of(told, "output"), isinstance(about, dict) and about.get("exit_code") not in (0, None)
+    before, said, after = text.partition(_CODEX_FAILED)
+    failed = bool(said) and "\nOutput:" not in before and not after.startswith("0\n")
+    if text.startswith(_CODEX_REFUSED):
+        return refused(), True
+    return after.partition("Output:\n")[2] or text, failed or text.startswith(_CODEX_UNDONE)
 
 
 CODEX = Host(
@@ -136,12 +205,16 @@ CODEX = Host(
     sessions=lambda place: begun_below(
         place.project, os.path.join(place.own(".codex", "CODEX_HOME"), "sessions"), "payload", "cwd"
     ),
+    says=Says(refusal=WORDLESS, queued=UNTESTED),
+    subagents=lambda path: called_by(path, "parent_thread_id"),
     trust=trust,
     note="Codex runs hooks only once you trust them: open /hooks in it, or install with --trust.",
 )
 
 
-_COPILOT_TOOLS = {"bash": "Bash", "create": "Write", "edit": "Edit", "str_replace_editor": "Edit"}
+_COPILOT_ASKS = "ask_user"
+_COPILOT_ANSWER = re.compile(r"User (?:responded|selected|answered)[^:\n]{0,40}: ")
+_COPILOT_TOOLS = {_COPILOT_ASKS: ASKS, "bash": "Bash", "create": "Write", "edit": "Edit", "str_replace_editor": "Edit"}
 _COPILOT_EXIT = re.compile(r"<shellId: \S+ completed with exit code (?!0>)-?[0-9]+>\s*$")
 _COPILOT_ADDED = re.compile(r'\n\nTool "[^"\n]*" \w+\. Additional guidance from \w+ hooks:\n.*', re.DOTALL)
 
@@ -154,6 +227,9 @@ def _copilot_read(payload: Payload) -> Payload | None:
     called = text_of(payload, "tool_input", "command") or text_of(payload, "tool_input", "path")
     known["tool_use_id"] = f"{text_of(payload, 'timestamp')} {text_of(payload, 'tool_name')} {called}"
     output = text_of(payload, "tool_result", "text_result_for_llm")
+    if text_of(payload, "tool_name") == _COPILOT_ASKS:
+        known |= {"tool_name": ASKS, "tool_input": _copilot_asked(payload.get("tool_input"))}
+        known["tool_response"] = _copilot_answer(output)
     if text_of(payload, "tool_result", "result_type") in {"failure", "error"} or _COPILOT_EXIT.search(output):
         known |= {"hook_event_name": "PostToolUseFailure", "error": _COPILOT_EXIT.sub("", output).strip()}
     return known
@@ -163,20 +239,38 @@ def _copilot_item(item: Payload, base: Record) -> Iterator[Record]:
     kind, data = text_of(item, "type"), item.get("data")
     if not isinstance(data, dict):
         return
-    key, said = text_of(data, "toolCallId"), text_of(data, "content")
+    key, said, agent = text_of(data, "toolCallId"), text_of(data, "content"), text_of(item, "agentId")
+    base = base._replace(sidechain=bool(agent), agent=agent)
     if kind == "session.start":
         yield base._replace(session=text_of(data, "sessionId"), cwd=text_of(data, "context", "cwd"))
     elif kind == "user.message":
-        yield base._replace(role=Role.USER, text=said.strip())
+        is_added = text_of(data, "delivery") == "steering"  # sent while the agent works
+        words = (UserWords(WordKind.ADDITION, said.strip()),) if is_added and said.strip() else ()
+        injected = text_of(data, "source") not in {"", "user"}
+        yield base._replace(role=Role.USER, text=said.strip(), words=() if injected else words, injected=injected)
     elif kind == "assistant.message" and said:
         yield base._replace(role=Role.ASSISTANT, text=said, model=text_of(data, "model"))
     elif kind == "tool.execution_start":
         name = text_of(data, "toolName")
-        yield base.call(_COPILOT_TOOLS.get(name, name), key, data.get("arguments"))
+        given = data.get("arguments")
+        yield base.call(_COPILOT_TOOLS.get(name, name), key, _copilot_asked(given) if name == _COPILOT_ASKS else given)
     elif kind == "tool.execution_complete":
         text = _COPILOT_ADDED.sub("", text_of(data, "result", "content") or text_of(data, "error", "message"))
         failed = data.get("success") is False or bool(_COPILOT_EXIT.search(text))
-        yield base.result(_COPILOT_EXIT.sub("", text).strip(), key, failed=failed)
+        yield base._replace(told=_copilot_answer(text)).result(_COPILOT_EXIT.sub("", text).strip(), key, failed=failed)
+
+
+def _copilot_asked(given: object) -> Payload:
+    """Return the input of a question in Claude Code's form."""
+    asked = given if isinstance(given, dict) else {}
+    options = [{"label": one} for one in asked.get("choices") or () if isinstance(one, str)]
+    return {"questions": [{"question": text_of(asked, "message") or text_of(asked, "question"), "options": options}]}
+
+
+def _copilot_answer(text: str) -> Payload | None:
+    """Return the user's answer in the result of a question, None if there is none."""
+    match = _COPILOT_ANSWER.match(text)
+    return {"answers": {"0": text[match.end() :].strip()}} if match else None
 
 
 def _copilot_sessions(place: InstallPlace) -> list[str]:
@@ -193,16 +287,21 @@ COPILOT = Host(
     events={event: event for event in _EVENTS} | {"PreCompact": f"PreCompact{LATE}"},
     read=_copilot_read,
     answer=lambda _, text: {"additionalContext": text},
+    says=Says(queued=UNTESTED),
     sign="",
     records=partial(records, read=_copilot_item),
     sessions=_copilot_sessions,
 )
 
 
-_DROID_TOOLS = {"Execute": "Bash", "Create": "Write", "ApplyPatch": "apply_patch"}
+_DROID_ANSWER = re.compile(
+    r"^[0-9]+\. \[question\] (?P<question>.+)\n\[answer\] (?P<answer>.+(?:\n(?![0-9]+\. \[).+)*)", re.MULTILINE
+)
+_DROID_TOOLS = {"AskUser": ASKS, "Execute": "Bash", "Create": "Write", "ApplyPatch": "apply_patch"}
 _DROID_INJECTED = ("<system-reminder>", "<system_reminder>")
 _DROID_EXIT = re.compile(r"\n*\[Process exited with code (?P<code>-?[0-9]+)\]\s*$")
 _DROID_FAILED = re.compile(r"\AError: Command failed \(exit code: [0-9]+\)\n")  # before what the command printed
+_DROID_REFUSED = ("Error: Tool execution cancelled by user", "Tool execution cancelled by user")
 _DROID_UNTITLED = "New Session"  # in the interactive screen, where each prompt has an event
 _DROID_NAMES = ",".join(f"gitmem___memory_{name}" for name in ("search", "get", "guide", "save", "update"))
 _DROID_LOADS = f'load them by ToolSearch with "select:{_DROID_NAMES}".'
@@ -224,19 +323,30 @@ def _droid_item(item: Payload, base: Record) -> Iterator[Record]:
     """Yield the records of a line; the first one has the id and the folder."""
     message = item.get("message")
     if item.get("type") == "session_start":
-        yield base._replace(session=text_of(item, "id"), cwd=text_of(item, "cwd"))
+        caller = text_of(item, "callingSessionId")  # of a subagent's transcript
+        yield base._replace(
+            session=caller or text_of(item, "id"),
+            cwd=text_of(item, "cwd"),
+            sidechain=bool(caller),
+            agent=text_of(item, "title") if caller else "",
+        )
     elif isinstance(message, dict) and message.get("visibility") != "user_only":
         role = Role.USER if message.get("role") == "user" else Role.ASSISTANT
-        base = base._replace(role=role, model=text_of(message, "modelId"))
+        injected = "llm_only" in (item.get("visibility"), message.get("visibility"))
+        base = base._replace(role=role, model=text_of(message, "modelId"), injected=injected and role is Role.USER)
         yield from map(_droid_named, blocks(message.get("content"), base))
 
 
 def _droid_named(part: Record) -> Record:
     """Return a record with Claude Code's name of the tool, and without droid's additions to texts."""
     if part.role is Role.USER:
-        return part._replace(text=part.text.strip(), injected=part.text.startswith(_DROID_INJECTED))
+        injected = part.injected or part.text.startswith(_DROID_INJECTED)
+        return part._replace(text=part.text.strip(), injected=injected)
+    if part.role is Role.RESULT and part.text.startswith(_DROID_REFUSED):
+        return part._replace(text=refused(), failed=True)
     if part.role is Role.RESULT:
-        match = _DROID_EXIT.search(part.text)
+        match, pairs = _DROID_EXIT.search(part.text), _DROID_ANSWER.findall(part.text)
+        part = part._replace(told=answered(pairs)) if pairs and part.text.startswith("1. [question]") else part
         text = _DROID_FAILED.sub("", _DROID_EXIT.sub("", part.text))
         return part._replace(text=text, failed=part.failed or bool(match and match["code"] != "0"))
     return part._replace(tool=_DROID_TOOLS.get(part.tool, part.tool))
@@ -252,6 +362,8 @@ DROID = Host(
     answer=_droid_answer,
     records=partial(records, read=_droid_item),
     sessions=lambda place: transcripts_in(place.own(".factory"), "sessions", folder_name(place.project)),
+    says=Says(refusal=WORDLESS, queued=UNTESTED),
+    subagents=lambda path: called_by(path, "callingSessionId"),
     slash="/gitmem-",
 )
 
@@ -292,5 +404,6 @@ CURSOR = Host(
     read=_cursor_read,
     answer=lambda _, text: {"additional_context": text},
     sign="",
+    says=NOTHING_TESTED,
     note="Nobody has tried this with Cursor yet; 'gitmem status' shows whether its sessions arrive.",
 )

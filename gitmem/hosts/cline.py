@@ -15,13 +15,16 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
 
-from gitmem.hosts import DUE, LATE, Host, InstallPlace, Payload, is_below, text_of
+from gitmem.hosts import ASKS, DUE, LATE, Host, InstallPlace, Payload, is_below, refused, text_of
+from gitmem.hosts.says import QUEUES, UNTESTED, WORDLESS, Says
 from gitmem.hosts.sessions_in_json import document_lines
 from gitmem.model.transcript import Record, Role, content_text, objects, records
 from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import read_json, read_regular
 
-_TOOLS = {"run_commands": "Bash", "editor": "Edit"}
+_ASKS = "ask_question"
+_REFUSED = "This tool call was rejected by the user"
+_TOOLS = {_ASKS: ASKS, "run_commands": "Bash", "editor": "Edit"}
 _TYPED = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
 _EXIT = re.compile(r"^\[Command exited with code [0-9]+\]\n+(\[stderr\]\n)?")
 _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
@@ -71,7 +74,9 @@ def _input(given: object) -> Payload:
     known = {"patch": given} if isinstance(given, str) else given if isinstance(given, dict) else {}
     listed = known.get("commands")
     run = "\n".join(one for one in (listed if isinstance(listed, list) else [listed]) if isinstance(one, str))
-    return known | {"command": run, "patch": text_of(known, "input") or text_of(known, "patch")}
+    question = {"question": known.get("question"), "options": known.get("options")}
+    asked = {"questions": [question]} if "question" in known else {}
+    return known | asked | {"command": run, "patch": text_of(known, "input") or text_of(known, "patch")}
 
 
 def _outcome(output: object) -> tuple[str, bool]:
@@ -123,7 +128,9 @@ def _part(part: Payload, base: Record) -> Iterator[Record]:
         yield base.call(_TOOLS.get(tool, tool), text_of(part, "id"), _input(part.get("input")))
     elif kind == "tool_result":
         said, failed = _outcome(part.get("content"))
-        yield base.result(said, text_of(part, "tool_use_id"), failed=failed)
+        said, failed = (refused(), True) if said.startswith(_REFUSED) else (said, failed)
+        told = {"answers": {"0": said}} if tool == _ASKS and not failed else None
+        yield base._replace(told=told).result(said, text_of(part, "tool_use_id"), failed=failed)
 
 
 def _sessions(place: InstallPlace) -> list[str]:
@@ -145,5 +152,6 @@ HOST = Host(
     records=partial(records, read=_read_item),
     lines=_lines,
     transcript=_transcript,
+    says=Says(second=QUEUES, refusal=WORDLESS, subagents=UNTESTED),
     sessions=_sessions,
 )

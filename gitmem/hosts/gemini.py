@@ -16,8 +16,23 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from gitmem.hosts import LATE, Host, InstallPlace, Payload, folder_name, text_of, transcripts_in
-from gitmem.model.transcript import Record, Role, Unread, content_text, records
+from gitmem.hosts import (
+    ASKS,
+    LATE,
+    Host,
+    InstallPlace,
+    Payload,
+    answered,
+    first_object,
+    folder_name,
+    refused,
+    text_of,
+    transcripts_in,
+)
+from gitmem.hosts.says import QUEUES, UNTESTED, WORDLESS, Says
+from gitmem.hosts.subagents import files_in
+from gitmem.model.transcript import Record, Role, Unread, content_text, objects, records
+from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.safe_open import read_json
 
 _INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL)
@@ -25,7 +40,19 @@ _WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?"
 _EXIT = re.compile(r"^Exit Code: (?!0$)[0-9]+$", re.MULTILINE)
 _PRINTED = re.compile(r"\AOutput: (?P<output>.*?)\n?^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE)
 # Tools of both by the names under which files and commands are looked for.
-_TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "replace": "Edit"}
+_ASKS = "ask_user"
+_REFUSED = (
+    *("[Operation Cancelled] Reason: User denied execution", "[Operation Cancelled] Reason: User did not allow"),
+    *("Plan rejected. User feedback:", "Plan rejected. No feedback provided"),
+)
+_TOOLS = {
+    _ASKS: ASKS,
+    "ask_user_question": ASKS,
+    "run_shell_command": "Bash",
+    "write_file": "Write",
+    "edit": "Edit",
+    "replace": "Edit",
+}
 
 
 def _read(payload: Payload) -> Payload | None:
@@ -41,6 +68,8 @@ def _read(payload: Payload) -> Payload | None:
         tool = text_of(payload, "tool_name")
         common["tool_name"] = _TOOLS.get(tool, tool)
         output = _WRAPPED.sub("", text_of(payload, "tool_response", "llmContent"))
+        if tool == _ASKS:
+            common["tool_response"] = next(objects(output), None)
         error = text_of(payload, "tool_response", "error", "message")
         if error or (tool == "run_shell_command" and _EXIT.search(output)):
             common |= {"hook_event_name": "PostToolUseFailure", "error": _printed(output)}
@@ -61,7 +90,9 @@ def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Rec
 
     def read(item: Payload, base: Record) -> Iterator[Record]:
         kind, key = text_of(item, "type"), text_of(item, "id")
-        if kind in {"user", "gemini"}:
+        if item.get("kind") == "subagent":
+            yield base._replace(sidechain=True)
+        elif kind in {"user", "gemini"} and not _is_copied(item, seen):
             text = _INJECTED.sub("", content_text(item.get("content"))).strip()
             role = Role.USER if kind == "user" else Role.ASSISTANT
             if text and key not in seen:
@@ -77,6 +108,16 @@ def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Rec
     return records(lines, unread, read)
 
 
+def _is_copied(item: Payload, seen: set[str]) -> bool:
+    """Return whether a message is in the chat a second time, with a call that was read before: a rewritten history."""
+    parts = item.get("content")
+    return any(
+        text_of(part, "functionCall", "id") in seen
+        for part in (parts if isinstance(parts, list) else ())
+        if isinstance(part, dict) and "functionCall" in part
+    )
+
+
 def _call(call: Payload, base: Record) -> Iterator[Record]:
     name, key = text_of(call, "name"), text_of(call, "id")
     results = call.get("result")
@@ -89,7 +130,19 @@ def _call(call: Payload, base: Record) -> Iterator[Record]:
     text = _INJECTED.sub("", _WRAPPED.sub("", "\n".join(texts))).strip()
     failed = call.get("status") == "error" or bool(name == "run_shell_command" and _EXIT.search(text))
     yield base.call(_TOOLS.get(name, name), key, call.get("args"))
-    yield base.result(_printed(text), key, failed=failed)
+    told = next(objects(text), None) if name == _ASKS else None
+    if (words := _refusal(text)) is not None:
+        text, failed = refused(words), True
+    yield base._replace(told=told).result(_printed(text), key, failed=failed)
+
+
+def _refusal(text: str) -> str | None:
+    """Return the words that the user gave when they refused a call or a plan; None if they refused nothing."""
+    for beginning in _REFUSED:
+        if text.startswith(beginning):
+            words = text.removeprefix(beginning).partition("\n\nThe plan is stored at:")[0]
+            return words.strip() if beginning.endswith(":") else ""
+    return None
 
 
 def _sessions(place: InstallPlace) -> list[str]:
@@ -99,6 +152,12 @@ def _sessions(place: InstallPlace) -> list[str]:
     name = projects.get(place.project) if isinstance(projects, dict) else None
     chats = os.path.join(top, "tmp", os.path.basename(name), "chats") if isinstance(name, str) else ""
     return [os.path.join(chats, name) for name in os.listdir(chats)] if os.path.isdir(chats) else []
+
+
+def _subagents(path: str) -> list[str]:
+    """Return the chats of a chat's subagents, in a folder that is named after the session."""
+    session = os.path.basename(text_of(first_object(path), "sessionId"))
+    return files_in(os.path.dirname(path), session) if session else []
 
 
 _EVENTS = {
@@ -117,6 +176,8 @@ GEMINI = Host(
     records=_records,
     sessions=_sessions,
     off_switch=(("hooksConfig", "enabled"), False),
+    says=Says(second=QUEUES, refusal=WORDLESS),
+    subagents=_subagents,
 )
 
 
@@ -126,6 +187,7 @@ _QWEN_PRINTED = re.compile(
     r"^Output: (?P<output>.*?)\n?^Error: (?P<error>.*?)\n^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE
 )
 _QWEN_NOTHING = {"(none)", "(empty)"}
+_QWEN_USER, _QWEN_ADDED = "real_user", "mid_turn_user_message"
 _QWEN_DEFERRED = "tool_call"  # a tool that calls another one by its name and arguments
 _QWEN_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
 
@@ -156,18 +218,22 @@ def _qwen_item(item: Payload, base: Record) -> Iterator[Record]:
     kind, message = text_of(item, "type"), item.get("message")
     listed = message.get("parts") if isinstance(message, dict) else None
     parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
-    base = base._replace(cwd=text_of(item, "cwd"), model=text_of(item, "model"))
+    agent = text_of(item, "agentId") if item.get("isSidechain") is True else ""
+    base = base._replace(cwd=text_of(item, "cwd"), model=text_of(item, "model"), sidechain=bool(agent), agent=agent)
     texts = (text_of(part, "text") for part in parts if part.get("thought") is not True)
     text = _QWEN_INJECTED.sub("", "\n".join(filter(None, texts))).strip()
     if text and kind == "user":
-        yield base._replace(role=Role.USER, text=text, injected=item.get("provenance") != "real_user")
+        is_added = item.get("subtype") == _QWEN_ADDED
+        injected = item.get("provenance", _QWEN_USER if item.get("subtype") is None or is_added else "") != _QWEN_USER
+        words = (UserWords(WordKind.ADDITION, text),) if is_added and not injected else ()
+        yield base._replace(role=Role.USER, text=text, injected=injected, words=words)
     elif text and kind == "assistant":
         yield base._replace(role=Role.ASSISTANT, text=text)
     for part in parts:
-        yield from _qwen_tool(part, base, failed=text_of(item, "toolCallResult", "status") == "error")
+        yield from _qwen_tool(part, base, item.get("toolCallResult"))
 
 
-def _qwen_tool(part: Payload, base: Record, *, failed: bool) -> Iterator[Record]:
+def _qwen_tool(part: Payload, base: Record, outcome: object) -> Iterator[Record]:
     call, result = part.get("functionCall"), part.get("functionResponse")
     if isinstance(call, dict):
         name, given = text_of(call, "name"), call.get("args")
@@ -176,7 +242,19 @@ def _qwen_tool(part: Payload, base: Record, *, failed: bool) -> Iterator[Record]
         yield base.call(_TOOLS.get(name, name), text_of(call, "id"), given)
     if isinstance(result, dict):
         text = text_of(result, "response", "error") or text_of(result, "response", "output")
-        yield base.result(_qwen_printed(text), text_of(result, "id"), failed=failed)
+        told = outcome if isinstance(outcome, dict) else {}
+        refusal, failed = _refusal(text), told.get("status") == "error"
+        text, failed = (_qwen_printed(text), failed) if refusal is None else (refused(refusal), True)
+        yield base._replace(told=_qwen_answers(told)).result(text, text_of(result, "id"), failed=failed)
+
+
+def _qwen_answers(told: Payload) -> Payload | None:
+    """Return the answers in the result of a question, by question; None for another result."""
+    shown = told.get("resultDisplay")
+    given = shown.get("answers") if isinstance(shown, dict) else None
+    if not isinstance(given, list):
+        return None
+    return answered((text_of(one, "question"), text_of(one, "answer")) for one in given if isinstance(one, dict))
 
 
 QWEN = Host(
@@ -188,4 +266,8 @@ QWEN = Host(
     records=partial(records, read=_qwen_item),
     sessions=lambda place: transcripts_in(place.own(".qwen"), "projects", folder_name(place.project), "chats"),
     off_switch=(("disableAllHooks",), True),
+    says=Says(refusal=WORDLESS, queued=UNTESTED),
+    subagents=lambda path: files_in(
+        os.path.dirname(path), "..", "subagents", os.path.basename(path).removesuffix(".jsonl")
+    ),
 )

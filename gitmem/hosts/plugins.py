@@ -16,27 +16,45 @@ from collections.abc import Iterator
 from functools import partial
 
 from gitmem.hosts import (
+    ASKS,
     Host,
     InstallPlace,
     Payload,
     Scope,
+    answered,
     begun_below,
     file_of,
     is_below,
     named_as_claude,
+    refused,
     text_of,
     without_help,
 )
+from gitmem.hosts.says import NOTHING_TESTED, UNTESTED, Says
 from gitmem.model.transcript import Record, Role, content_text, records
+from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.machine import UTC, datetime
 
-_TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "apply_patch"}
+_ASKS = "question"
+_REFUSED = "The user rejected permission to use this specific tool call"
+_REFUSED_WITH = " with the following feedback:"
+_TOOLS = {
+    _ASKS: ASKS,
+    "bash": "Bash",
+    "write": "Write",
+    "edit": "Edit",
+    "multiedit": "MultiEdit",
+    "patch": "apply_patch",
+}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
 _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
+# The parts of a session and of its subagents' ones.
 _QUESTION = """
-    SELECT part.data, message.id, message.data, part.time_created, session.directory
-    FROM part JOIN message ON message.id = part.message_id JOIN session ON session.id = part.session_id
-    WHERE part.session_id = ? ORDER BY message.time_created, message.id, part.id
+    WITH RECURSIVE own(id) AS (SELECT ? UNION SELECT session.id FROM session JOIN own ON session.parent_id = own.id)
+    SELECT part.data, message.id, message.data, part.time_created, session.directory, session.id
+    FROM own JOIN part ON part.session_id = own.id
+    JOIN message ON message.id = part.message_id JOIN session ON session.id = part.session_id
+    ORDER BY message.time_created, message.id, part.id
 """
 
 
@@ -64,9 +82,10 @@ def _lines(path: str) -> Iterator[str] | None:
 
 def _database_lines(path: str) -> Iterator[str]:
     file, _, session = path.rpartition("#")
-    for part, message, told, at, folder in _rows(file, _QUESTION, session):
+    for part, message, told, at, folder, own in _rows(file, _QUESTION, session):
         stamp = datetime.fromtimestamp(at / 1000, UTC).isoformat() if isinstance(at, int) else ""
-        line = json.dumps({"timestamp": stamp, "sessionId": session, "cwd": folder, "id": message})
+        about = {"timestamp": stamp, "sessionId": session, "cwd": folder, "id": message, "isSidechain": own != session}
+        line = json.dumps(about)
         yield f'{line[:-1]}, "message": {told}, "part": {part}}}\n'
 
 
@@ -109,7 +128,8 @@ def _read_part(item: Payload, base: Record) -> Iterator[Record]:
     part = item.get("part")
     if not isinstance(part, dict) or text_of(item, "message", "mode") == "compaction":
         return
-    base = base._replace(cwd=text_of(item, "cwd"), model=text_of(item, "message", "modelID"))
+    sidechain = item.get("isSidechain") is True
+    base = base._replace(cwd=text_of(item, "cwd"), model=text_of(item, "message", "modelID"), sidechain=sidechain)
     kind, text = text_of(part, "type"), text_of(part, "text")
     if kind == "text" and text_of(item, "message", "role") == "user":
         injected, turn = part.get("synthetic") is True, text_of(item, "id")
@@ -127,8 +147,30 @@ def _call(part: Payload, base: Record) -> Iterator[Record]:
     known = _input(given) if isinstance(given, dict) else {}
     failed = state.get("status") == "error" or bool(isinstance(metadata, dict) and metadata.get("exit"))
     text = without_help(text_of(state, "error") or text_of(state, "output"))
+    told = metadata.get("answers") if isinstance(metadata, dict) and tool == _ASKS else None
     yield base.call(_TOOLS.get(tool, tool), key, known)
-    yield base.result(text, key, failed=failed)
+    yield base._replace(told=_answers(known, told)).result(_refusal(text), key, failed=failed)
+
+
+def _answers(asked: Payload, told: object) -> Payload | None:
+    """Return the answers to the questions of a call, of which the host tells a list each; None for another result."""
+    questions = asked.get("questions")
+    if not isinstance(questions, list) or not isinstance(told, list):
+        return None
+    texts = (", ".join(map(str, one)) if isinstance(one, list) else "" for one in told)
+    return answered(
+        (text_of(question, "question"), text)
+        for question, text in zip(questions, texts, strict=False)
+        if isinstance(question, dict)
+    )
+
+
+def _refusal(text: str) -> str:
+    """Return the result of a call, of a refused one in the form of all hosts."""
+    if not text.startswith(_REFUSED):
+        return text
+    _, says, words = text.partition(_REFUSED_WITH)
+    return refused(words.strip() if says else "")
 
 
 def _sessions(name: str, place: InstallPlace) -> list[str]:
@@ -151,6 +193,7 @@ def _make_host(name: str, title: str) -> Host:
         scopes=(Scope.PROJECT, Scope.USER) if name == "opencode" else (Scope.USER,),
         read=_read,
         records=partial(records, read=_read_item),
+        says=Says(queued=UNTESTED, subagents="yes, but not in an export"),
         lines=_lines,
         sessions=partial(_sessions, name),
     )
@@ -184,6 +227,12 @@ def _pi_parts(message: Payload, base: Record) -> Iterator[Record]:
     role, content = text_of(message, "role"), message.get("content")
     if role == "user":
         yield base._replace(role=Role.USER, text=content_text(content).strip())
+    elif role == "bashExecution" and (command := text_of(message, "command")):
+        words = (
+            UserWords(WordKind.COMMAND, command),
+            UserWords(WordKind.COMMAND, "", text_of(message, "output").strip()),
+        )
+        yield base._replace(role=Role.USER, text=command, words=words)
     elif role == "toolResult":
         failed, text = message.get("isError") is True, without_help(content_text(content))
         yield base.result(_PI_EXIT.sub("", text) if failed else text, text_of(message, "toolCallId"), failed=failed)
@@ -204,6 +253,7 @@ PI = Host(
     read=_pi_read,
     records=partial(records, read=_pi_item),
     sessions=lambda place: begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd"),
+    says=Says(answer="it asks none", refusal="it asks for no leave", subagents="it has none"),
     note="pi loads a project's extensions only once you trust the project.",
 )
 
@@ -226,5 +276,6 @@ AMP = Host(
     folder=os.path.join(".config", "amp"),
     events={event: event for event in _AMP_EVENTS.split()},
     read=_amp_read,
+    says=NOTHING_TESTED,
     note="Nobody has tried this with Amp yet; 'gitmem status' shows whether its sessions arrive.",
 )

@@ -294,7 +294,8 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
         return Replayed(path, unread=unread.lines)
     read, turns = turns, with_known_ids(store, turns)
     sessions = tuple(dict.fromkeys(turn.session for turn in read))
-    if read and not turns:
+    is_subagents = not read and any(record.sidechain for record in read_records(path, None, name))
+    if (read and not turns) or is_subagents:  # a subagent's records are read with its session's
         return Replayed(path, sessions, len(read), unread.lines)
     saved, archives, more = capture_recorded(store, turns, "replay")
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""

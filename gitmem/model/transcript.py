@@ -305,12 +305,14 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
     last: Record | None = None  # the agent's last text, perhaps its answer
     called = False  # a tool, after it
     turn = ""
+    is_own = False  # whether more than a subagent's records were there: its own transcript is read with the session's
 
     def said(kind: HookKind) -> Iterator[HookEvent]:
         if last is not None:
             yield _event(kind, last, turn, zone, host, text=last.text[:MAX_TEXT])
 
     for part in parts:
+        is_own = is_own or not part.sidechain
         if part.role is Role.USER and not part.sidechain:
             event = _user_event(part, turn, zone, host)
             if event is None or (event.kind is HookKind.NOTICE and (last is None or called)):
@@ -328,7 +330,7 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
             # Text before it was no answer, unless the turn is broken off.
             yield from () if called or part.sidechain else said(HookKind.SAID)
             called = called or not part.sidechain
-        elif part.role is Role.RESULT and (call := calls.pop(part.tool_id, None)) is not None:
+        elif part.role is Role.RESULT and (call := calls.pop(part.tool_id, None)) is not None and is_own:
             yield from _tool(call, part, turn, zone, host)
     yield from said(HookKind.STOP)
     yield from said(HookKind.INTERRUPTED) if called else ()

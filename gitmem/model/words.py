@@ -209,12 +209,20 @@ def answers_in(tool_input: Mapping[str, object], result: object, text: str = "")
     if not pairs:
         said = text or (result if isinstance(result, str) else "")
         pairs = [(match["question"], _with_notes(match["answer"], match["notes"])) for match in _PAIR.finditer(said)]
-    options = dict(_options_of(tool_input))
+    options, asked = dict(_options_of(tool_input)), _asked(tool_input)
     return tuple(
-        UserWords(WordKind.ANSWER, _with_notes(answer, _notes_on(notes, question)), _question(question, options))
-        for question, value in pairs
-        if isinstance(question, str) and (answer := _answer(value))
+        UserWords(WordKind.ANSWER, _with_notes(answer, _notes_on(notes, key)), _question(asked.get(key, key), options))
+        for key, value in pairs
+        if isinstance(key, str) and (answer := _answer(value))
     )
+
+
+def _asked(tool_input: Mapping[str, object]) -> dict[str, str]:
+    """Return the questions of a call by their ids and places, under which some hosts tell the answers."""
+    listed = tool_input.get("questions")
+    questions = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
+    named = [(key, one.get("question")) for place, one in enumerate(questions) for key in (one.get("id"), str(place))]
+    return {key: question for key, question in named if isinstance(key, str) and isinstance(question, str)}
 
 
 def _answer(value: object) -> str:

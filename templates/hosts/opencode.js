@@ -16,7 +16,7 @@ export const Gitmem = async ({ directory, client }) => {
   const data = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), HOST)
   const told = new Map() // session: what gitmem answered to its start
   const said = new Map() // session: what the agent said last, "" after a tool call
-  const aside = new Set() // sessions of subagents
+  const aside = new Map() // sessions of subagents, and the session of each
   const compacting = new Set()
 
   const transcript = (session) => {
@@ -47,7 +47,8 @@ export const Gitmem = async ({ directory, client }) => {
   return {
     event: async ({ event }) => {
       const session = event.properties?.sessionID
-      if (event.type === "session.created" && event.properties.info?.parentID) aside.add(session)
+      const parent = event.type === "session.created" && event.properties.info?.parentID
+      if (parent) aside.set(session, aside.get(parent) ?? parent)
       if (event.type === "session.compacted") compacting.delete(session)
       if (event.type !== "session.idle" || aside.has(session) || !told.has(session)) return
       call("Stop", session, { last_assistant_message: said.get(session) || "" })
@@ -70,11 +71,14 @@ export const Gitmem = async ({ directory, client }) => {
       said.delete(sessionID)
     },
     "tool.execute.after": async ({ tool, sessionID, callID, args }, result) => {
-      if (aside.has(sessionID)) return
+      const parent = aside.get(sessionID) // of a subagent's session, whose calls are told as its own
       const output = text(result?.output ?? result?.content?.map?.((part) => part.text || "").join("\n")).slice(-4_000)
       const failed = Boolean(result?.isError || result?.metadata?.exit)
       const event = failed ? "PostToolUseFailure" : "PostToolUse"
       const more = { tool_name: tool, tool_use_id: callID, tool_input: args, ...(failed && { error: output }) }
+      if (tool === "question") more.tool_response = output
+      if (parent) call(event, parent, { ...more, agent_id: sessionID })
+      if (parent) return
       const told = call(event, sessionID, more)
       if (told && typeof result.output === "string") result.output += `\n\n${told}`
       else if (told) result.content?.push?.({ type: "text", text: told })

@@ -97,3 +97,87 @@ def test_json_that_is_no_session_is_refused_in_one_sentence(desk, tmp_path):
     (notice,) = done.notices
     assert notice.count("\n") == 0
     assert "it has no turns of a session" in notice
+
+
+def rollout(tmp_path: Path, *payloads: tuple[str, dict[str, object]], name: str = "rollout-1.jsonl") -> Path:
+    lines = [
+        json.dumps({"timestamp": f"2026-01-01T10:00:{second:02}Z", "type": kind, "payload": payload})
+        for second, (kind, payload) in enumerate(payloads)
+    ]
+    path = tmp_path / name
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def said(text: str, role: str = "user") -> tuple[str, dict[str, object]]:
+    return "response_item", {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
+
+
+PATCH = "*** Begin Patch\n*** Update File: form.py\n-a\n+b\n*** End Patch"
+
+
+def test_older_rollouts_of_codex_have_their_commands_patches_and_failures(tmp_path):
+    def call(key: str, words: list[str], output: str):
+        arguments = json.dumps({"command": words})
+        yield "response_item", {"type": "function_call", "name": "shell", "arguments": arguments, "call_id": key}
+        yield "response_item", {"type": "function_call_output", "call_id": key, "output": output}
+
+    path = rollout(
+        tmp_path,
+        ("session_meta", {"id": "s-1", "cwd": "/p"}),
+        said("<environment_context>\n<cwd>/p</cwd>\n</environment_context>"),
+        said(ASKED),
+        *call("1", ["bash", "-lc", "ls x"], json.dumps({"output": "no x", "metadata": {"exit_code": 2}})),
+        *call("2", ["apply_patch", PATCH], json.dumps({"output": "Success.", "metadata": {"exit_code": 0}})),
+        *call(
+            "3", ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH.replace('form', 'page')}\nEOF"], "patch rejected by user"
+        ),
+        said(SAID, "assistant"),
+    )
+    (turn,) = turns_of(path)
+    assert (turn.prompt, turn.answer, turn.files) == (ASKED, SAID, ("form.py",))
+    assert [(failure.command, failure.error) for failure in turn.failures] == [("ls x", "no x")]
+    assert [words.kind for words in turn.words] == ["refusal"]
+
+
+def test_a_subagents_rollout_is_read_with_its_session_and_not_by_itself(desk, tmp_path):
+    call = {"type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "call_id": "1"}
+    result = {"type": "custom_tool_call_output", "call_id": "1", "output": "Exit code: 0\nOutput:\nSuccess."}
+    session, own = "0" * 8 + "-0000-7000-8000-" + "0" * 12, "1" * 8 + "-0000-7000-8000-" + "0" * 12
+    about = {"id": own, "parent_thread_id": session, "source": {"subagent": {"thread_spawn": {}}}, "cwd": "/p"}
+    main = [("session_meta", {"id": session, "cwd": "/p"}), said(ASKED), said(SAID, "assistant")]
+    path = rollout(tmp_path, *main, name=f"rollout-{session}.jsonl")
+    parts = [("session_meta", about), said("Change the form."), ("response_item", call), ("response_item", result)]
+    beside = rollout(tmp_path, *parts, name=f"rollout-{own}.jsonl")
+    beside.write_text(beside.read_text().replace('": "', '":"'))
+    (turn,) = turns_of(path)
+    assert (turn.prompt, turn.files) == (ASKED, ("form.py",))
+    assert turns_of(beside) == []
+    done = replay(desk.store, str(beside))
+    assert (done.saved, done.notices) == (0, ())
+
+
+@pytest.mark.parametrize(
+    "told, prompts",
+    [
+        ({}, [ASKED]),
+        ({"subtype": "mid_turn_user_message"}, []),
+        ({"subtype": "notification"}, []),
+        ({"provenance": "system"}, []),
+    ],
+)
+def test_chats_of_qwen_code_without_provenance_say_who_wrote_by_their_kind(tmp_path, told, prompts):
+    item = {
+        "sessionId": "q",
+        "timestamp": "2026-01-01T10:00:00Z",
+        "type": "user",
+        "message": {"parts": [{"text": ASKED}]},
+    }
+    path = tmp_path / ".qwen" / "projects" / "x" / "chats" / "q.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(item | told) + "\n")
+    turns = turns_of(path)
+    assert [turn.prompt for turn in turns if turn.prompt] == prompts
+    assert [words.text for turn in turns for words in turn.words] == [ASKED] * (
+        told.get("subtype") == "mid_turn_user_message"
+    )

@@ -1,0 +1,61 @@
+"""Read the transcripts of a session's subagents with its own: hosts that keep them in files of their own (J17)."""
+
+from __future__ import annotations
+
+import heapq
+import os
+
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gitmem.model.transcript import Record
+
+_HEAD = 4_096  # bytes of a transcript's first line, in which it says whose subagent wrote it
+
+
+def with_subagents(
+    records: Iterator[Record], paths: Sequence[str], read: Callable[[str], Iterator[Record]]
+) -> Iterator[Record]:
+    """Yield the records of a session in order of time, with those of its subagents, which are marked as theirs."""
+    if not paths:
+        yield from records
+        return
+    first = next(records, None)
+    if first is None:
+        return
+    yield first
+
+    def of_subagent(path: str) -> Iterator[Record]:
+        name = os.path.basename(path).partition(".")[0]
+        for record in read(path):
+            yield record._replace(session=first.session, turn="", sidechain=True, agent=record.agent or name)
+
+    yield from heapq.merge(records, *map(of_subagent, paths), key=lambda record: record.at)
+
+
+def files_in(*folders: str) -> list[str]:
+    """Return the transcripts of subagents in a folder, given by its parts; none if it is missing."""
+    folder = os.path.join(*folders)
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")]
+    except OSError:
+        return []
+
+
+def called_by(path: str, *keys: str) -> list[str]:
+    """Return the transcripts beside one whose beginning names its session under one of these keys as their caller."""
+    session = os.path.basename(path).removesuffix(".jsonl")[-36:]  # a UUID, behind the time in Codex's names
+    marks = [f'"{key}":"{session}"'.encode() for key in keys] if session else []
+    return [one for one in files_in(os.path.dirname(path)) if one != path and any(mark in _head(one) for mark in marks)]
+
+
+def _head(path: str) -> bytes:
+    from gitmem.platform.safe_open import open_regular
+
+    file = open_regular(path)
+    if file is None:
+        return b""
+    with file:
+        return file.readline(_HEAD)
