@@ -26,7 +26,7 @@ from gitmem.model.fact import FOLDER, PATH, Fact, is_fact_path, parse_fact, rend
 from gitmem.model.lines import TOLD, fact_entries, facts_as_edited, line_edits
 from gitmem.model.validity import reworded
 from gitmem.platform.machine import datetime
-from gitmem.platform.safe_open import replace_file
+from gitmem.platform.safe_open import drop_file, replace_file
 from gitmem.store.entrance import file_id, unusable_name
 from gitmem.store.fact_lines import Shelf, followed
 from gitmem.store.merge_commits import MergeCommit, write_on
@@ -268,6 +268,25 @@ def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:
         "decision are marked 'review'."
     )
     return transaction.commit(message, resolved)
+
+
+def set_edits_aside(store: Store, old: str, new: str) -> list[str]:
+    """Put aside the files that cannot be committed and are in the way of the commits up to `new`; return notices.
+
+    `old` is the tip, on which all other edits by hand are committed: what differs is a fact whose header an edit broke,
+    or a copy.
+    """
+    notices = []
+    with store.saving(), store.lock("sync").acquire(store.config.lock.wait_seconds):
+        for change in store.repository.changes(old, new):
+            data = store.files.read(change.path)
+            if data is None or is_version(data, change, change.old) or is_version(data, change, change.new):
+                continue
+            kept = store.spool.keep_aside(change.path.replace("/", "-"), data)
+            notices.append(f"{change.path} was not committed, and other machines changed it: yours is kept as {kept}.")
+            path = os.path.join(store.root, change.path)
+            replace_file(path, store.repository.blob(change.old)) if change.old else drop_file(path)
+    return notices
 
 
 def fast_forward(

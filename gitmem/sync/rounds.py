@@ -23,7 +23,7 @@ from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.purge.records import news, read_state, record_path
 from gitmem.purge.rewrite import clean_incoming, follow, sweep
-from gitmem.store.foreign_commits import fast_forward, follow_arrived
+from gitmem.store.foreign_commits import fast_forward, follow_arrived, set_edits_aside
 from gitmem.store.init import complete_store
 from gitmem.store.maintenance import MAKE_ROOM, crowded, new_pending_ref
 from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
@@ -457,6 +457,9 @@ class _Sync:
         if notices is not None:
             self._held.clear()
             note_losses(self._store, self._lost, accepted=Accept.DELETIONS in self._options.accept)
+        else:  # a file was edited meanwhile; once only what cannot be committed differs, that makes room
+            settled = self._local = self._settle()
+            self._notices += set_edits_aside(self._store, settled, target) if settled == local else ()
         self._notices += notices or ()
         return notices is not None
 

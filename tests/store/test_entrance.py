@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.document.entry import MemoryType
+from gitmem.record.fact_edits import find_fact, retire
 from gitmem.store.entrance import original_of, unusable_name
 from tests.cli.commands.conftest import gitmem, run  # noqa: F401
 from tests.cli.commands.project import Runner
@@ -127,3 +129,18 @@ def test_a_broken_fact_that_plain_git_committed_is_shown_as_it_was(gitmem, rule)
     git_in(gitmem.root, "-c", "user.name=Kim", "-c", "user.email=kim@example.org", "commit", "-qam", "By hand")
     assert "Always indent by tabs" in told(gitmem)
     assert "by nothing" not in told(gitmem) + out(gitmem, "facts", "list") + out(gitmem, "search", "indent by nothing")
+
+
+def test_a_broken_fact_is_not_in_the_way_of_a_sync(pair):
+    first, second = pair
+    identifier = first.save("Always indent by tabs", MemoryType.RULE)
+    first.sync()
+    second.sync()
+    [rule] = (second.root / "facts" / "rule").iterdir()
+    rule.write_text(rule.read_text().removeprefix("---\n"))
+    retire(first.store, find_fact(first.store, identifier), "")
+    first.sync()
+    done = second.sync()
+    assert any("yours is kept" in notice for notice in done.notices)
+    assert "status: retired" in rule.read_text()
+    assert first.tip == second.tip
