@@ -262,7 +262,7 @@ class _Steps:
         keep_session(self._store, session.name, session.host, turns, records)
         count_given(self._store, session.name, turns)
         note_mends(self._store, session.name, turns)
-        if turns and not turns[0].logged and self._store.config.summary.provider not in NO_MODELS:
+        if turns and self._store.config.summary.provider != NO_MODELS[0]:
             from gitmem.learn.judge import request_judgement
 
             request_judgement(self._store, session.name, session.host, session.transcript)

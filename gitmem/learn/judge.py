@@ -39,7 +39,7 @@ from gitmem.learn.question import (
 )
 from gitmem.learn.reply import Judged
 from gitmem.learn.results import JudgedSession
-from gitmem.llm import Question, ReplyError, parse_reply
+from gitmem.llm import Question, ReplyError, parse_reply, requests
 from gitmem.llm.ask import ask, instructions_for, is_worth_asking, without_secrets
 from gitmem.model.exchange import file_name
 from gitmem.model.transcript import Record, Role
@@ -52,9 +52,8 @@ from gitmem.store.store import Store
 from gitmem.store.transcripts import read as read_transcript
 from gitmem.values import Value
 
-_REQUESTS, _ANSWERS = "asking", "judged"  # folders of the private folder: by session, a file each
+_ANSWERS = "judged"  # folder of the private folder: by session, a file each
 Answer = Callable[[Question], tuple["AnsweredWindow | None", str]]
-_SUFFIX = ".json"
 _TRIES = 3
 _KEPT_ANSWERS = 200
 
@@ -82,8 +81,9 @@ class JudgementResult(Value):
 
 
 def request_judgement(store: Store, session: str, host: str, transcript: str) -> None:
-    """Request that a model judges a session in the background."""
-    _write(store, _REQUESTS, session, {"session": session, "host": host, "transcript": transcript, "tries": 0})
+    """Request that a model judges a session in the background, or the agent itself at its next start."""
+    request = {"session": session, "host": host, "transcript": transcript, "tries": 0}
+    requests.write_request(store.private, file_name(session), request)
 
 
 def judge_requested(store: Store, late: Callable[[], bool]) -> None:
@@ -91,34 +91,31 @@ def judge_requested(store: Store, late: Callable[[], bool]) -> None:
 
     A session that failed three times is given up. Raises GitmemError if an answer could not be committed.
     """
-    folder = os.path.join(store.private, _REQUESTS)
-    if not _requests(folder):
+    if not requests.waiting(store.private):
         return
+    folder = os.path.join(store.private, requests.FOLDER)
     with contextlib.suppress(BusyError), store.folder_lock(folder, "judge").acquire(0):
         seen = set[str]()
-        while new := [name for name in _requests(folder) if name not in seen]:
+        while new := [path for path in requests.waiting(store.private) if path not in seen]:
             seen.update(new)
-            for name in new:
-                if late() or not _judge_one(store, os.path.join(folder, name)):
+            for path in new:
+                if late() or not _judge_requested(store, path):
                     return
 
 
-def _requests(folder: str) -> list[str]:
-    return sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIX)) if os.path.isdir(folder) else []
-
-
-def _judge_one(store: Store, path: str) -> bool:
+def _judge_requested(store: Store, path: str) -> bool:
     """Have a requested session judged; return False if that failed, as the next question probably would."""
-    given = _read(path)
-    session, tries = str(given.get("session", "")), given.get("tries")
+    request = requests.read_request(path)
+    session, tries = str(request.get("session", "")), request.get("tries")
     if not session or not isinstance(tries, int):
         drop_file(path)
         return True
     if not is_worth_asking(store, _subject(session)):
         return True
-    _write(store, _REQUESTS, session, {**given, "tries": tries + 1})  # counts, whatever ends this process
-    host = str(given.get("host", ""))
-    done = judge_session(store, read_session(store, session, host, str(given.get("transcript", ""))))
+    # The try counts, whatever ends this process.
+    requests.write_request(store.private, file_name(session), {**request, "tries": tries + 1})
+    host, transcript = str(request.get("host", "")), str(request.get("transcript", ""))
+    done = judge_session(store, read_session(store, session, host, transcript))
     if not done.why or tries + 1 >= _TRIES:
         drop_file(path)
     return not done.why
@@ -185,6 +182,7 @@ def _judge(store: Store, record: SessionRecord, answer: Answer) -> JudgementResu
         reader = Reader(window, known, found, record.heard, allow)
         judged = judged.joined(reader.read(parse_reply(answered.answer, SCHEMA)))
     commit = keep(store, JudgedSession(record.id, record.host, record.turns, asked[-1].model), judged, known)
+    requests.drop_request(store.private, file_name(record.id))
     _keep_answers(store, record.id, asked, known, judged)  # only now: until the commit the answers are all there is
     return JudgementResult(judged, commit)
 
@@ -317,7 +315,7 @@ def _subject(session: str) -> str:
 
 
 def _path(store: Store, folder: str, session: str) -> str:
-    return os.path.join(store.private, folder, file_name(session) + _SUFFIX)
+    return os.path.join(store.private, folder, file_name(session) + requests.SUFFIX)
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -118,12 +118,12 @@ class RefusalError(ProviderError):
 
 OFFLINE, HOST, AGENT, ANTHROPIC, OPENAI = "offline", "host", "agent", "anthropic", "openai"
 AGENTS = (AGENT, "codex", "gemini", "qwen", "opencode", "copilot", "droid")  # programs; AGENT is Claude Code
+SMALL = (AGENT, "gemini")  # whose small model gitmem names; the others use the one that the user chose
 PROVIDER_OF = {"claude": AGENT, **{name: name for name in AGENTS[1:]}}  # by the name of the host
 TURN_ON = (
-    "'gitmem config --user summary.provider agent' (or codex, gemini, …) has each session judged, for decisions that "
-    "no rule finds, fixes and open issues"
+    "to let a model review finished sessions: gitmem config --user summary.provider agent (or codex, gemini, …, host)"
 )
-JUDGED_TOKENS = 5_500  # the mean of the questions about 11 recordings, 4,400, and of the answers of bench/judgement.py
+JUDGED_TOKENS = 6_500  # the mean of the questions about 11 recordings, 5,200, and of the answers of bench/judgement.py
 PROVIDERS = (OFFLINE, HOST, *AGENTS, ANTHROPIC, OPENAI)
 KEYS = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
 MOST_BYTES = 2_000_000  # of an answer with its envelope

@@ -188,6 +188,7 @@ def start_parts(
         Part(CORE_DECISIONS, new_decisions, share=30, show=_unless(facts.texts, facts.marks, people)),
         Part("What is open", _named(open_issues, people), share=10),
         Part("Summaries to be written", _without_ids([*requests, *filter(None, (offer,))])),
+        Part("Sessions to be judged", _without_ids(_to_judge(store))),
         Part("Sync with other machines", _without_ids(failures(store.private))),
         Part("What was done last", done, share=_SHARE_OF_LAST, keep_last=True),
     ]
@@ -196,6 +197,15 @@ def start_parts(
     # None may hold a closing tag of gitmem's fence or the host's.
     safe = (part._replace(show=lambda piece, show=part.show: plain(show(piece))) for part in parts)
     return fit(_LEAD, safe, _close(store), config.budget_tokens)
+
+
+def _to_judge(store: Store) -> list[str]:
+    """Return a line for each session that the agent itself is asked to judge, as the skill memory-judge expects it."""
+    if store.config.summary.provider != "host":
+        return []
+    from gitmem.llm.requests import sessions_waiting
+
+    return [f"[GITMEM_JUDGE] session={name}" for name in sessions_waiting(store.private, _MAX_PENDING)]
 
 
 def _judged(store: Store, late: Late, marks: Marks, people: People) -> dict[str, str]:

@@ -18,7 +18,7 @@ from gitmem.hosts import claude_code
 from gitmem.text.words import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[2]
-SKILLS = {"project-memory", "memory-review", "memory-rotate"}
+SKILLS = {"project-memory", "memory-review", "memory-rotate", "memory-judge"}
 COMMAND_NAMES = {"save", "recall", "status", "review", "clear", "guide"}
 
 

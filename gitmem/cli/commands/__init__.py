@@ -64,7 +64,7 @@ _OF_MODULES = {  # modules of commands that have none of their own name
     "show": "at",
     "status": "stats path",
     "stores": "init clone join trust remote private pause resume promote demote sync propose export backup restore",
-    "summaries": "summary summarize judge",
+    "summaries": "summary summarize",
     "upkeep": "check consolidate reindex maintain forget clear cleanup purge",
 }
 MODULES = {name: module for module, names in _OF_MODULES.items() for name in names.split()}

@@ -37,7 +37,7 @@ from gitmem.hosts.script import (
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit
 from gitmem.hosts.text_settings import TablesEdit
-from gitmem.llm import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF
+from gitmem.llm import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL
 from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
@@ -244,20 +244,37 @@ def _allows(args: Args, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]
 
 
 def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
-    """Ask once at a terminal whether the agent's own model may judge sessions, where nobody set a provider yet."""
-    provider = next((PROVIDER_OF[host.name] for host in hosts if host.name in PROVIDER_OF), "")
+    """Ask whether the agent's own model may judge sessions, where nobody set a provider yet; the answer is kept.
+
+    `--yes` says yes, `--no-judge` no. Without a terminal and without `--yes` it stays off, as `gitmem status` says.
+    """
     context = app.context()
     config = read_config(context.environ, context.home, None)
-    is_set = any(origin.key == "summary.provider" for origin in config.origins)
-    if not provider or is_set or not _asks(args, app):
+    if any(origin.key == "summary.provider" for origin in config.origins):
         return
-    agreed = app.ask(
-        "May the agent's own model judge each finished session once? It finds decisions and fixes that no rule finds, "
-        f"for about {JUDGED_TOKENS:,} tokens a session of your plan, redacted before.",
-        usual=True,
-    )
+    provider = next((PROVIDER_OF[host.name] for host in hosts if host.name in PROVIDER_OF), HOST)
+    names = " and ".join(host.title for host in hosts if PROVIDER_OF.get(host.name, HOST) == provider)
+    agreed = False if args.no_judge else True if args.yes else None
+    if agreed is None and _asks(args, app):
+        agreed = app.ask(f"{_JUDGE_WHAT} {_judged_by(provider, names)}", usual=True)
+    elif agreed:
+        app.notices((f"A model judges finished sessions. {_judged_by(provider, names)}",))
     if agreed is not None:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
         set_for_all(context.environ, context.home, "summary.provider", provider if agreed else OFFLINE)
+
+
+_JUDGE_WHAT = (
+    "May a model judge each finished session, once? It notes what was decided, what no longer holds, fixes, open "
+    "issues and what each request came to; without it, only what is said or saved in so many words is kept."
+)
+
+
+def _judged_by(provider: str, names: str) -> str:
+    """Return who is told what about a finished session, at what cost, and how to turn that off."""
+    how = f"The redacted record goes to the model that {names} uses anyway and to nobody else"
+    how = f"{how}, a small one" if provider in SMALL else how
+    how = f"{names} answers by itself: a start names the sessions that wait" if provider == HOST else how
+    return f"{how}; about {JUDGED_TOKENS:,} tokens a session. Off: gitmem config --user summary.provider offline"
 
 
 def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Work for a model: summaries of archives, and the judgement of sessions."""
+"""Summaries of archives."""
 
 from __future__ import annotations
 
@@ -7,21 +7,14 @@ import os
 
 from gitmem.archive.summarize import as_of_now, improve, put_reply, read_summary
 from gitmem.archive.summary import ARCHIVE_NAME, SCHEMA, Summary, archive_summaries, pending_archives
-from gitmem.cli.app import OWN, SESSIONS, App, Args, read_date
-from gitmem.cli.commands.agents import place_of
-from gitmem.cli.output import Progress, table
+from gitmem.cli.app import OWN, SESSIONS, App, Args
+from gitmem.cli.output import table
 from gitmem.document.ids import ARCHIVE, summary_path
-from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.errors import ExitCode, NotFoundError
 from gitmem.history.authors import People
-from gitmem.history.sessions import sessions
-from gitmem.hosts import NAMES, Scope, find_host
-from gitmem.learn.judge import is_judged, judge_session, read_session
-from gitmem.learn.question import windows_of
-from gitmem.llm import HOST, OFFLINE, TURN_ON
 from gitmem.store.store import Store
-from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
-from gitmem.text.words import estimate_tokens, tokens_of_size
+from gitmem.text.words import tokens_of_size
 
 
 def find_archive(store: Store, name: str | None) -> str:
@@ -135,46 +128,3 @@ def run_summarize(args: Args, app: App) -> int:
     value = [one._asdict() for one in done]
     app.answer(value, plain("\n".join(lines)) or "No summary is pending.")
     return ExitCode.FAILURE if any(one.why for one in done) else ExitCode.OK
-
-
-_TOKENS = 1_900  # of a question about a session: its instructions and schema
-
-
-def run_judge(args: Args, app: App) -> int:
-    store = app.settled()
-    span = read_date(store, args.since, "--since")
-    waiting = [
-        session
-        for session in sessions(store)
-        if session.file
-        and (span is None or session.last >= span.first)
-        and not is_judged(store, session.id, session.file)
-    ]
-    if waiting and not args.dry_run and store.config.summary.provider in {OFFLINE, HOST}:
-        raise UsageError("No model is named that judges sessions.", f"{TURN_ON}.")
-    place = place_of(app, Scope.PROJECT)
-    paths = [path for host in map(find_host, NAMES) if host.sessions for path in host.sessions(place)]
-    tokens, empty, done = 0, 0, []
-    with Progress(app.err) as bar:
-        for number, one in enumerate(waiting):
-            bar.show(number, len(waiting), one.about)
-            path = next((path for path in paths if one.id in os.path.basename(path)), "")
-            record = read_session(store, one.id, one.host, path, one.file)
-            windows = windows_of(record.turns)
-            empty += not windows
-            tokens += sum(_TOKENS + sum(estimate_tokens(str(part)) for part in window) for window in windows)
-            if args.dry_run or not windows:
-                continue
-            outcome = judge_session(store, record)
-            refused = sum(outcome.judged.refused.values())
-            value = {"session": one.id, "kept": outcome.judged.kept, "refused": refused, "commit": outcome.commit}
-            done.append({**value, "why": outcome.why})
-            if outcome.why:
-                break
-    lines = [f"{one['session']}  {one['why'] or '{kept} kept, {refused} refused'.format(**one)}" for one in done]
-    asked = f"{count(len(waiting) - empty, 'session')} to judge"
-    asked += f", about {tokens:,} tokens" if args.dry_run else ""
-    asked += f"; {empty} left out, without exchanges" if empty else ""
-    value = {"sessions": len(waiting) - empty, "tokens": tokens, "judged": done, "left_out": empty}
-    app.answer(value, plain("\n".join([*lines, f"{asked}."])))
-    return ExitCode.FAILURE if any(one["why"] for one in done) else ExitCode.OK

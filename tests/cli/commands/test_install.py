@@ -63,12 +63,25 @@ def test_on_a_terminal_it_asks_nothing_where_there_is_no_store(run):
 @pytest.mark.few(1)
 def test_on_a_terminal_it_asks_once_whether_a_model_may_judge(gitmem, settings, answer, provider):
     code, _, err = gitmem("install", "claude", answer=f"p\ny\nn\n{answer}")
-    assert (code, err.count("May the agent's own model judge each finished session once?")) == (0, 1)
+    assert (code, err.count("May a model judge each finished session, once?")) == (0, 1)
     given = json.loads(gitmem("config", "summary.provider", "--json")[1])
     assert given["value"] == (provider or "offline")
     gitmem("uninstall", "claude")
     asked = "judge each finished session" in gitmem("install", "claude", answer="p\ny\nn\n")[2]
     assert asked is (provider is None)
+
+
+@pytest.mark.parametrize(
+    "options, provider",
+    [(("--yes",), "agent"), (("--no-judge", "--yes"), "offline"), (("--no-judge",), "offline"), ((), None)],
+)
+@pytest.mark.few(1)
+def test_away_from_a_terminal_a_model_judges_where_the_options_say_so(gitmem, settings, options, provider):
+    assert gitmem("install", "claude", *options)[0] == 0
+    judges = json.loads(gitmem("config", "summary.provider", "--json")[1])
+    assert judges["value"] == (provider or "offline")
+    off = "to let a model review finished sessions" in gitmem("status")[1]
+    assert off is (provider != "agent")
 
 
 def test_on_a_terminal_an_answer_that_is_none_changes_nothing(gitmem, settings, home):

@@ -1,0 +1,120 @@
+"""Have sessions judged: by the model of the settings, or by an agent that is asked and hands in its answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+from gitmem.cli.app import OWN, SESSIONS, App, Args, read_date
+from gitmem.cli.commands.agents import place_of
+from gitmem.cli.output import Progress
+from gitmem.errors import ExitCode, RefusedError, UsageError
+from gitmem.history.sessions import SessionSummary, find_session, sessions
+from gitmem.hosts import NAMES, Scope, find_host
+from gitmem.learn.judge import SessionRecord, is_judged, judge_session, open_question, put_answer, read_session
+from gitmem.learn.question import windows_of
+from gitmem.llm import HOST, OFFLINE, TURN_ON, Question, ReplyError, fenced
+from gitmem.store.store import Store
+from gitmem.text.sentences import count
+from gitmem.text.terminal import plain
+from gitmem.text.words import estimate_tokens
+
+_TOKENS = 2_600  # of a question about a session: its instructions and schema
+_MARK_BYTES = 16
+
+
+def run_judge(args: Args, app: App) -> int:
+    store = app.settled()
+    if args.action == "put":
+        return _put(store, args, app)
+    if args.ask:
+        return _ask(store, args, app)
+    return _judge(store, args, app)
+
+
+def _records(app: App, store: Store, found: list[SessionSummary]) -> Iterator[SessionRecord]:
+    """Yield sessions as their transcripts, else as the logs or their files tell them."""
+    place = place_of(app, Scope.PROJECT)
+    paths = [path for host in map(find_host, NAMES) if host.sessions for path in host.sessions(place)]
+    for one in found:
+        path = next((path for path in paths if one.id in os.path.basename(path)), "")
+        yield read_session(store, one.id, one.host, path, one.file)
+
+
+def _ask(store: Store, args: Args, app: App) -> int:
+    """Print the open question about a session, for an agent that answers it by itself."""
+    found = find_session(store, args.ask)
+    (record,) = _records(app, store, [found])
+    question = None if is_judged(store, found.id, found.file) else open_question(store, record)
+    if question is None:
+        app.answer({"session": found.id, "question": None}, f"No question about session {found.id} is open.")
+        return ExitCode.OK
+    text = _text(question)
+    app.answer({"session": found.id, "question": text}, text)
+    return ExitCode.OK
+
+
+def _text(question: Question) -> str:
+    """Return a question as one text, its material fenced by a random mark."""
+    request = fenced(question, os.urandom(_MARK_BYTES))
+    return f"{request.system}\n\nSchema: {json.dumps(request.schema)}\n\n{request.text}"
+
+
+def _put(store: Store, args: Args, app: App) -> int:
+    """Take an agent's answer to the open question about a session."""
+    found = find_session(store, args.session)
+    (record,) = _records(app, store, [found])
+    model = args.by or ("claude-code" if app.environ.get(SESSIONS[0]) else "an agent")
+    if is_judged(store, found.id, found.file):
+        raise RefusedError(f"Session {found.id} was judged already.", "Nothing is left to do for it.")
+    try:
+        done = put_answer(store, record, app.read_output(args.file), model)
+    except ReplyError as error:
+        raise RefusedError(
+            f"This is no answer to the question: it {error}.",
+            f"'gitmem judge --ask {found.id}' prints the question with the schema of its answer.",
+        ) from None
+    refused = sum(done.judged.refused.values())
+    value = {"session": found.id, "kept": done.judged.kept, "refused": refused, "commit": done.commit}
+    text = f"{done.judged.kept} kept, {refused} refused."
+    if done.question is not None:
+        text = f"The session is long: one more question about it is open, see 'gitmem judge --ask {found.id}'."
+    app.answer({**value, "open": done.question is not None}, text, OWN)
+    return ExitCode.OK
+
+
+def _judge(store: Store, args: Args, app: App) -> int:
+    """Have the model of the settings judge the sessions that wait."""
+    span = read_date(store, args.since, "--since")
+    waiting = [
+        session
+        for session in sessions(store)
+        if session.file
+        and (span is None or session.last >= span.first)
+        and not is_judged(store, session.id, session.file)
+    ]
+    if waiting and not args.dry_run and store.config.summary.provider in {OFFLINE, HOST}:
+        raise UsageError("No model is named that judges sessions.", f"{TURN_ON}.")
+    tokens, empty, done = 0, 0, []
+    with Progress(app.err) as bar:
+        for number, (one, record) in enumerate(zip(waiting, _records(app, store, waiting), strict=True)):
+            bar.show(number, len(waiting), one.about)
+            windows = windows_of(record.turns)
+            empty += not windows
+            tokens += sum(_TOKENS + sum(estimate_tokens(str(part)) for part in window) for window in windows)
+            if args.dry_run or not windows:
+                continue
+            outcome = judge_session(store, record)
+            refused = sum(outcome.judged.refused.values())
+            value = {"session": one.id, "kept": outcome.judged.kept, "refused": refused, "commit": outcome.commit}
+            done.append({**value, "why": outcome.why})
+            if outcome.why:
+                break
+    lines = [f"{one['session']}  {one['why'] or '{kept} kept, {refused} refused'.format(**one)}" for one in done]
+    asked = f"{count(len(waiting) - empty, 'session')} to judge"
+    asked += f", about {tokens:,} tokens" if args.dry_run else ""
+    asked += f"; {empty} left out, without exchanges" if empty else ""
+    value = {"sessions": len(waiting) - empty, "tokens": tokens, "judged": done, "left_out": empty}
+    app.answer(value, plain("\n".join([*lines, f"{asked}."])))
+    return ExitCode.FAILURE if any(one["why"] for one in done) else ExitCode.OK

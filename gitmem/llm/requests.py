@@ -1,0 +1,55 @@
+"""Requests to judge a session, in the private folder, a file each (spec U7): a model in the background answers them.
+
+Where the settings name the agent itself (`summary.provider host`), a session's start names those that wait. Starts
+load this, so it stays light.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.platform.safe_open import drop_file, read_json, write_json
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+FOLDER = "asking"
+SUFFIX = ".json"
+_MOST = 200  # that wait; the oldest ones are dropped
+
+
+def waiting(private: str) -> list[str]:
+    """Return the paths of the requests that wait, the oldest first."""
+    folder = os.path.join(private, FOLDER)
+    try:
+        with os.scandir(folder) as entries:
+            found = [(entry.stat().st_mtime_ns, entry.path) for entry in entries if entry.name.endswith(SUFFIX)]
+    except OSError:
+        return []
+    return [path for _, path in sorted(found)]
+
+
+def sessions_waiting(private: str, most: int) -> list[str]:
+    """Return the ids of the sessions that wait, the newest ones, oldest first."""
+    ids = (read_request(path).get("session") for path in waiting(private)[-most:])
+    return [name for name in ids if isinstance(name, str) and name]
+
+
+def read_request(path: str) -> dict[str, Any]:
+    """Return a request, {} where it cannot be read."""
+    value = read_json(path)
+    return value if isinstance(value, dict) else {}
+
+
+def write_request(private: str, name: str, value: Mapping[str, object]) -> None:
+    """Write the request about a session with this file name, synced."""
+    write_json(os.path.join(private, FOLDER, name + SUFFIX), value, sync=True)
+    for path in waiting(private)[:-_MOST]:
+        drop_file(path)
+
+
+def drop_request(private: str, name: str) -> None:
+    """Remove the request about a session, if there is one."""
+    drop_file(os.path.join(private, FOLDER, name + SUFFIX))
