@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 
 _KINDS = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)
+# The fields of a fact that its review brings back.
+_SHOWN = ("kind", "text", "description", "keywords", "status", "superseded_by", "scope", "pinned", "forbids", "until")
 _MAX_COMMITS = 200  # of a fact, since the last look, that are examined
 _MAX_SOURCES = 50  # commits among which one is looked for whose edit another commit followed
 _NAME = 80  # characters of an author's name
@@ -69,9 +71,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         elif accept:
             content = render_fact(now._replace(updated=transaction.now))
         else:
-            same = {
-                name: getattr(before, name) for name in ("text", "description", "keywords", "status", "superseded_by")
-            }
+            same = {name: getattr(before, name) for name in _SHOWN if hasattr(before, name)}
             content = render_fact(now._replace(**same, updated=transaction.now))
         verb, took = ("Accept", "theirs") if accept else ("Refuse", "ours")
         about = ((Trailer.TOOK, took), (Trailer.FACT, change.id))
@@ -205,4 +205,8 @@ def _facts(path: str, contents: Iterable[bytes | None]) -> list[Fact | None]:
 
 
 def _says(fact: Fact | None) -> object:
-    return fact and (fact.text, fact.binds, fact.superseded_by)
+    """Return all of a fact that is shown: a change of any of it waits for the user."""
+    if fact is None:
+        return None
+    shown = (fact.text, fact.description, fact.kind, fact.binds, fact.superseded_by, fact.scope, fact.pinned)
+    return *shown, getattr(fact, "forbids", ()), getattr(fact, "until", "")
