@@ -9,7 +9,7 @@ import pytest
 from gitmem.errors import BusyError, ExitCode, GitmemError, RefusedError, StoreFormatError, UnreachableError
 from gitmem.git.remote import Connection
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.store import remotes as incoming
+from gitmem.store import arrivals as incoming
 from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.transact import transact
 from gitmem.sync.guard import Accept
