@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gitmem.errors import GitmemError, UnreadableError
+from gitmem.history.marks import known_marks
 from gitmem.learn.facts import adopt_if_changed
 from gitmem.model.exchange import file_name
 from gitmem.model.turns import Turn
@@ -21,7 +22,7 @@ from gitmem.platform.safe_open import read_text
 from gitmem.record.capture import capture, is_due
 from gitmem.record.read import Pending, PendingSession, context_tokens, context_used, lacks_answer, look
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
-from gitmem.store.known_facts import fact_headers, known_facts, known_marks
+from gitmem.store.known_facts import fact_headers, known_facts
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

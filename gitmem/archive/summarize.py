@@ -28,6 +28,7 @@ from gitmem.document.entry import clean_text, find_entries, without_entries
 from gitmem.document.ids import SUMMARIES, is_fact_id, raw_path, scopes_in, session_tag, summary_path
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.history.marks import marks_for
 from gitmem.history.sessions import session_files
 from gitmem.llm import Question, ReplyError, parse_reply
 from gitmem.llm.ask import AskResult, ask, instructions_for, without_secrets
@@ -37,7 +38,6 @@ from gitmem.model.fact import FactKind
 from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.redact.redact import redact
 from gitmem.store.fact_lines import Shelf
-from gitmem.store.known_facts import marks_for
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -10,8 +10,8 @@ from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import GitmemError, NotFoundError
+from gitmem.history.waiting_changes import OthersChange, read_changes, write_changes
 from gitmem.model.fact import FOLDER, PATH, Fact, FactKind, parse_fact, render_fact
-from gitmem.store.known_facts import OthersChange, read_changes, write_changes
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from math import log
 
 from gitmem.document.ids import do_all_meet, do_meet, scopes_in
 from gitmem.history.authors import People
+from gitmem.history.marks import marks_for
 from gitmem.model.fact import is_fact_path, parse_fact
 from gitmem.model.lines import Marks
 from gitmem.model.validity import Standing
@@ -29,7 +30,6 @@ from gitmem.search.hits import Hit, facts_of, make_hit
 from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, score_file, worths
 from gitmem.search.sources import Pool
 from gitmem.search.units import ENTRY, HEADING, SECTION, Units
-from gitmem.store.known_facts import marks_for
 from gitmem.store.store import Store
 from gitmem.values import TYPE_CHECKING, Value
 

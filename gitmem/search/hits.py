@@ -11,6 +11,7 @@ from gitmem.document.entry import find_entries, without_ids
 from gitmem.document.ids import is_fact_id, is_git_folder, scopes_in, session_tag, short_session
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.authors import People
+from gitmem.history.marks import marked
 from gitmem.history.records import removal
 from gitmem.history.sessions import SessionSummary, cleared_file
 from gitmem.model.exchange import Fields, split_fields
@@ -19,7 +20,6 @@ from gitmem.model.validity import Standing
 from gitmem.search.files import is_searched
 from gitmem.search.rank import Ranked, Worth
 from gitmem.search.units import ENTRY, Unit, Units, first_line
-from gitmem.store.known_facts import marked
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
@@ -190,7 +190,7 @@ def named(store: Store, text: str, path: str = "", commit: str | None = None) ->
     """Return a document of the store, or lines of one, with marks and names.
 
     Other authors are named: of the document at `path` at the end of its first line, of entries before their ids. What a
-    `commit` held has no marks (`gitmem.store.known_facts.marked`).
+    `commit` held has no marks (`gitmem.history.marks.marked`).
     """
     text = text if commit else marked(store, text, path)
     people = People(store)

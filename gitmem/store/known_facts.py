@@ -10,23 +10,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import stat
 from functools import lru_cache
 
-from gitmem.document.ids import MEMORY, SHORT_LENGTH, do_meet, id_in, is_id
+from gitmem.document.ids import MEMORY, SHORT_LENGTH
 from gitmem.errors import GitmemError
 from gitmem.model.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, is_fact_path, parse_fact
 from gitmem.platform.machine import datetime
-from gitmem.platform.safe_open import enter, read_json, read_regular, replace_file, write_json
+from gitmem.platform.safe_open import enter, read_regular, replace_file
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from gitmem.model.lines import Marks
-    from gitmem.model.validity import FactPlace
     from gitmem.store.store import Store
 
     Late = Callable[[], bool]  # says whether the deadline has passed
@@ -228,49 +225,7 @@ def expire_headers(private: str) -> None:
         os.utime(_cache_of(private, FOLDER), (1, 1))
 
 
-_CHANGED = "changed.json"  # what others changed
-
-
-class OthersChange(Value):
-    """A change of a fact by another author: who did what and when (ISO), and the fact's text and blob before."""
-
-    id: str
-    path: str
-    act: str
-    author: str
-    date: str
-    commit: str
-    before: str
-    blob: str
-
-    def __str__(self) -> str:
-        """Return who did what, for a line of text."""
-        return f"{self.act} by {self.author} on {self.date[:10]}, before: {self.before}"
-
-
-def read_changes(store: Store) -> tuple[str, dict[str, OthersChange]]:
-    """Return the commit up to which changes were looked for, or "", and by fact the changes that wait."""
-    try:
-        fields = read_json(os.path.join(store.private, _CHANGED))
-        waiting = {
-            str(field["id"]): OthersChange(**{name: str(field[name]) for name in OthersChange._fields})
-            for field in fields["waiting"]
-        }
-        return str(fields["seen"]), waiting
-    except (ValueError, TypeError, KeyError):
-        return "", {}
-
-
-def write_changes(store: Store, tip: str, waiting: Mapping[str, OthersChange]) -> None:
-    """Write the record; a store may be read-only."""
-    fields = {"v": 1, "seen": tip, "waiting": [change._asdict() for change in waiting.values()]}
-    with contextlib.suppress(OSError):
-        write_json(os.path.join(store.private, _CHANGED), fields)
-
-
 _MOST_KEPT = 50_000  # parsed facts that a process keeps; a cycle through more would drop each before it is used again
-# The facts, places and marks of the last call of `place_marks`.
-_last: list[tuple[list[Fact], dict[str, FactPlace], Marks]] = []
 
 
 def known_facts(store: Store) -> list[Fact]:
@@ -298,16 +253,6 @@ def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
     except (GitmemError, OSError):
         return facts
     return [changed.get(fact.id, fact) for fact in facts]
-
-
-def known_marks(store: Store) -> Marks:
-    """Return the marks of the facts of the work tree."""
-    return _with_changes(store, place_marks(store, known_facts(store)))
-
-
-def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) -> Marks:
-    """Return marks that suffice for any text and for the facts `shown`, as `known_marks` would; see `facts_for`."""
-    return _with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
 
 
 def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, most: int = _ALL) -> list[Fact]:
@@ -350,12 +295,6 @@ def choose_headers(
     return choose(fact_headers(store, most, late))
 
 
-def _with_changes(store: Store, marks: Marks) -> Marks:
-    """Return marks that also say what others changed of the person's facts."""
-    waiting = read_changes(store)[1] if store.config.review.changes else {}
-    return marks._replace(changes={one: str(change) for one, change in waiting.items()}) if waiting else marks
-
-
 # The line of a fact in the cache ends with its state and the digest of its words: `u0123abcd"]`.
 _STATE, _WORDS = -11, slice(-10, -2)
 # The states: `u`, unchanged, linked to no other fact, and of the whole project; `p`, the same but of a branch, a commit
@@ -396,59 +335,6 @@ def _id_in(path: str) -> str:
     """Return the id in the path of a fact, or in a line of the cache, which begins with the path."""
     start = path.find("/", len(FOLDER) + 1) + 1
     return path[start : start + SHORT_LENGTH]
-
-
-_IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")
-
-
-def marked(store: Store, text: str, name: str = "") -> str:
-    """Return a text of the store with a mark on each fact in it that no longer holds or is in dispute.
-
-    `name` is the path of its document, or the id of a memory (`gitmem.model.lines.with_marks`).
-    """
-    from gitmem.model.lines import with_marks
-
-    stem = id_in(name)
-    return with_marks(text, marks_for(store, {stem, *_IDS.findall(text)}), stem if is_id(stem) else "")
-
-
-def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
-    """Return the marks of these facts; for those in force, also where in the project's history they hold.
-
-    Everything that tells facts gets branch and staleness from here.
-    """
-    from gitmem.model.lines import marks_of
-
-    places = _places(store, facts)
-    for known, there, marks in _last:
-        if known == facts and there == places:  # quick, as `fact_of` returns the same objects
-            return marks
-    made = marks_of(facts, places)
-    _last[:] = [(list(facts), places, made)]
-    return made
-
-
-def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
-    standing = [fact for fact in facts if fact.binds and (fact.commit or fact.branch or fact.lines or fact.scope)]
-    placed = [fact for fact in standing if fact.commit or fact.branch or fact.lines]
-    code = store.code() if placed else None
-    if not standing:
-        return {}
-    from gitmem.model.validity import FactPlace, Ground
-
-    places: dict[str, FactPlace] = {}
-    if code is not None:
-        from gitmem.history.authors import People
-        from gitmem.project.places import places_of
-
-        people = People(store)
-        found = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.patience)
-        for one, place in found.items():
-            places[one] = place if place.ground is Ground.STALE else place._replace(author=people.other(one))
-    for fact in standing:
-        if fact.scope and not do_meet(fact.scope, (store.here,)):
-            places[fact.id] = FactPlace(Ground.BESIDE, fact.branch, fact.commit, fact.scope)
-    return places
 
 
 def fact_headers(store: Store, most: int = _ALL, late: Late = never) -> list[Header]:

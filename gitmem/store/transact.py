@@ -21,7 +21,7 @@ from gitmem.store.store import PURGING
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Generic, TypeVar
 
     from gitmem.git.index import IndexUpdate
@@ -123,21 +123,34 @@ def _finish_purge(store: Store, lock: Lock) -> Iterable[str]:
 
 def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Transaction:
     """Bring the files up to the tip, edits by hand aside, and return a transaction."""
-    from gitmem.store.transaction import Transaction  # while git starts
+    from gitmem.store.transaction import LineRule, Transaction  # while git starts
 
+    rule = LineRule(_complete, _read_edits_of_lines)
     marked = store.marked()
     if marked == tip:
-        return Transaction(store, writer)
+        return Transaction(store, writer, rule)
     # Another program moved the branch, perhaps by a plain git merge, or a save was killed.
     from gitmem.store.foreign_commits import find_marked, follow_moved, resolve
     from gitmem.store.recovery import recover
 
     repaired += recover(store, tip)
-    transaction = Transaction(store, writer)
+    transaction = Transaction(store, writer, rule)
     resolve(transaction, find_marked(store, marked, tip))
     if marked:
         follow_moved(transaction, store, marked, tip)
     return transaction
+
+
+def _complete(transaction: Transaction, changes: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
+    from gitmem.store.fact_lines import with_views  # only saves that touch facts load it
+
+    return with_views(transaction, changes)
+
+
+def _read_edits_of_lines(transaction: Transaction) -> None:
+    from gitmem.store.fact_lines import follow_lines
+
+    follow_lines(transaction)
 
 
 def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:

@@ -149,16 +149,27 @@ class Draft(Value):
     when: datetime
 
 
+class LineRule(Value):
+    """What keeps facts and their lines in `memory.md` the same (`gitmem.store.fact_lines`).
+
+    `complete` adds what follows from the changes of a commit, `read_edits` applies edits by hand of lines.
+    """
+
+    complete: Callable[[Transaction, Mapping[str, bytes | None]], Mapping[str, bytes | None]]
+    read_edits: Callable[[Transaction], None]
+
+
 class Transaction:
     """The reads and planned commits of one attempt, on one tip."""
 
-    def __init__(self, store: Store, writer: Writer) -> None:
+    def __init__(self, store: Store, writer: Writer, rule: LineRule) -> None:
         self.now = store.context.clock()
         self.notices: list[str] = []
         self.drafts: list[Draft] = []
         self.planned = 0  # bytes of the files in all drafts, which memory holds until they are written
         self._store = store
         self._writer = writer
+        self._rule = rule
         self._state: dict[str, bytes | None] = {}
         self._on_disk: dict[str, bytes | None] = {}
         self._edits: dict[str, bytes | None] = {}
@@ -178,9 +189,7 @@ class Transaction:
         if path not in self._state:
             self._state[path] = self._first_read(path)
             if path == MEMORY and path in self._edits:  # a line of a fact may have changed
-                from gitmem.store.fact_lines import follow_lines
-
-                follow_lines(self)
+                self._rule.read_edits(self)
         return self._state[path]
 
     def know(self, changes: Iterable[PathChange]) -> None:
@@ -234,9 +243,7 @@ class Transaction:
         too large; or as `read`. No commit is planned then.
         """
         if any(path.startswith(f"{FACTS}/") for path in changes):
-            from gitmem.store.fact_lines import with_views
-
-            changes = with_views(self, changes)
+            changes = self._rule.complete(self, changes)
         before = {path: self.read(path) for path in changes}
         changed = {}
         try:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from gitmem.document.ids import BUGS, short_session
 from gitmem.document.message import one_line
 from gitmem.history.authors import People
+from gitmem.history.marks import marked
 from gitmem.learn.lessons import known_knowledge
 from gitmem.model.compare import is_negated, overlap, stems_of
 from gitmem.model.episode import FOLDER as EPISODES_FOLDER
@@ -31,7 +32,7 @@ from gitmem.search import fold, parse_query
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import Hit, bare_text
 from gitmem.search.recall import with_own
-from gitmem.store.known_facts import known_facts, marked
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import (
     counts,

@@ -13,6 +13,7 @@ from gitmem.document.ids import BUGS, do_meet
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.history.authorship import Origin, claim_id, counts_id
+from gitmem.history.marks import marked
 from gitmem.model.command import (
     adds_named,
     environment,
@@ -34,7 +35,7 @@ from gitmem.model.error import (
 from gitmem.model.events import PLACE
 from gitmem.model.pattern import FOLDER, BugPattern, Cause, Solution, claims, is_of_port, only, parse_pattern
 from gitmem.model.turns import inner_program
-from gitmem.store.known_facts import Header, marked, read_headers
+from gitmem.store.known_facts import Header, read_headers
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import (
     COUNTS,

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from gitmem.document.message import one_line
 from gitmem.history.authors import People
+from gitmem.history.marks import marked
 from gitmem.model.fact import Fact
 from gitmem.model.validity import what_holds
-from gitmem.store.known_facts import known_facts, marked
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.tell.found_exchange import FoundExchange
 from gitmem.tell.why import Ground, Why

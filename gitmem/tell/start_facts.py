@@ -11,10 +11,10 @@ from gitmem.document.ids import is_fact_id, is_id, tail_of
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
+from gitmem.history.marks import place_marks
 from gitmem.model.fact import BINDING, CONFIRMED, Fact, FactKind, day_of
 from gitmem.model.lines import Marks, marks_of, normalized
-from gitmem.platform.machine import datetime
-from gitmem.store.known_facts import choose_headers, fact_headers, fact_of, facts_of, never, place_marks
+from gitmem.store.known_facts import choose_headers, fact_headers, fact_of, facts_of, never
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import own_store
 from gitmem.values import TYPE_CHECKING, Value
@@ -22,7 +22,8 @@ from gitmem.values import TYPE_CHECKING, Value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gitmem.store.known_facts import Header, Late, OthersChange
+    from gitmem.history.waiting_changes import OthersChange
+    from gitmem.store.known_facts import Header, Late
     from gitmem.store.store import Store
 
 

@@ -17,6 +17,7 @@ from gitmem.document.ids import slug
 from gitmem.errors import GitmemError
 from gitmem.git import STORE_FOLDER
 from gitmem.history.authors import People
+from gitmem.history.marks import known_marks, place_marks
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.history.sessions import SessionSummary
@@ -25,7 +26,7 @@ from gitmem.model.fact import Fact
 from gitmem.model.lines import Marks
 from gitmem.model.validity import Status
 from gitmem.platform.machine import local
-from gitmem.store.known_facts import known_facts, known_marks, place_marks
+from gitmem.store.known_facts import known_facts
 from gitmem.store.locate import PRIVATE_SUFFIX
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields

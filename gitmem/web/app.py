@@ -21,11 +21,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, UnreadableError
+from gitmem.history.marks import place_marks
 from gitmem.history.records import read_records, resolve
 from gitmem.platform import loopback
 from gitmem.platform.loopback import header, hosts, make_token, same
 from gitmem.platform.machine import read_resource
-from gitmem.store.known_facts import place_marks
 from gitmem.store.locate import known_stores
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store

@@ -17,9 +17,11 @@ from gitmem.document.ids import tail_of
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git import blob_id
 from gitmem.history.changes_by_others import others_changes
+from gitmem.history.marks import marked
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, sides_of
 from gitmem.history.sessions import session_files
+from gitmem.history.waiting_changes import OthersChange
 from gitmem.learn.concepts import SECTION, Concept, affinity, find_concept, known_concepts
 from gitmem.learn.lessons import known_knowledge
 from gitmem.model.fact import Fact, FactKind, FactStatus, parse_fact
@@ -28,7 +30,6 @@ from gitmem.model.validity import Status
 from gitmem.purge.purge import preview_purge, waiting_purges
 from gitmem.record.fact_edits import find_fact, read_fact, waiting_pairs
 from gitmem.search.hits import named
-from gitmem.store.known_facts import OthersChange, marked
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import known_patterns
 from gitmem.text.terminal import fields

@@ -30,9 +30,9 @@ from gitmem.archive.summary import (
 from gitmem.document.document import Document
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import summary_path
+from gitmem.history.marks import marked
 from gitmem.record.fact_edits import find_fact, retire, supersede_fact
 from gitmem.record.save import save
-from gitmem.store.known_facts import marked
 from gitmem.store.transact import transact
 from tests.own_settings import own_settings
 from tests.started import session_start

@@ -11,11 +11,12 @@ import pytest
 from gitmem.cli.app import App, real_app
 from gitmem.cli.commands.hook import hook
 from gitmem.errors import RefusedError
+from gitmem.history.marks import marks_for, place_marks
 from gitmem.platform.safe_open import HANDLES
 from gitmem.search.engine import answer
 from gitmem.search.hits import read_passage
 from gitmem.store import known_facts as facts
-from gitmem.store.known_facts import KNOWN_FOLDER, known_facts, marks_for, place_marks, read_headers
+from gitmem.store.known_facts import KNOWN_FOLDER, known_facts, read_headers
 from gitmem.store.store import Store
 from tests.cli.commands.conftest import gitmem, run  # noqa: F401
 from tests.cli.commands.project import Runner

@@ -10,12 +10,13 @@ from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError
 from gitmem.history.authors import People
+from gitmem.history.marks import known_marks, place_marks
 from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.lines import Marks
 from gitmem.record.fact_edits import act_on, check_length, find_fact, retire
 from gitmem.record.save import save_text
 from gitmem.store.copies import Copy, drop_copy, find_copies
-from gitmem.store.known_facts import known_facts, known_marks, place_marks
+from gitmem.store.known_facts import known_facts
 from gitmem.store.layers import store_for_session
 from gitmem.store.store import Store
 from gitmem.text.terminal import plain

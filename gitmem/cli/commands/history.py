@@ -15,12 +15,12 @@ from gitmem.document.entry import find_entries
 from gitmem.document.message import Op, one_line
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People
+from gitmem.history.marks import marked
 from gitmem.history.origin import blame
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
 from gitmem.history.sessions import SessionSummary, find_session, sessions
 from gitmem.history.undo import Undone, undo
 from gitmem.search.hits import session_text
-from gitmem.store.known_facts import marked
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import project_path
 from gitmem.tell.written_code import exchanges_of_file

@@ -11,14 +11,16 @@ from gitmem.cli.app import OWN, App, Args
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
+from gitmem.history.marks import place_marks
 from gitmem.history.review import Take, ToReview, documents_to_review, original, resolve_review, sides_of
+from gitmem.history.waiting_changes import OthersChange
 from gitmem.merge.documents import is_beside
 from gitmem.model.fact import Fact
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
 from gitmem.record.fact_edits import Holds, Pair, confirm, retire, waiting_pairs
 from gitmem.record.fact_edits import decide as decide_facts
 from gitmem.store.copies import Copy, drop_copy, find_copies, take_copy
-from gitmem.store.known_facts import OthersChange, known_facts, place_marks
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain

@@ -25,6 +25,7 @@ from gitmem.document.ids import (
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.git.log import show
 from gitmem.history.authors import People
+from gitmem.history.marks import marked, place_marks
 from gitmem.history.origin import find_entry
 from gitmem.history.records import difference, read_records, resolve
 from gitmem.model.episode import LETTER as EPISODE_LETTER
@@ -36,7 +37,7 @@ from gitmem.model.validity import Status
 from gitmem.platform.machine import timedelta
 from gitmem.record.fact_edits import find_fact, read_fact
 from gitmem.search.hits import before_removal, named
-from gitmem.store.known_facts import facts_for, marked, place_marks
+from gitmem.store.known_facts import facts_for
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import counts, known_patterns
 from gitmem.tell.usage_log import Count

@@ -1,0 +1,91 @@
+"""Marks on facts that no longer hold, are in dispute, or were changed by others (docs/format.md, "Facts")."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from gitmem.document.ids import SHORT_LENGTH, do_meet, id_in, is_id
+from gitmem.history.waiting_changes import read_changes
+from gitmem.store.known_facts import KNOWN_FOLDER, facts_for, known_facts
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from gitmem.model.fact import Fact
+    from gitmem.model.lines import Marks
+    from gitmem.model.validity import FactPlace
+    from gitmem.store.store import Store
+
+# The facts, places and marks of the last call of `place_marks`.
+_last: list[tuple[list[Fact], dict[str, FactPlace], Marks]] = []
+
+
+def known_marks(store: Store) -> Marks:
+    """Return the marks of the facts of the work tree."""
+    return _with_changes(store, place_marks(store, known_facts(store)))
+
+
+def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) -> Marks:
+    """Return marks that suffice for any text and for the facts `shown`, as `known_marks` would; see `facts_for`."""
+    return _with_changes(store, place_marks(store, facts_for(store, shown, hurried=hurried)))
+
+
+def _with_changes(store: Store, marks: Marks) -> Marks:
+    """Return marks that also say what others changed of the person's facts."""
+    waiting = read_changes(store)[1] if store.config.review.changes else {}
+    return marks._replace(changes={one: str(change) for one, change in waiting.items()}) if waiting else marks
+
+
+_IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")
+
+
+def marked(store: Store, text: str, name: str = "") -> str:
+    """Return a text of the store with a mark on each fact in it that no longer holds or is in dispute.
+
+    `name` is the path of its document, or the id of a memory (`gitmem.model.lines.with_marks`).
+    """
+    from gitmem.model.lines import with_marks
+
+    stem = id_in(name)
+    return with_marks(text, marks_for(store, {stem, *_IDS.findall(text)}), stem if is_id(stem) else "")
+
+
+def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
+    """Return the marks of these facts; for those in force, also where in the project's history they hold.
+
+    Everything that tells facts gets branch and staleness from here.
+    """
+    from gitmem.model.lines import marks_of
+
+    places = _places(store, facts)
+    for known, there, marks in _last:
+        if known == facts and there == places:  # quick, as `fact_of` returns the same objects
+            return marks
+    made = marks_of(facts, places)
+    _last[:] = [(list(facts), places, made)]
+    return made
+
+
+def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
+    standing = [fact for fact in facts if fact.binds and (fact.commit or fact.branch or fact.lines or fact.scope)]
+    placed = [fact for fact in standing if fact.commit or fact.branch or fact.lines]
+    code = store.code() if placed else None
+    if not standing:
+        return {}
+    from gitmem.model.validity import FactPlace, Ground
+
+    places: dict[str, FactPlace] = {}
+    if code is not None:
+        from gitmem.history.authors import People
+        from gitmem.project.places import places_of
+
+        people = People(store)
+        found = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.patience)
+        for one, place in found.items():
+            places[one] = place if place.ground is Ground.STALE else place._replace(author=people.other(one))
+    for fact in standing:
+        if fact.scope and not do_meet(fact.scope, (store.here,)):
+            places[fact.id] = FactPlace(Ground.BESIDE, fact.branch, fact.commit, fact.scope)
+    return places
