@@ -19,6 +19,7 @@ from gitmem.model.exchange import file_name
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import is_running
 from gitmem.platform.safe_open import read_text
+from gitmem.purge.unfinished import finish_purge
 from gitmem.record.capture import capture, is_due
 from gitmem.record.read import Pending, PendingSession, context_tokens, context_used, lacks_answer, look
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
@@ -42,7 +43,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
 
     Failures are written to the log.
     """
-    spool, steps, notices = HookSpool(store.private), _Steps(store), list[str]()
+    spool, steps, notices = HookSpool(finish_purge(store).private), _Steps(store), list[str]()
     if not steps.run("private sessions", lambda: _process_private(store, alive)):
         return []  # nothing is committed before it is known whose it is
     if not spool.names():

@@ -79,6 +79,10 @@ class BusyError(GitmemError, exit_code=ExitCode.BUSY):
     """Another live process holds a lock past the time the caller would wait."""
 
 
+class UnfinishedPurgeError(BusyError):
+    """A purge of the store was interrupted; whoever opens the store next finishes it."""
+
+
 class NotSavedError(GitmemError, exit_code=ExitCode.NOT_SAVED):
     """The input could not be committed; the message says where it is now."""
 

@@ -7,6 +7,7 @@ import os
 import sys
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError, UsageError
+from gitmem.purge.unfinished import finish_purge
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -144,9 +145,11 @@ class App(Value):
 
         store = Store(self.find(), self.context())
         store.folder = self.folder()
-        from gitmem.store.layers import store_for_session
+        if self.args.private:
+            from gitmem.store.layers import store_for_session
 
-        return store_for_session(store, "", private=True) if self.args.private else store
+            store = store_for_session(store, "", private=True)
+        return finish_purge(store)
 
     def settled(self, *, read: bool = True) -> Store:
         """Return the command's store, after the spool was committed and the traces of a crash were repaired.

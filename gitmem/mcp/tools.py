@@ -26,6 +26,7 @@ from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.document.ids import daily_path
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.model.fact import FactKind
+from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_edits import act_on, find_fact
 from gitmem.record.read import glance
 from gitmem.record.save import save_text
@@ -193,7 +194,7 @@ def memory_save(
     private = about.pop("private", False)
     if not isinstance(private, bool):  # "yes" is not to go into the memory that is shared
         raise RefusedError("private is true or false.")
-    store = store_for_session(call.store, session, private=private)
+    store = finish_purge(store_for_session(call.store, session, private=private))
     # Further metadata stands below the text.
     text = clean_text("\n".join([content, *(f"{_name(key)}: {_value(value)}" for key, value in about.items())]))
     if not clean_text(content):

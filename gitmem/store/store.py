@@ -72,6 +72,7 @@ class Store:
         self.private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
         self.spool = Spool(os.path.join(self.private, "spool"))
         self.config = read_config(context.environ, context.home, work_tree)
+        self.notices: list[str] = []  # of repairs when it was opened, which its next transaction gives
         self._identity: IdentityLookup | None = None
         self._lock_kind: LockKind | None = None  # cached: finding it out tries a file lock
         self.format_document = read_small(os.path.join(work_tree, FORMAT), follow=False) or b""

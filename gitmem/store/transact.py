@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from gitmem.document.ids import FACTS, FORMAT
-from gitmem.errors import BusyError, CopyError, GitmemError, RefusedError
+from gitmem.errors import BusyError, CopyError, GitmemError, RefusedError, UnfinishedPurgeError
 from gitmem.git import LEFT_BEHIND_SECONDS, clear_left_behind
 from gitmem.git.fast_import import CRASH_REPORT, TipLockedError, TipMovedError, Writer
 from gitmem.git.index import DRAFT, clear_left_lock
@@ -69,7 +69,7 @@ def attempt(
     Notices of repairs are added to `repaired`: they hold even if the attempt fails. Raises TipMovedError or
     TipLockedError if another git command moved or locked the branch; nothing was committed.
     """
-    repaired += _finish_purge(store, lock)
+    _check_purge(store)
     branch = store.repository.branch()
     tip = store.repository.tip(branch) or _create_branch(store, branch)
     with Writer(store.repository.git, branch, tip, listed_in=store.packs_file) as writer, store.files.look(tip) as look:
@@ -111,14 +111,11 @@ def _create_branch(store: Store, branch: str) -> str:
     return tip
 
 
-def _finish_purge(store: Store, lock: Lock) -> Iterable[str]:
-    """Finish a purge that was interrupted, and return notices of it."""
-    if not os.path.exists(os.path.join(store.private, PURGING)):
-        return ()
-    from gitmem.purge.rewrite import resume
-
-    result = resume(store, lock)
-    return () if result is None else ("An interrupted purge was finished.", *result.notices)
+def _check_purge(store: Store) -> None:
+    """Raise UnfinishedPurgeError if a purge was interrupted: doors finish it where they open a store."""
+    if os.path.exists(os.path.join(store.private, PURGING)):
+        why = " ".join(store.notices) or "The next gitmem command finishes it."
+        raise UnfinishedPurgeError("A purge of this store was interrupted.", why)
 
 
 def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Transaction:
@@ -289,6 +286,7 @@ def transact(store: Store, plan: Callable[[Transaction], T], *, purpose: str, sc
         BusyError: another process kept the lock for longer than `lock.wait_seconds`.
         NotSavedError: the store cannot be written; nothing was committed.
         UnfinishedError: the user has a git operation in progress in the store.
+        UnfinishedPurgeError: a purge was interrupted.
         NotAcceptedError: the store came from elsewhere, and the person did not say yes.
     """
     store.check_writes()
@@ -299,7 +297,7 @@ def transact(store: Store, plan: Callable[[Transaction], T], *, purpose: str, sc
         lock.acquire(store.config.lock.wait_seconds)
         stack.callback(lock.release)
         stack.callback(store.identity().result)  # waits for its git, also if nothing is committed
-        repaired: list[str] = []
+        repaired, store.notices = store.notices, []
         for number in range(ATTEMPTS):
             try:
                 outcome = attempt(store, plan, lock, repaired, scan=scan)

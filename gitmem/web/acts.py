@@ -14,6 +14,7 @@ from gitmem.history.review import Take, resolve_review
 from gitmem.history.undo import undo
 from gitmem.model.fact import Fact, parse_fact
 from gitmem.purge.purge import plan_purge, purge
+from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_edits import (
     Holds,
     MovedOnError,
@@ -133,8 +134,8 @@ def _other_layer(view: View) -> Store:
     """Return the project's store for its private one, and the other way round."""
     store = view.store
     if not store.is_private:
-        return store_for_session(store, "", private=True)
-    stores = (Store(project.root, store.context) for project in view.projects)
+        return finish_purge(store_for_session(store, "", private=True))
+    stores = (finish_purge(Store(project.root, store.context)) for project in view.projects)
     team = next((one for one in stores if (own := private_store(one)) and own.root == store.root), None)
     if team is None:
         raise RefusedError("The project that this is private to is not on this machine any more.")

@@ -26,6 +26,7 @@ from gitmem.history.records import read_records, resolve
 from gitmem.platform import loopback
 from gitmem.platform.loopback import header, hosts, make_token, same
 from gitmem.platform.machine import read_resource
+from gitmem.purge.unfinished import finish_purge
 from gitmem.store.locate import known_stores
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -131,7 +132,7 @@ class Pages:
         if here is None:
             raise NotFoundError("There is no such project on this machine.", "The header of each page lists them.")
         if key:
-            store = Store(here.root, store.context)
+            store = finish_purge(Store(here.root, store.context))
         return View(store, dict(asked), self._kept[key], here, tuple(projects), cookies.get(_ZONE, "")), rest
 
     async def post(self, request: Request) -> Response:

@@ -13,6 +13,7 @@ from gitmem.history.authors import People
 from gitmem.history.marks import known_marks, place_marks
 from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.lines import Marks
+from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_edits import act_on, check_length, find_fact, retire
 from gitmem.record.save import save_text
 from gitmem.store.copies import Copy, drop_copy, find_copies
@@ -81,7 +82,7 @@ def _add(store: Store, args: Args, app: App) -> None:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
         raise RefusedError(f"The tag is refused: {error}.") from None
-    store = store_for_session(store, app.session())
+    store = finish_purge(store_for_session(store, app.session()))
     saved = save_text(store, text, MemoryType(args.kind), tags, host="cli")
     app.notices(saved.notices)
     fact = find_fact(store, saved.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gitmem.cli.app import MAX_TEXT, OWN, App, Args, bounded
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, RefusedError, disk_errors
+from gitmem.purge.unfinished import finish_purge
 from gitmem.record.save import save_text
 from gitmem.store.layers import store_for_session
 
@@ -19,7 +20,7 @@ def run_save(args: Args, app: App) -> None:
         raise RefusedError(
             "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
         )
-    store = store_for_session(app.open(), args.session or app.session())
+    store = finish_purge(store_for_session(app.open(), args.session or app.session()))
     kind = MemoryType(args.type)
     with disk_errors("Nothing was saved"), app.waiting():
         saved = save_text(store, text, kind, tags, session=args.session or app.session(), host="cli")

@@ -16,6 +16,7 @@ from gitmem.git.remote import Connection
 from gitmem.history.export import export
 from gitmem.platform.machine import now
 from gitmem.platform.safe_open import decode_by_hand, read_small
+from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_edits import compare_arrivals, find_fact, move
 from gitmem.store import layers
 from gitmem.store.findings import FailureLog, LoggedFailure
@@ -207,7 +208,7 @@ def run_promote(args: Args, app: App) -> None:
 def run_demote(args: Args, app: App) -> None:
     args.private = False
     store = app.settled()
-    _move(args, app, store, layers.store_for_session(store, "", private=True), "private")
+    _move(args, app, store, finish_purge(layers.store_for_session(store, "", private=True)), "private")
 
 
 def _move(args: Args, app: App, source: Store, target: Store, where: str) -> None:
