@@ -22,6 +22,7 @@ from gitmem.git.log import messages
 from gitmem.git.objects import PathChange
 from gitmem.git.packing import known_files
 from gitmem.history.review import ToReview, review_since
+from gitmem.merge.documents import conflict_lines
 from gitmem.model.fact import PATH as FACT_PATH
 from gitmem.model.fact import parse_fact
 from gitmem.platform.safe_open import read_json, write_json
@@ -171,22 +172,6 @@ def _of_two_ids(store: Store, paths: Iterable[str]) -> Iterator[str]:
             header_id = Document.parse(read_or_none(store, path) or b"").get("id")
             if header_id and not agreed_id(header_id, path):
                 yield path
-
-
-def conflict_lines(data: bytes) -> Iterator[int]:
-    """Yield the first line of each conflict: three markers in order, each at the start of a line.
-
-    Continuation lines of entries are indented, so entries that quote conflicts do not count.
-    """
-    begin, parted = 0, False
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.startswith(b"<<<<<<< "):
-            begin, parted = number, False
-        elif line.rstrip(b"\r") == b"=======":
-            parted = begin > 0
-        elif line.startswith(b">>>>>>> ") and parted:
-            yield begin
-            begin, parted = 0, False
 
 
 def _documents(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:

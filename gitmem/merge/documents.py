@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 
 from gitmem.document.code_lines import day_of_lines, merge_written
@@ -21,6 +21,23 @@ from gitmem.document.ids import ARCHIVE, SUMMARIES, fold, id_in, is_id
 from gitmem.merge import TOP, MergedBody, merge_bodies, merge_headers, moment_of, survivors
 from gitmem.text.difference import merge_lines
 from gitmem.values import Value
+
+
+def conflict_lines(data: bytes) -> Iterator[int]:
+    """Yield the first line of each conflict: three markers in order, each at the start of a line.
+
+    Continuation lines of entries are indented, so entries that quote conflicts do not count.
+    """
+    begin, parted = 0, False
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.startswith(b"<<<<<<< "):
+            begin, parted = number, False
+        elif line.rstrip(b"\r") == b"=======":
+            parted = begin > 0
+        elif line.startswith(b">>>>>>> ") and parted:
+            yield begin
+            begin, parted = 0, False
+
 
 REVIEW = "review"  # the field of the front matter
 _BESIDE = ".other-"  # in the name of a version kept beside a file

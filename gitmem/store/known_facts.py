@@ -13,7 +13,7 @@ import os
 import stat
 from functools import lru_cache
 
-from gitmem.document.ids import MEMORY, SHORT_LENGTH
+from gitmem.document.ids import MEMORY, SHORT_LENGTH, id_in, is_id
 from gitmem.errors import GitmemError
 from gitmem.model.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, is_fact_path, parse_fact
 from gitmem.platform.machine import datetime

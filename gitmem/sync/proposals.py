@@ -25,7 +25,7 @@ from gitmem.git.objects import Objects, PathChange, most_files, read_tree, tree_
 from gitmem.git.process import Git, failure
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.trust import IdentityLookup, Signatures
-from gitmem.health.document_checks import conflict_lines
+from gitmem.merge.documents import conflict_lines
 from gitmem.model.compare import candidates, rivals_of
 from gitmem.model.fact import PATH as FACT_PATH
 from gitmem.model.fact import Fact, parse_fact

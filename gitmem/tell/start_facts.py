@@ -14,6 +14,7 @@ from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import place_marks
 from gitmem.model.fact import BINDING, CONFIRMED, Fact, FactKind, day_of
 from gitmem.model.lines import Marks, marks_of, normalized
+from gitmem.platform.machine import datetime
 from gitmem.store.known_facts import choose_headers, fact_headers, fact_of, facts_of, never
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import own_store
