@@ -7,7 +7,6 @@ import os
 import sys
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError, UsageError
-from gitmem.purge.unfinished import finish_purge
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -141,6 +140,7 @@ class App(Value):
 
     def open(self) -> Store:
         """Return the command's store, as it is."""
+        from gitmem.purge.unfinished import finish_purge
         from gitmem.store.store import Store
 
         store = Store(self.find(), self.context())

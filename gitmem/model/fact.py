@@ -70,7 +70,9 @@ class FactStatus(StrEnum):
 
 BINDING = (FactStatus.ACTIVE, FactStatus.OPEN)
 UNDATED = datetime.fromtimestamp(0, UTC)  # of a fact whose file does not say when it was made
-PURGED = "(purged)"  # what a purge leaves of a text (`gitmem.purge.MARKER`): a fact that says no more holds no more
+PURGED = (
+    "(purged)"  # what a purge leaves of a text (`gitmem.purge.record.MARKER`): a fact that says no more holds no more
+)
 
 
 class Fact(Value):

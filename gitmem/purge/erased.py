@@ -17,7 +17,7 @@ from gitmem.document.entry import entry_ids
 from gitmem.document.message import Op, Trailer
 from gitmem.git.process import Git
 from gitmem.git.rewrite import Written, contents
-from gitmem.purge import PurgeRecord, digest_of, sums_of
+from gitmem.purge.record import PurgeRecord, digest_of, sums_of
 from gitmem.values import Value
 
 _SHORTEST = 16  # bytes of a line that is removed where others repeat it

@@ -17,7 +17,7 @@ from gitmem.document.entry import TIMELINE, MemoryType, find_entries, sections
 from gitmem.document.ids import PURGED, is_memory
 from gitmem.git.rewrite import Written, contents
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.purge import MARKER, MAX_BYTES, PurgeRecord, Replacer, read_record
+from gitmem.purge.record import MARKER, MAX_BYTES, PurgeRecord, Replacer, read_record
 from gitmem.store.store import Store
 from gitmem.values import Value
 

@@ -33,8 +33,8 @@ from gitmem.git.packing import (
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.trust import Signatures
 from gitmem.platform.safe_open import read_json, write_json
-from gitmem.purge import PurgeRecord, Replacer, Seeker
 from gitmem.purge.erased import Erased, find_erased
+from gitmem.purge.record import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
     State,
     answer,

@@ -17,7 +17,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gitmem.purge import make_record
+from gitmem.purge.record import make_record
 
 File = tuple[bytes, str]  # mode and object id
 Tree = dict[tuple[bytes, ...], File]

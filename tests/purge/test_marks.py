@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gitmem.purge import (
+from gitmem.purge.record import (
     MARKER,
     Print,
     PurgeRecord,
@@ -136,7 +136,7 @@ def test_a_record_whose_sums_are_those_of_all_kinds_of_text_is_given_up(monkeypa
     digests: list[bytes] = []
     data = bytes(range(256)) * 20
     honest = make_record(ID, NOW, SALT, [b"swordfish"])
-    monkeypatch.setattr("gitmem.purge.digest_of", lambda text, _: digests.append(text) or b"")
+    monkeypatch.setattr("gitmem.purge.record.digest_of", lambda text, _: digests.append(text) or b"")
     hostile = [
         PurgeRecord(f"{ID[:-3]}{number:03}", NOW, SALT[:-1] + bytes([number]), tuple(
             Print(8, sums_of(data[at : at + 8]), b"x" * 32) for at in range(4)

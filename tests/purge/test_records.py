@@ -9,9 +9,9 @@ import pytest
 
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.health.doctor import CHECKS, check_purges
-from gitmem.purge import Print, PurgeRecord, make_record, sums_of
 from gitmem.purge.erased import author_key
 from gitmem.purge.purge import answer_purge, preview_purge, waiting_purges
+from gitmem.purge.record import Print, PurgeRecord, make_record, sums_of
 from gitmem.purge.records import read_state
 from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place
@@ -174,7 +174,7 @@ def test_a_thousand_records_cost_few_digests(rich: tuple[Machine, Machine], monk
         put_record(eve, number, texts=[memory[number % 400 : number % 400 + 10 + number % 7]])
     path = plant(eve, "nothing of the kind", number=2000)
     digests: list[bytes] = []
-    monkeypatch.setattr("gitmem.purge.digest_of", lambda text, _: digests.append(text) or b"")
+    monkeypatch.setattr("gitmem.purge.record.digest_of", lambda text, _: digests.append(text) or b"")
     done = victim.sync()
     assert len(digests) < 400
     assert len(done.notices) < 10

@@ -11,6 +11,7 @@ import pytest
 from gitmem.cli.app import App, real_app
 from gitmem.cli.commands.hook import hook
 from gitmem.errors import RefusedError
+from gitmem.history import marks
 from gitmem.history.marks import marks_for, place_marks
 from gitmem.platform.safe_open import HANDLES
 from gitmem.search.engine import answer
@@ -242,7 +243,7 @@ def book(gitmem: Runner) -> tuple[Store, dict[str, str]]:  # noqa: F811
 
 def hits(store, *, hurried, monkeypatch):
     if not hurried:
-        monkeypatch.setattr("gitmem.search.engine.marks_for", lambda store, shown, hurried: facts.known_marks(store))
+        monkeypatch.setattr("gitmem.search.engine.marks_for", lambda store, shown, hurried: marks.known_marks(store))
     return [answer(store, query, hurried=True).hits for query in QUERIES]
 
 
@@ -265,7 +266,7 @@ def test_only_facts_that_may_need_a_mark_and_those_shown_are_parsed(gitmem, book
     for path in gitmem.root.rglob("*"):
         os.utime(path, (1, 1))
     known_facts(store)
-    monkeypatch.setattr(facts, "known_marks", None)
+    monkeypatch.setattr(marks, "known_marks", None)
     read = marks_for(store, {shown}).facts.keys()
 
     assert {shown, ids["memory"], ids["redis"], ids["linter"], ids["tabs"], ids["again"], ids["port"]} >= read

@@ -11,8 +11,8 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.remote import INBOX
 from gitmem.git.trust import Signatures
 from gitmem.health.doctor import check_signatures
-from gitmem.purge import make_record
 from gitmem.purge.purge import waiting_purges
+from gitmem.purge.record import make_record
 from gitmem.store.init import Place, init_store
 from gitmem.store.transcripts import put, sessions
 from gitmem.sync.clone import back_up, clone_store, restore_into

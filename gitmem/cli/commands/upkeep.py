@@ -21,8 +21,8 @@ from gitmem.history.authors import look_up_all
 from gitmem.learn.lessons import clean_up
 from gitmem.llm import VARIABLE, choose, make_embedder
 from gitmem.platform.machine import lower_priority, read_resource
-from gitmem.purge import MOST
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
+from gitmem.purge.record import MOST
 from gitmem.search.sources import renew_texts
 from gitmem.search.vectors import fill, is_news
 from gitmem.store.findings import FailureLog, LoggedFailure

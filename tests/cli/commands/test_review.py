@@ -2,7 +2,7 @@ import json
 
 
 def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
-    from gitmem.purge import make_record
+    from gitmem.purge.record import make_record
 
     bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
     record = make_record("20261121-120000-0a1b2c", "2026-11-21T12:00:00+00:00", b"0" * 16, [b"Current State"])
