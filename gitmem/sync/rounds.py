@@ -283,7 +283,8 @@ class _Sync:
 
     def _taken(self, local: str, theirs: str) -> dict[str, str]:
         """Return the commits of the remote's inbox that are fit to be merged, by their refs."""
-        store, remote, taken = self._store, self._remote, {}
+        store, remote = self._store, self._remote
+        taken: dict[str, str] = {}
         refused_file = f"{self._left}.refused"
         refused = {*read_text(refused_file).split("\n")} - {""}
         waiting = {ref: oid for ref, oid in (self._inbox or {}).items() if oid not in refused}
