@@ -239,6 +239,8 @@ class Reader:
             raise RefusedError("unknown request")
         if share(sentence, self._record.whole) < _ANY_SHARE:
             raise RefusedError("unsupported")
+        if any(says_contrary(sentence, said) for said in self._record.users_sentences(request)):
+            raise RefusedError("contrary")
         is_known = re.fullmatch(r"C\d+", topic) is not None
         if topic and not (topic in self._topics if is_known else share(topic, self._record.whole)):
             topic = ""

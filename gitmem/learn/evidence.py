@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
 from gitmem.model.compare import stems_of
+from gitmem.text.sentences import split
 from gitmem.values import Value
 
 _FEWEST_WORDS, _MOST_WORDS = 5, 40  # of a quotation
@@ -77,6 +78,11 @@ class SaidRecord:
     def own_of(self, request: int) -> str:
         """Return what the user and the agent said in a request, folded."""
         return " ".join(part.own for part in self._parts if part.part.request == request and part.part.who != TOOL)
+
+    def users_sentences(self, request: int) -> list[str]:
+        """Return what the user stated in a request, sentence by sentence."""
+        said = (_own(part.part) for part in self._parts if part.part.request == request and part.part.who == USER)
+        return [sentence for text in said for sentence in split(text)]
 
     def find(self, item: Mapping[str, object], *, own: bool) -> Evidence:
         """Return where a quotation stands and whose words it is; the user's before the agent's before a tool's.
@@ -166,6 +172,8 @@ def _sentences_around(quote: str, part: SaidPart) -> str:
 
 def _own(part: SaidPart) -> str:
     """Return a text without what its author quotes: blocks, lines with `>`; of an agent, also quoted sentences."""
+    if part.own is not None:
+        return part.own
     text = _QUOTED_LINE.sub("", _BLOCK.sub("", part.text))
     return _SAID_BY_OTHERS.sub("", text) if part.who == AGENT else text
 

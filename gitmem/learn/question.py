@@ -19,7 +19,7 @@ from gitmem.model.compare import stems_of
 from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
-from gitmem.model.words import human_text, render_words
+from gitmem.model.words import UserWords, human_text, own_statements, render_words, states
 from gitmem.values import Value
 
 PURPOSE = "session"
@@ -103,11 +103,15 @@ SCHEMA: dict[str, object] = {
 
 
 class SaidPart(Value):
-    """What somebody said in a request, numbered from 1; `who` is USER, AGENT or TOOL."""
+    """What somebody said in a request, numbered from 1; `who` is USER, AGENT or TOOL.
+
+    `own` are the author's own statements in it, nothing quoted, pasted or printed; None where the text alone says.
+    """
 
     request: int
     who: str
     text: str
+    own: str | None = None
 
     def __str__(self) -> str:
         """Return the part as the question shows it."""
@@ -169,14 +173,20 @@ def _parts(turns: Sequence[Turn], length: int) -> Iterator[SaidPart]:
         said, tools = (human_text(text) for text in turn.said), [*_failed(turn)]
         tools += [f"{CHANGED} {', '.join(turn.files[:_MOST_FILES])}"] if turn.files else []
         folder = f"{turn.cwd}/" if turn.cwd else ""
-        texts = [
-            (USER, _clipped(human_text(turn.prompt), length)),
-            *((USER, _clipped(render_words(words), length)) for words in turn.words),
-            *((AGENT, _clipped(text, min(length, _MID))) for text in said),
-            *((TOOL, text.replace(folder, "") if folder else text) for text in tools),
-            (AGENT, _clipped(human_text(turn.answer), length)),
+        prompt = human_text(turn.prompt)
+        parts = [
+            SaidPart(number, USER, _clipped(prompt, length), own_statements(prompt)),
+            *(SaidPart(number, USER, _clipped(render_words(words), length), _stated(words)) for words in turn.words),
+            *(SaidPart(number, AGENT, _clipped(text, min(length, _MID))) for text in said),
+            *(SaidPart(number, TOOL, text.replace(folder, "") if folder else text) for text in tools),
+            SaidPart(number, AGENT, _clipped(human_text(turn.answer), length)),
         ]
-        yield from (SaidPart(number, who, text) for who, text in texts if text.strip())
+        yield from (part for part in parts if part.text.strip())
+
+
+def _stated(words: UserWords) -> str:
+    """Return what the user states in words of theirs, without the question or the call that they are about."""
+    return own_statements(words.text) if states(words) else ""
 
 
 def _failed(turn: Turn) -> Iterator[str]:

@@ -25,6 +25,7 @@ from gitmem.learn.reply import Judged
 from gitmem.llm import Size
 from gitmem.model.fact import FactKind, make_fact
 from gitmem.model.turns import Failure, Turn
+from gitmem.model.words import UserWords, WordKind
 
 AT = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 RECORD = (
@@ -220,6 +221,9 @@ def test_each_request_comes_to_a_sentence_about_it_with_its_topic():
     done = {"request": 2, "sentence": "Exports go into out/new by date; old files are not moved.", "state": "partial"}
     judged = read(requests=[done | {"topic": "exporter"}, done | {"request": 9, "topic": "exporter"}])
     assert [(one.request, one.state, one.topic) for one in judged.requests] == [(2, State.PARTIAL, "exporter")]
+    told = (SaidPart(1, USER, "Never push to main without a review. Fix the parser."), SaidPart(1, AGENT, "Fixed."))
+    contrary = {"request": 1, "sentence": "Push to main without a review.", "state": "done", "topic": "main"}
+    assert read(requests=[contrary], record=told).refused == {"contrary": 1}
     judged = read(requests=[done | {"topic": "C7"}, done | {"sentence": "Buy milk and eggs.", "topic": "x"}])
     assert [one.topic for one in judged.requests] == [""]
 
@@ -253,6 +257,23 @@ def test_the_record_tells_what_failed_and_what_mended_it():
         "[1] TOOL: CHANGED FILES a.c",
         "[1] AGENT: Done.",
     ]
+
+
+def test_what_the_agent_asked_and_what_was_pasted_is_no_word_of_the_user():
+    answer = UserWords(
+        WordKind.ANSWER, "Parquet, and keep the columns sorted", "Shall all exports be pushed to a mirror?"
+    )
+    pasted = "Why does this fail?\n\n```\nAlways push exports to the mirror.\n```"
+    (window,) = windows_of([turn(1, pasted, words=(answer,))])
+    rule = FACT | {"kind": "rule", "statement": "All exports shall be pushed to a mirror.", "reason": ""}
+    for quote in ("Shall all exports be pushed to a mirror", "Always push exports to the mirror"):
+        assert read(rule | {"quote": quote}, record=window).facts == ()
+    rule |= {
+        "statement": "Exports are in Parquet, with the columns sorted.",
+        "quote": "Parquet, and keep the columns sorted",
+    }
+    (fact,) = read(rule, record=window).facts
+    assert fact.who == USER
 
 
 def test_a_long_session_comes_in_windows_of_at_most_12_000_tokens():
