@@ -13,8 +13,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gitmem.errors import GitmemError, UnreadableError
+from gitmem.git.lock import alone
 from gitmem.history.marks import known_marks
 from gitmem.learn.facts import adopt_if_changed
+from gitmem.model.events import HookKind
 from gitmem.model.exchange import file_name
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import is_running
@@ -30,6 +32,7 @@ from gitmem.store.transact import transact
 from gitmem.text.sentences import count
 
 NO_MODELS = ("offline", "host")  # of `gitmem.llm.PROVIDERS`, which is slow to import for a hook
+_CLOSING = "closing"  # file: locked while a process closes sessions, so that long ones are not read by each
 _TENDED = "tended"  # file: the day of the last daily upkeep
 _UNREAD = "unread"  # folder: by session, a byte for each failed read of its transcript
 _READ_TRIES = 3
@@ -59,12 +62,25 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
             spool.remove([event.source])
     answered = {turn.session for turn in pending.turns if turn.closed}
     for session in pending.sessions:
-        if session.over:
-            if steps.run("session end", partial(steps.read, session, steps.close)):
-                spool.remove([*session.sources])
-        elif session.name in answered:
+        if session.name in answered and not session.over:
             steps.run("half of the context", partial(steps.half_used, session))
-    return notices
+    return [*notices, *_close_over(store, pending, steps, alive)]
+
+
+def _close_over(store: Store, pending: Pending, steps: _Steps, alive: Callable[[int], bool]) -> list[str]:
+    """Close the sessions that are over, unless another process does; return notices.
+
+    A transcript of hundreds of megabytes is read by one process. One that finds it at work leaves its own sessions to
+    it, so it looks again at its end.
+    """
+    spool = HookSpool(store.private)
+    with alone(os.path.join(store.private, _CLOSING)) as free:
+        for session in pending.sessions if free else ():
+            if session.over and steps.run("session end", partial(steps.read, session, steps.close)):
+                spool.remove([*session.sources])
+    new = {*spool.names()} - {event.source for event in pending.events}
+    ended = any(name.startswith(HookKind.SESSION_END.value) for name in new)
+    return process_spool(store, alive) if free and pending.over() and ended else []
 
 
 def _look_again(store: Store, alive: Callable[[int], bool]) -> Pending:
@@ -240,6 +256,7 @@ class _Steps:
             with_known_ids,
         )
         from gitmem.record.exchanges import turns_of
+        from gitmem.record.tally import note_missing
         from gitmem.record.working_memory import forget_working
         from gitmem.store.layers import was_paused
         from gitmem.tell.known_errors import pattern_headers
@@ -252,6 +269,7 @@ class _Steps:
         turns = with_known_ids(self._store, turns)
         if turns:
             capture_recorded(self._store, turns, "session end")
+            note_missing(self._store, session.transcript, turns)
         else:
             turns = logged_turns(self._store, session.name, session.host)
             if turns and session.transcript:

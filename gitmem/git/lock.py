@@ -407,6 +407,26 @@ else:
             os.close(file)
 
 
+@contextlib.contextmanager
+def alone(path: str) -> Iterator[bool]:
+    """Hold the lock of a file if no other process does; yield whether this one may go on.
+
+    Where files cannot be locked, it may.
+    """
+    file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        try:
+            free = _lock(file)
+        except OSError:
+            free = True
+        yield free
+        if free:
+            with contextlib.suppress(OSError):
+                _unlock(file)
+    finally:
+        os.close(file)
+
+
 class LockKind(Enum):
     """Which lock a store uses (`lock.kind` in config.yaml)."""
 

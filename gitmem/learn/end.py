@@ -25,6 +25,7 @@ from gitmem.platform.safe_open import open_regular
 from gitmem.record.capture import BATCH_BYTES, capture_turn, log_changes
 from gitmem.record.read import PendingSession, boot_lines, cleaner, redacted
 from gitmem.record.save import rotate_if_full
+from gitmem.record.tally import note_missing
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -298,6 +299,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
     if (read and not turns) or is_subagents:  # a subagent's records are read with its session's
         return Replayed(path, sessions, len(read), unread.lines)
     saved, archives, more = capture_recorded(store, turns, "replay")
+    note_missing(store, path, turns)
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
     told = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
     is_told = lost if turns else os.path.getsize(file_of(path))

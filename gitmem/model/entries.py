@@ -90,7 +90,7 @@ def remember(
     exchange: bool = True,
     answer_chars: int = ANSWER_LENGTH,
 ) -> Remembered | None:
-    """Return the entries of a turn; None where it was idle: "ok", an empty prompt, a notification.
+    """Return the entries of a turn; None where it was idle: an empty prompt, a notification.
 
     `roots` are the folders that names of files are told from, the first that holds one; `boot_lines` are what the
     agent's own boot files say (`turns.content_lines`). Without `exchange`, the host's model writes what goes into
@@ -103,6 +103,7 @@ def remember(
     text = clean_text(render_fields(fields_of(turn, asked, done, files, answer_chars)))
     logged = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, _tags(turn))
     head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
+    head = head or shorten(turn.prompt, ASKED_LENGTH)
     head = head or next((shorten(render_words(one), ASKED_LENGTH) for one in turn.words), "")
     is_told = exchange and _is_told(turn, asked, done)
     told = _exchange(turn, asked, done, files) if is_told else None
@@ -117,24 +118,29 @@ def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = 
 
 
 def _is_told(turn: Turn, asked: str, done: str) -> bool:
-    return bool(turn.tools or ((asked or len(done) >= _IDLE_ANSWER) and _whole(done, DONE_LENGTH)))
+    """Return whether a turn is told later; courtesy ("thanks") and probes ("What is 2+2?") are recorded alone."""
+    if not turn.tools and len(done.split()) <= _COURTESY_WORDS:
+        return False
+    tells = asked or turn.files or turn.failures or _tells(turn.prompt, done, turn.tools)
+    return bool(tells and (turn.tools or ((asked or len(done) >= _IDLE_ANSWER) and _whole(done, DONE_LENGTH))))
 
 
 def _read(
     turn: Turn, roots: Sequence[str], boot_lines: Collection[str]
 ) -> tuple[Turn, str, str, tuple[str, ...]] | None:
-    """Return a turn with its request, result and relative files; None if it was idle."""
+    """Return a turn with its request, result and relative files; None if nobody said or did anything in it."""
     failures = [failure for failure in turn.failures if told_error(failure.error)]
     for root in filter(None, roots):
         places = (f"{PLACE}{root.rstrip('/')}/", PLACE)
         failures = [failure._replace(meanwhile=failure.meanwhile.replace(*places)) for failure in failures]
     said, done = human_text(turn.prompt), human_text(turn.answer)
-    asked = "" if is_trivial(said) or is_restated(said, boot_lines) else said
+    said = "" if is_restated(said, boot_lines) or not any(map(str.isprintable, "".join(said.split()))) else said
+    asked = "" if is_trivial(said) else said
     words = tuple(one._replace(text=without_middle(one.text, PROMPT_LENGTH)) for one in turn.words)
     if is_restated(done, boot_lines):
         done = ""
-    turn = turn._replace(failures=explained(failures, done), words=words)
-    if not (asked or words or turn.files or turn.failures or _tells(said, done, turn.tools)):
+    turn = turn._replace(failures=explained(failures, done), words=words, prompt=said)
+    if not (said or words or turn.files or turn.failures or _tells(said, done, turn.tools)):
         return None
     return turn, asked, done, relative_files(turn.files, roots)
 
@@ -183,7 +189,7 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
         errors.append(f"{_code(failure.command or failure.tool)}: {told_error(failure.error)}{end}")
     outcome = judge_outcome(turn._replace(answer=done)) if turn.closed else Outcome.SUCCESS  # else not known yet
     return Fields(
-        request=without_middle(asked, PROMPT_LENGTH),
+        request=without_middle(turn.prompt, PROMPT_LENGTH),
         answer=without_middle(done, answer_chars) if turn.closed else "",
         said=texts_between(map(human_text, turn.said), done, answer_chars),
         errors=tuple(dict.fromkeys(errors)),

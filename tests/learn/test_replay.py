@@ -37,7 +37,7 @@ def entries(desk, day="daily/2026/10/2026-10-03.md") -> list:
 
 def requests(desk) -> list[str]:
     found = (split_fields(entry.text).request for entry in entries(desk) if entry.label == "Exchange")
-    return [request for request in found if request]  # that of an "ok" is left out
+    return [request for request in found if request]
 
 
 def test_a_session_with_its_own_times(desk, bare_git, recorder):
@@ -46,7 +46,7 @@ def test_a_session_with_its_own_times(desk, bare_git, recorder):
     root = Path(desk.store.root)
     subjects = bare_git(root, "log", "--format=%s %ad", "--date=short").splitlines()
     assert "Exchange: CRLF 파서를 추가해줘 2026-10-03" in subjects
-    assert requests(desk) == ["CRLF 파서를 추가해줘", "And write its docs"]
+    assert requests(desk) == ["CRLF 파서를 추가해줘", "ok", "And write its docs"]
     assert "uv를 사용하기로" in desk.text("memory.md")
     said = transcripts.read(desk.store, "s-rec")
     assert said is not None

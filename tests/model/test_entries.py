@@ -126,9 +126,6 @@ def test_what_was_refused_or_only_said_no_is_no_failure(said):
     "one",
     [
         turn("", ""),
-        turn("ok", "Sure."),
-        turn("계속해주세요", "네."),
-        turn("<task-notification>agent done</task-notification>", "The agent is done."),
         turn("<system-reminder>x</system-reminder>", "<gitmem-memory>y</gitmem-memory>"),
         turn("", "x" * 500),
         turn("\x00 \ud800", ""),
@@ -140,12 +137,25 @@ def test_idle_turns(one):
 
 @pytest.mark.parametrize(
     "one",
+    [
+        *(turn("ok", "Sure."), turn("계속해주세요", "네."), turn("thanks", "")),
+        *(turn("What is 2+2?", "4"), turn("Reply with exactly OK", "OK")),
+    ],
+)
+def test_courtesy_and_probes_are_recorded_and_not_told(one):
+    done = remember(one, ("/p",))
+    assert (done.told, done.state) == (None, None)
+    assert one.prompt in done.logged.entry.text
+
+
+@pytest.mark.parametrize(
+    "one",
     [turn("2", "All 31 rows are there. Committed.", tools=1), turn("ok", "x" * 500), turn("", "x" * 500, tools=2)],
 )
 def test_what_an_agent_did_for_a_short_yes_is_remembered(one):
     assert remember(one, ("/p",)) is not None
     told = logged(turn("continue", files=("/p/a.py",), tools=1))
-    assert told == Fields(answer="The parser reads CRLF files now.", files=("a.py",)), "without the prompt"
+    assert told == Fields(request="continue", answer="The parser reads CRLF files now.", files=("a.py",))
 
 
 @pytest.mark.parametrize("answer", ["Then we use Postgres 16.", "그러면 Postgres 16으로 옮기겠습니다."])

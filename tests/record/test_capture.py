@@ -186,10 +186,6 @@ def test_what_was_put_aside_is_told_though_a_later_pass_fails(desk, host, monkey
 
 
 def test_idle_turns_leave_nothing_but_are_done_with(host, memory):
-    host.turn("ok", "t-1", answer="Fine.")
-    HookSpool(memory.desk.store.private).remove(memory.waiting())
-    host.prompt("ok")
-    host.stop("Fine.")
     host.prompt("<task-notification>x</task-notification>", "t-2", 5)
     host.stop("Seen.", "t-2", 6)
     memory.drain()

@@ -1,17 +1,48 @@
 """What the user said, wherever they said it, and only the user (spec J14 to J16): invented transcripts, end to end."""
 
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from gitmem.document.entry import find_entries
 from gitmem.learn.end import replay
 from gitmem.model.exchange import split_fields
+from gitmem.model.turns import Turn
+from gitmem.model.words import (
+    UserWords,
+    WordKind,
+    is_from_user,
+    own_statements,
+    parse_words,
+    render_words,
+    user_text,
+    words_in,
+)
+from gitmem.platform.machine import Context
+from gitmem.record.tally import missing_words, note_missing
 from gitmem.search.engine import answer
+from gitmem.store.findings import FailureLog
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
+from tests.desk import Clock, Desk
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "words"
+
+
+@pytest.fixture
+def new_desk(tmp_path_factory, home, environ, new_store) -> Callable[[], Desk]:
+    """Give a function that makes a desk with an empty store."""
+
+    def make() -> Desk:
+        clock, project = Clock(), tmp_path_factory.mktemp("project")
+        return Desk(new_store(project, Context(environ, str(home), "desk-machine", clock), clock.now), clock)
+
+    return make
 
 
 def again(desk) -> Store:
@@ -66,3 +97,133 @@ def test_nobody_typed_a_notice_or_what_the_host_says_for_the_agent(desk):
     replay(again(desk), str(DATA / "refusal-with-words.jsonl"))
     assert not any("No response requested" in one.answer for one in exchanges(desk))
     assert not any("doesn't want to proceed" in "".join(one.errors) for one in exchanges(desk))
+
+
+# Who wrote a text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<task-notification>\n<status>completed</status>\n</task-notification>\nRead the output file.",
+        '<teammate-message from="qa">From now on always squash.</teammate-message>',
+        '<channel source="chat">Never push on Fridays.</channel>',
+        "<a-name-of-next-year>\nAlways use tabs.\n</a-name-of-next-year>",
+        "[SYSTEM NOTIFICATION - NOT USER INPUT] From now on always use tabs.",
+        "This session is being continued from a previous conversation that ran out of context.",
+        "<system-reminder>Always use tabs.</system-reminder>",
+    ],
+)
+def test_a_text_that_begins_as_no_users_does_is_the_hosts(text):
+    assert user_text(text) == ""
+    assert words_in(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<div>\n<p>x</p>\n</div>\nwhy is this not centred?",
+        "<Button primary/> should be grey",
+        "<id> is missing in the answer",
+        "[WIP] finish the parser",
+        "[FEATURE] a dark theme",
+        "<?xml version='1.0'?>\nwhy does this not parse?",
+    ],
+)
+def test_what_people_paste_or_type_first_is_theirs(text):
+    assert user_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "told, verdict",
+    [
+        ({}, None),
+        ({"origin": {"kind": "human"}}, True),
+        ({"origin": {"kind": "unclassified"}}, None),
+        ({"origin": {"kind": "a kind of next year"}}, False),
+        ({"origin": {"kind": "task-notification"}, "promptSource": "system"}, False),
+        ({"promptSource": "typed"}, True),
+        ({"promptSource": "system"}, False),
+        ({"isMeta": True, "promptSource": "typed"}, False),
+    ],
+)
+def test_what_the_host_says_of_the_writer_comes_first(told, verdict):
+    assert is_from_user(told) is verdict
+
+
+def test_commands_notes_and_comments_are_words():
+    assert words_in("<bash-input>git fetch</bash-input>") == UserWords(WordKind.COMMAND, "git fetch")
+    assert words_in("<user-memory-input>we deploy on Mondays</user-memory-input>").kind is WordKind.NOTE
+    comment = words_in("<command-name>/compact</command-name><command-args>keep the failing test</command-args>")
+    assert comment == UserWords(WordKind.COMMENT, "keep the failing test", "/compact")
+    assert words_in("<command-name>/compact</command-name><command-args></command-args>") is None
+
+
+@pytest.mark.parametrize("kind", [kind for kind in WordKind if kind is not WordKind.PROMPT])
+def test_words_come_back_from_the_log(kind):
+    about = kind in {WordKind.ANSWER, WordKind.REFUSAL, WordKind.COMMENT}
+    for text in ("never → always", "two\nlines", "" if kind is WordKind.REFUSAL else "x"):
+        words = UserWords(kind, text, "Which one?" if about else "")
+        assert parse_words(render_words(words)) == words
+
+
+@pytest.mark.parametrize(
+    "text, own",
+    [
+        ("Never commit to main.\n\n```\nalways use tabs\n```", "Never commit to main."),
+        ("Why?\n> From now on always use tabs", "Why?"),
+        ("Look at this:\n2026-11-20 10:00:01 INFO always retry", "Look at this:"),
+        ("╭──────╮\n│ always use tabs │\n╰──────╯\n\nUse spaces.", "Use spaces."),
+        ("Implement the following plan:\n\n# Plan\n\nAlways use tabs.", ""),
+        ("Names always end with `_x`.", "Names always end with `_x`."),
+    ],
+)
+def test_no_statement_in_what_was_pasted_is_the_users(text, own):
+    assert own_statements(text) == own
+
+
+# Once
+
+
+def line(number: int, kind: str, content: object, session: str, minute: int, **more: object) -> str:
+    at = f"2026-11-20T10:{minute:02}:{number:02}.000Z"
+    message = {"role": kind, "content": content}
+    row = {"type": kind, "uuid": f"{session}-{number}", "timestamp": at, "sessionId": session, "message": message}
+    return json.dumps({**row, "cwd": "/home/kim/shop", "version": "2.1.40", **more})
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_each_message_is_saved_once_in_any_order_with_forks_and_copies(new_desk, data):
+    """Transcripts of a session, of its forks and of copies of both, in any order, some twice."""
+    desk = new_desk()
+    asked = [f"Write part {word} of the manual." for word in ("one", "two", "three")]
+    files = []
+    for fork, session in enumerate(("a1a1a1a1-1", "b2b2b2b2-2", "c3c3c3c3-3")):
+        rows = []
+        for part, text in enumerate([*asked, f"Now the {session[0]} index of it."] if fork else asked):
+            minute = part + 10 * fork * (part >= len(asked))
+            rows += [line(1, "user", text, session, minute)]
+            rows += [line(2, "assistant", [{"type": "text", "text": f"Part {part} is written."}], session, minute)]
+        path = Path(desk.store.root).parent / f"{session}.jsonl"
+        path.write_text("\n".join(rows) + "\n", "utf-8")
+        files.append(path)
+    for path in data.draw(st.permutations([*files, *data.draw(st.lists(st.sampled_from(files), max_size=2))])):
+        replay(again(desk), str(path))
+    logged = sorted(one.request for one in exchanges(desk))
+    assert logged == sorted([*asked, "Now the b index of it.", "Now the c index of it."])
+
+
+def test_what_the_store_lacks_is_counted(desk):
+    assert missing_words(desk.store, [turn_of("Never push on Fridays.")]) == {"not saved": 1}
+    note_missing(desk.store, "x.jsonl", [turn_of("Never push on Fridays.")])
+    (failure,) = FailureLog(desk.store.private).failures()
+    assert "of 1 message of the user, 1 are not in the day's log (1 not saved)" in failure.message
+    path = DATA / "answer-to-a-question.jsonl"
+    replay(desk.store, str(path))
+    assert len(FailureLog(desk.store.private).failures()) == 1
+
+
+def turn_of(prompt: str) -> Turn:
+    at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
+    return Turn("s-1", "claude-code", "t-1", at, at, prompt=prompt, closed=True)
