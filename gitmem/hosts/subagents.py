@@ -40,7 +40,7 @@ def files_in(*folders: str) -> list[str]:
     folder = os.path.join(*folders)
     try:
         return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")]
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a path with a null byte
         return []
 
 
