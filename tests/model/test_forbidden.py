@@ -1,0 +1,107 @@
+import pytest
+
+from gitmem.model.forbidden import ToolCall, commands, meets, needles, usable
+
+RUNS = [
+    ("pip install", "pip install requests"),
+    ("pip install", "cd app && pip install -r requirements.txt"),
+    ("pip install", "python -m pip install requests"),
+    ("pip install", "python3.12 -m pip --quiet install requests"),
+    ("pip install", "sudo /usr/bin/pip install requests"),
+    ("pip install", 'bash -lc "cd x; pip install y"'),
+    ("pip install", "true || (pip install y)"),
+    ("pip install", "echo done\npip install y"),
+    ("pip install", "x=$(pip install y)"),
+    ("pip install", "PIP_NO_INPUT=1 pip install y > log.txt"),
+    ("pip*", "pip3 freeze"),
+    ("git push --force", "git push origin main --force"),
+    ("git push --force", "git -C sub push --force"),
+    ("rm -rf", "rm -fr build"),
+    ("rm -rf", "rm -rfv build"),
+    ("npm", "npm ci"),
+    ("docker compose down", "docker compose down -v"),
+    ("command:make deploy", "make deploy ENV=prod"),
+]
+ALLOWED = [
+    ("pip install", "uv pip install requests"),
+    ("pip install", "pip list"),
+    ("pip install", 'git commit -m "Do not pip install here"'),
+    ("pip install", "echo 'pip install x'"),
+    ("pip install", "grep -rn 'pip install' docs"),
+    ("pip install", "ls # pip install x"),
+    ("pip install", "cat > notes.md <<'EOF'\npip install x\nEOF\nls"),
+    ("pip install", "pip-compile install.in"),
+    ("pip install", "man pip"),
+    ("git push --force", "git push --force-with-lease"),
+    ("git push --force", "git push"),
+    ("rm -rf", "rm -r build"),
+    ("npm", "pnpm install"),
+    ("npm", "cat npm.log"),
+    ("command:make deploy", "make test"),
+    ("path:make", "make test"),
+]
+
+
+@pytest.mark.parametrize("literal, command", RUNS)
+def test_a_forbidden_command_is_met_however_it_is_run(literal, command):
+    assert meets(literal, ToolCall(command=command))
+
+
+@pytest.mark.parametrize("literal, command", ALLOWED)
+def test_what_only_looks_like_it_is_not_met(literal, command):
+    assert not meets(literal, ToolCall(command=command))
+
+
+@pytest.mark.parametrize(
+    "literal, path, met",
+    [
+        ("src/generated/*", "src/generated/api.py", True),
+        ("src/generated/", "src/generated/deep/api.py", True),
+        ("generated/*", "src/generated/api.py", True),
+        ("src/generated/*", "src/generated_by_hand.py", False),
+        ("package-lock.json", "web/package-lock.json", True),
+        ("package-lock.json", "web/my-package-lock.json", False),
+        ("*.lock", "uv.lock", True),
+        ("*.lock", "src/locks.py", False),
+        ("migrations/*.sql", "db/migrations/0001.sql", True),
+        ("migrations/*.sql", "db/migrations/readme.md", False),
+    ],
+)
+def test_a_path(literal, path, met):
+    assert meets(literal, ToolCall(paths=(path,))) is met
+
+
+@pytest.mark.parametrize(
+    "literal, path, text, met",
+    [
+        ("datetime.utcnow", "a.py", "now = datetime.utcnow()", True),
+        ("datetime.utcnow", "a.py", "now = my_datetime.utcnow_safe()", False),
+        ("datetime.utcnow", "a.py", "# datetime.utcnow is deprecated", False),
+        ("datetime.utcnow", "docs/a.md", "Do not call datetime.utcnow().", False),
+        ("console.log(", "a.ts", "  console.log(value)", True),
+        ("except Exception: pass", "a.py", "try: f()\nexcept Exception: pass", True),
+        ("lodash", "a.js", "import merge from 'lodash'", True),
+        ("lodash", "a.js", "import merge from './lodashlike'", False),
+        ("os.environ[*]", "a.py", "x = os.environ['HOME']", True),
+        ("text:TODO", "a.py", "x = 1  # TODO: later", True),
+    ],
+)
+def test_written_text(literal, path, text, met):
+    assert meets(literal, ToolCall(paths=(path,), text=text)) is met
+
+
+def test_what_grep_looks_for_is_in_whatever_meets():
+    for literal, command in RUNS:
+        assert any(needle in command for needle in needles(literal)), literal
+    assert needles("한글 쓰지") == ("한글", "\\ud55c\\uae00")
+
+
+@pytest.mark.parametrize("literal", ["", "*", "a\nb", "\x1b[2J", "--", "x" * 500, "path:", "**"])
+def test_what_is_no_literal(literal):
+    assert not usable(literal)
+
+
+def test_hostile_text_takes_no_longer_than_its_length(grows_linearly):
+    for make in (lambda n: "'" * n, lambda n: "((" * n, lambda n: "\\" * n, lambda n: "a;" * n, lambda n: "<<a\n" * n):
+        assert grows_linearly(commands, make)
+    assert grows_linearly(lambda line: meets("a*b*c*d", ToolCall(text=line)), lambda n: "ab" * n)
