@@ -23,7 +23,6 @@ sys.path.insert(0, str(ROOT))
 from gitmem.archive.extractive import summarise  # noqa: E402
 from gitmem.document.entry import clean_text, entry_ids, find_entries, sections  # noqa: E402
 from gitmem.learn.extract import find_facts  # noqa: E402
-from gitmem.model.outcome import find_cues, is_resolved  # noqa: E402
 from gitmem.model.rotation import Limits, plan_rotation  # noqa: E402
 from gitmem.model.turns import Turn  # noqa: E402
 from gitmem.redact.redact import redact  # noqa: E402
@@ -55,8 +54,7 @@ READERS: dict[str, dict[str, Callable[[str], object]]] = {
         "clean_text": clean_text,
     },
     "document/test_entry_log.py": {"sections": sections, "ids": entry_ids},
-    "learn/test_extract.py": {"facts": facts_of},
-    "model/test_outcome.py": {"cues": find_cues, "resolved": is_resolved},
+    "learn/test_statements.py": {"facts": facts_of},
     "model/test_rotation.py": {
         "rotation": lambda text: plan_rotation(
             text, header="", stamp="20260113_112700", taken=(), limits=Limits(1_000, 500)

@@ -31,7 +31,6 @@ from gitmem.config import Config
 from gitmem.hosts import find_host, writer
 from gitmem.learn import keep
 from gitmem.learn.check import Reader
-from gitmem.learn.concepts import Concept
 from gitmem.learn.end import read_lines, read_records
 from gitmem.learn.evidence import Heard
 from gitmem.learn.judge import heard_in
@@ -39,6 +38,7 @@ from gitmem.learn.question import SCHEMA, KnownMemory, SaidPart, digest_of, ques
 from gitmem.learn.reply import Judged
 from gitmem.learn.results import JudgedSession
 from gitmem.llm import Question, fenced, parse_reply
+from gitmem.model.concept import Concept
 from gitmem.model.fact import FactKind, make_fact
 from gitmem.model.transcript import Record, hook_events
 from gitmem.model.turns import Turn, fold

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 from gitmem.learn import keep
 from gitmem.learn.check import Reader
-from gitmem.learn.concepts import known_concepts
 from gitmem.learn.facts import learn
 from gitmem.learn.question import SCHEMA, choose_known, digest_of, question_of, windows_of
 from gitmem.learn.results import JudgedSession
@@ -31,6 +30,7 @@ from gitmem.llm import Question, fenced, parse_reply
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import Context, read_resource
 from gitmem.store.init import Place, init_store
+from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.tell.start import start_parts, start_text

@@ -38,7 +38,7 @@ _UNREAD = "unread"  # folder: by session, a byte for each failed read of its tra
 _READ_TRIES = 3
 _PATIENCE = 60.0  # seconds to see what became of branches
 _WRITTEN_LATE, _PAUSE = 4.0, 0.05  # seconds that an answer may be written late, and between two looks
-_MARKS = "half"  # folder: by session, a mark that lessons were saved at half of the context
+_MARKS = "half"  # folder: by session, a mark that it was saved at half of the context
 
 
 def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> list[str]:
@@ -140,8 +140,8 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     from gitmem.history.changes_by_others import others_changes
     from gitmem.history.past_days import keep_days
     from gitmem.hosts.claude_code import memory_folder
-    from gitmem.learn.concepts import known_concepts
     from gitmem.record.fact_edits import compare_new_facts
+    from gitmem.store.known_concepts import known_concepts
 
     steps = _Steps(store)
     folder = memory_folder(store.context.environ, store.context.home, os.path.dirname(store.root))
@@ -227,23 +227,27 @@ class _Steps:
             os.unlink(path)
 
     def before_compaction(self, session: PendingSession) -> None:
-        """Save lessons before the context is compacted (spec J9)."""
-        from gitmem.learn.end import save_lessons
-
-        save_lessons(self._store, session, "before compaction")
+        """Save all that the transcript tells before the context is compacted (spec J9)."""
+        self._save_so_far(session, "before compaction")
         self._unmark(session)
 
     def half_used(self, session: PendingSession) -> None:
-        """Save lessons when the configured share of the context is used, once until it is compacted (spec P1)."""
+        """Save the session so far when the configured share of the context is used, once until it is compacted (P1)."""
         percent, mark = self._store.config.save.context_percent, self._path(_MARKS, session)
         if not percent or os.path.exists(mark) or context_used(session.transcript) * 100 < percent:
             return
-        from gitmem.learn.end import save_lessons
-
-        save_lessons(self._store, session, f"with {percent} % of the context used")
+        self._save_so_far(session, f"with {percent} % of the context used")
         os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
         with contextlib.suppress(FileExistsError), open(mark, "xb"):
             pass
+
+    def _save_so_far(self, session: PendingSession, why: str) -> None:
+        from gitmem.learn.end import capture_recorded, read_records
+        from gitmem.record.exchanges import turns_of
+
+        turns = turns_of(read_records(session.transcript), session.name, session.host)
+        running = [turn._replace(closed=bool(turn.answer)) for turn in turns[-1:]]
+        capture_recorded(self._store, [*turns[:-1], *running], why)
 
     def close(self, session: PendingSession) -> None:
         """Save a finished session's transcript (spec R14), and what its turns hold."""

@@ -220,46 +220,6 @@ DECIDED = "We decided to use uv instead of pnpm for builds."
 LEARNED = "It turned out that the cache key did not hold the platform."
 
 
-def test_what_was_learned_is_saved_before_the_context_is_compacted(desk, session, bare_git):
-    session.deliver("SessionStart")
-    session.turn("t-1", 1, f"{DECIDED}")
-    session.say("assistant", f"Let me look further. {LEARNED}")
-    session.deliver("PreCompact", second=9, trigger="auto")
-    drain(desk)
-    assert waiting(desk) == ["SessionStart"]
-    assert told(desk, "Decision") == [DECIDED]
-    assert told(desk, "Learning") == [LEARNED]
-    assert ops(desk, bare_git) == ["init", "turn", "extract"]
-    session.deliver("PreCompact", second=20, trigger="manual")
-    drain(desk)
-    assert ops(desk, bare_git) == ["init", "turn", "extract"], "once"
-    assert waiting(desk) == ["SessionStart"]
-
-
-def test_what_was_learned_is_saved_once_half_of_the_context_is_used(desk, session, bare_git):
-    session.deliver("SessionStart")
-    session.say("assistant", f"Let me look further. {LEARNED}")
-    session.turn("t-1", 1, tokens=80_000)
-    drain(desk)
-    assert told(desk, "Learning") == [], "not half of it yet"
-    session.turn("t-2", 11, tokens=120_000)
-    drain(desk)
-    assert told(desk, "Learning") == [LEARNED]
-    session.say("assistant", "It turned out that the second cache was never read at all.")
-    session.turn("t-3", 21, tokens=130_000)
-    drain(desk)
-    assert told(desk, "Learning") == [LEARNED], "once"
-    session.deliver("PreCompact", second=30)
-    drain(desk)
-    assert len(told(desk, "Learning")) == 2
-    session.say("assistant", "It turned out that the third cache was on another disk.")
-    session.turn("t-4", 41, tokens=110_000)
-    drain(desk)
-    assert len(told(desk, "Learning")) == 3, "and once more after it was compacted"
-    assert ops(desk, bare_git).count("extract") == 3
-    assert FailureLog(desk.store.private).failures() == []
-
-
 def test_it_can_be_switched_off(desk, session):
     own_settings(desk.store.context, "save:\n  context_percent: 0\n")
     session.say("assistant", LEARNED)

@@ -79,7 +79,7 @@ def rotate(transaction: Transaction, store: Store) -> Check:
     # Old lines of ended facts have no ids.
     rest = without_ended(plan.remaining, marks_of(_facts(store, transaction)))
     transaction.commit(message, {plan.archive: data, MEMORY: rest.encode("utf-8", "surrogateescape")})
-    _summarize(transaction, plan.archive, text)
+    _summarize(store, transaction, plan.archive, text)
     return Check(tokens, limits.threshold, plan.archive, retain(transaction, config))
 
 
@@ -104,12 +104,12 @@ def _uses(store: Store, transaction: Transaction) -> dict[str, dict[str, int]]:
     return uses
 
 
-def _summarize(transaction: Transaction, archive: str, text: str) -> None:
+def _summarize(store: Store, transaction: Transaction, archive: str, text: str) -> None:
     """Add the archive's summary; if that fails, the rotation stands and the summary is pending (spec R6, R12)."""
     from gitmem.archive.summarize import summarize_archive
 
     try:
-        summarize_archive(transaction, archive, text)
+        summarize_archive(store, transaction, archive, text)
     except Exception as error:  # noqa: BLE001  # no failure may stop a save
         why = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
         transaction.notices.append(f"{archive} has no summary yet: {why}")

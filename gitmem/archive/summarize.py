@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from gitmem.archive.summary import (
     OFFLINE,
@@ -16,6 +15,7 @@ from gitmem.archive.summary import (
     SCHEMA,
     KeyDecision,
     Summary,
+    Theme,
     cleaned,
     from_answer,
     left_out,
@@ -25,7 +25,7 @@ from gitmem.archive.summary import (
 )
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, without_entries
-from gitmem.document.ids import SUMMARIES, is_fact_id, raw_path, scopes_in, session_tag, summary_path
+from gitmem.document.ids import SUMMARIES, is_fact_id, raw_path, scopes_in, session_tag, summary_path, tail_of
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.marks import marks_for
@@ -38,11 +38,13 @@ from gitmem.model.fact import FactKind
 from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.redact.redact import redact
 from gitmem.store.fact_lines import Shelf
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
 
+_MOST_TOLD = 3  # exchanges of a theme
 MAX_CHARACTERS = 300_000  # of an archive in one question
 _DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
 
@@ -83,7 +85,7 @@ def _decision(item: KeyDecision, marks: Marks) -> KeyDecision:
     return item._replace(decision=decision, reason=with_marks(item.reason, marks))
 
 
-def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
+def summarize_archive(store: Store, transaction: Transaction, archive: str, text: str) -> str:
     """Add the offline summary of an archive to a transaction, a commit of its own; returns its path.
 
     A summary by a model or a person is left as it is. Raises as `Transaction.commit` does.
@@ -92,7 +94,7 @@ def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
     path = summary_path(archive)
     there = transaction.read(path)
     if there is None or method_of(there) == OFFLINE:
-        put_summary(transaction, offline_summary(archive, text))
+        put_summary(transaction, offline_summary(store, archive, text))
     return path
 
 
@@ -134,12 +136,21 @@ def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
     return tuple(sorted({*parts}))
 
 
-@lru_cache(maxsize=1)  # a plan that runs again, and each part of a long archive, asks for the same
-def offline_summary(archive: str, text: str) -> Summary:
-    """Return the extractive summary of an archive, whose whole text is given."""
-    from gitmem.archive.extractive import summarise  # slow to import
+def offline_summary(store: Store, archive: str, text: str) -> Summary:
+    """Return the summary of an archive, whose whole text is given, by what is recorded."""
+    from gitmem.archive.extractive import summarise
+    from gitmem.store.known_concepts import known_concepts
 
-    return summarise(archive, text)
+    entries = {tail_of(found.entry.id): found.entry for found in find_entries(text)}
+    themes = []
+    for concept in known_concepts(store):
+        own = [entries[tail] for tail in map(tail_of, concept.exchanges) if tail in entries]
+        if own:
+            said = "; ".join(entry.text.partition("\n")[0] for entry in own[-_MOST_TOLD:])
+            sessions = dict.fromkeys(tag for entry in own for tag in entry.tags[:1])
+            themes.append((len(own), Theme(concept.name, said, tuple(sessions))))
+    themes.sort(key=lambda theme: -theme[0])
+    return summarise(archive, text, known_facts(store), [theme for _, theme in themes])
 
 
 def read_summary(store: Store, archive: str) -> Summary | None:
@@ -184,7 +195,7 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
 
     def plan(transaction: Transaction) -> None:
         if transaction.read(archive) is not None:
-            summarize_archive(transaction, archive, text)
+            summarize_archive(store, transaction, archive, text)
             _keep_raw(transaction, archive, asked.raw, asked.model)
 
     commits = transact(store, plan, purpose="summarize").commits
@@ -198,7 +209,7 @@ def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tup
     """
     brief, by, lacks = _brief(store, text)
     if by and not lacks:
-        whole, told = offline_summary(archive, text), offline_summary(archive, brief)
+        whole, told = offline_summary(store, archive, text), offline_summary(store, archive, brief)
         told = told._replace(date_range=whole.date_range, section_count=whole.section_count)
         return AskResult(told, model=by), 0
     instructions, parts = instructions_for(store, "summary"), pieces(brief, MAX_CHARACTERS)
@@ -252,7 +263,7 @@ def pieces(text: str, most: int) -> list[str]:
 def read_answer(store: Store, archive: str, text: str, given: Mapping[str, object], method: str) -> Summary:
     """Return the summary of a reply, redacted. Raises ReplyError if the summary is too short."""
     try:
-        return from_answer(without_secrets(store, given), offline_summary(archive, text), method)
+        return from_answer(without_secrets(store, given), offline_summary(store, archive, text), method)
     except ValueError as error:
         raise ReplyError(str(error)) from None
 

@@ -1,61 +1,44 @@
 """Concepts (spec V3): subjects that exchanges of many sessions share, one document each, with links to the exchanges.
 
 Without a model an exchange of a finished session joins the concept it has most files and keywords in common with, else
-it makes a new one. What a concept is known by stays small, so that one that has grown does not draw everything to
-itself. Concepts are read from a cache (`gitmem.store.known_facts`), without YAML. Merging and splitting them moves
-their links to exchanges; none is lost.
+it makes a new one if it names something. What a concept is known by stays small, so that one that has grown does not
+draw everything to itself. Concepts are read from a cache (`gitmem.store.known_facts`), without YAML. Merging and
+splitting them moves their links to exchanges; none is lost.
 """
 
 from __future__ import annotations
 
-import contextlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gitmem.document.document import Document, as_texts, flow
-from gitmem.document.ids import agreed_id, file_name_of, find_named, is_id, scopes_in, tail_of
+from gitmem.document.document import Document, flow
+from gitmem.document.ids import file_name_of, find_named, is_id, scopes_in, tail_of
 from gitmem.document.message import Message, Op, Trailer, link, one_line, session_message
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.model.compare import overlap, stems_of
+from gitmem.model.concept import FOLDER, KIND, Concept, parse_concept
 from gitmem.model.exchange import Exchange, exchanges_in
 from gitmem.model.fact import hashed_id
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import UTC, datetime
 from gitmem.record.exchanges import find_session_file, with_links
-from gitmem.store.known_facts import known_facts, read_headers
+from gitmem.store.known_concepts import known_concepts
+from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
-from gitmem.values import Value
 
-FOLDER = "concepts"
-KIND = "concept"
 SECTION = "Exchanges"
 OFFLINE = "offline"
 MAX_KEYWORDS, MAX_FILES = 10, 12
 JOINS = 0.4  # affinity from which an exchange joins a concept
 _FEWEST = 2  # files and keywords in common
-_GOES_ON = 0.3  # bonus for the concept of the exchange before in the same session
-_SAYS_LITTLE = 0.25  # affinity below which an exchange without files joins the concept of the one before
-_SOON = 3_600  # seconds between the two, at most
 _NAMED_AFTER = 8  # exchanges from which the name stays
-_WORDS_OF_A_NAME = 3
+_NAMES = 3  # files and names in a name
+_LONGEST_NAME = 60  # characters
+_NAME = re.compile(r"[._/-]\w|\w[A-Z]|[0-9]")  # in a keyword that names something: `max_age`, `useTheme`, `utf8`
 _LISTS = ("keywords", "files", "scope", "exchanges", "merged")  # of a header, in order
-
-
-class Concept(Value):
-    """The header of a concept's document; `exchanges` are ids, sorted."""
-
-    path: str
-    id: str
-    name: str
-    created: str
-    updated: str
-    keywords: tuple[str, ...]
-    files: tuple[str, ...]
-    exchanges: tuple[str, ...]
-    merged: tuple[str, ...]
-    scope: tuple[str, ...] = ()  # the parts of the project that its exchanges are of
 
 
 def concept_id(first: str) -> str:
@@ -75,46 +58,33 @@ def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
     return (overlap(_folded(exchange.files), _folded(concept.files)) + words) / 2
 
 
-def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = "") -> Concept | None:
-    """Return the concept that an exchange joins, None for a new one.
-
-    `before` is the concept of the exchange before it in its session, and most often the right one: an exchange
-    without files and with little in common with any concept ("commit it", "give me the list again") joins it.
-    """
-    last, soon = concepts.get(before), False
-    with contextlib.suppress(ValueError, TypeError):  # a person wrote another date into the header
-        since = datetime.fromisoformat(last.updated) if last else None
-        soon = since is not None and (datetime.fromisoformat(_when(exchange)) - since).total_seconds() < _SOON
-    best, score = None, 0.0
+def choose(exchange: Exchange, concepts: Mapping[str, Concept]) -> Concept | None:
+    """Return the concept that has most in common with an exchange, the newest of equals; None for a new one."""
+    best, score = None, (JOINS, "")
     for concept in concepts.values():
-        common = affinity(exchange, concept)
-        if concept is last:
-            common += _GOES_ON if soon else _GOES_ON / 2
-        else:
-            files = _folded(exchange.files) & _folded(concept.files)
-            if len(files) + len(_stems(exchange.keywords) & _stems(concept.keywords)) < _FEWEST:
-                continue
-        if (common, concept.updated) > (score, best.updated if best else ""):
-            best, score = concept, common
-    if score >= JOINS:
-        return best
-    return last if soon and not exchange.files and score < _SAYS_LITTLE + _GOES_ON else None
+        files = _folded(exchange.files) & _folded(concept.files)
+        shared = len(files) + len(_stems(exchange.keywords) & _stems(concept.keywords))
+        found = affinity(exchange, concept), concept.updated
+        if shared >= _FEWEST and found > score:
+            best, score = concept, found
+    return best
 
 
-def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str:
-    """Return a name for a concept: a file and the first words that it has not, else the summary of an exchange."""
+def name_of(keywords: Sequence[str], files: Sequence[str]) -> str:
+    """Return a name for a concept: its first file and the names among its keywords, "" for a subject without either.
+
+    Words such as "timeouts, pushed, future" name nothing.
+    """
     file = files[0].rpartition("/")[2] if files else ""
-    words = [one for one in keywords if len(one) > 1 and one.rpartition("/")[2].casefold() not in file.casefold()]
-    said = ", ".join(words[: _WORDS_OF_A_NAME - bool(file)])
-    if file and said:
-        return f"{file}: {said}"
-    return said if len(words) > 1 else one_line(fallback.partition(" → ")[0], 60)
+    names = [word for word in keywords if _NAME.search(word) and word.casefold() not in file.casefold()]
+    said = ", ".join(names[: _NAMES - bool(file)])
+    return f"{file}: {said}" if file and said else file or said
 
 
 def begun(exchange: Exchange) -> Concept:
     """Return a new concept with one exchange."""
     identifier = concept_id(exchange.id)
-    name = name_of(exchange.keywords, exchange.files, exchange.summary)
+    name = name_of(exchange.keywords, exchange.files) or one_line(exchange.summary, _LONGEST_NAME)
     when = _when(exchange)
     words, files = tuple(exchange.keywords[:MAX_KEYWORDS]), tuple(exchange.files[:MAX_FILES])
     path = f"{FOLDER}/{file_name_of(identifier, name)}"
@@ -130,38 +100,17 @@ def joined(concept: Concept, exchange: Exchange) -> Concept:
         updated=max(concept.updated, _when(exchange)),
         scope=tuple(sorted({*concept.scope, *scopes_in(exchange.tags)})),
     )
-    return after if has_own_name(concept) else after._replace(name=name_of(after.keywords, after.files, after.name))
+    return after if has_own_name(concept) else after._replace(name=name_of(after.keywords, after.files) or after.name)
 
 
 def has_own_name(concept: Concept) -> bool:
     """Return whether a concept's name is fixed: it has grown, or a person or a model named it."""
-    return len(concept.exchanges) >= _NAMED_AFTER or concept.name != name_of(
-        concept.keywords, concept.files, concept.name
-    )
+    return len(concept.exchanges) >= _NAMED_AFTER or concept.name != name_of(concept.keywords, concept.files)
 
 
 def line_of(exchange: Exchange, path: str) -> str:
     """Return the line of an exchange in a concept's list; `path` is its session's file in the store."""
     return f"- {exchange.time[:10]} {link(exchange.summary, f'../{path}')} {exchange.id}"
-
-
-def parse_concept(data: bytes, path: str) -> Concept | None:
-    """Return the concept of a document, None if it is none."""
-    given = Document.parse(data).metadata
-    if given.get("kind") != KIND or not agreed_id(given.get("id"), path):
-        return None
-    return Concept(
-        path,
-        str(given["id"]),
-        str(given.get("name") or given["id"]),
-        _moment(given.get("created")),
-        _moment(given.get("updated")) or _moment(given.get("created")),
-        as_texts(given.get("keywords")),
-        as_texts(given.get("files")),
-        tuple(sorted(as_texts(given.get("exchanges")))),
-        as_texts(given.get("merged")),
-        as_texts(given.get("scope")),
-    )
 
 
 def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
@@ -226,20 +175,6 @@ def _when(exchange: Exchange) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
 
 
-def _moment(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value or "")
-
-
-def known_concepts(store: Store) -> list[Concept]:
-    """Return the concepts of the work tree, sorted by path."""
-
-    def read(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
-        concept = parse_concept(data, path)
-        return None if concept is None else (((concept.exchanges or ("",))[-1],), [*concept._asdict().values()])
-
-    return [Concept(*header.load()) for header in read_headers(store, FOLDER, read)]
-
-
 def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
     """Group the exchanges of a finished session; returns the commit. A second call adds nothing.
 
@@ -283,20 +218,22 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
 def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str) -> list[tuple[Concept, list[str]]]:
     """Return the concepts that change when the exchanges of a session are sorted into them, with lines to add; pure.
 
-    `link` is the path of the session's file. Exchanges that are in a concept stay there.
+    `link` is the path of the session's file. Exchanges that are in a concept stay there; one that names nothing begins
+    none.
     """
     concepts = dict(known)
     lines: dict[str, list[str]] = {}
     concept_of = {tail_of(exchange): concept.id for concept in known.values() for exchange in concept.exchanges}
-    previous = ""
     for exchange in exchanges:
-        if tail_of(exchange.id) not in concept_of:
-            chosen = choose(exchange, concepts, previous)
-            concept = begun(exchange) if chosen is None else joined(chosen, exchange)
-            concepts[concept.id] = concept
-            concept_of[tail_of(exchange.id)] = concept.id
-            lines.setdefault(concept.id, []).append(line_of(exchange, link))
-        previous = concept_of[tail_of(exchange.id)]
+        if tail_of(exchange.id) in concept_of:
+            continue
+        chosen = choose(exchange, concepts)
+        if chosen is None and not name_of(exchange.keywords, exchange.files):
+            continue
+        concept = begun(exchange) if chosen is None else joined(chosen, exchange)
+        concepts[concept.id] = concept
+        concept_of[tail_of(exchange.id)] = concept.id
+        lines.setdefault(concept.id, []).append(line_of(exchange, link))
     return [(concepts[identifier], more) for identifier, more in lines.items()]
 
 

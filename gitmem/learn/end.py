@@ -8,23 +8,19 @@ from datetime import datetime, timedelta
 from functools import cache
 
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, MemoryType, find_entries
-from gitmem.document.ids import daily_path, scopes_in, session_tag, tail_of
-from gitmem.document.message import Op, Trailer, session_message
+from gitmem.document.entry import Entry, find_entries
+from gitmem.document.ids import daily_path, scopes_in, session_tag
 from gitmem.errors import UnreadableError
 from gitmem.hosts import CLAUDE, file_of, find_host, read_transcript, writer
 from gitmem.learn.facts import learn
-from gitmem.model.entries import Placed, cue_entries
 from gitmem.model.exchange import EXCHANGE, MENDED, exchanges_in, split_fields
 from gitmem.model.identity import is_copy, known_id, saved_in
 from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
 from gitmem.model.turns import Failure, Turn, fold
-from gitmem.model.words import human_text, parse_words
-from gitmem.platform.machine import local
+from gitmem.model.words import parse_words
 from gitmem.platform.safe_open import open_regular
-from gitmem.record.capture import BATCH_BYTES, capture_turn, log_changes
-from gitmem.record.read import PendingSession, boot_lines, cleaner, redacted
-from gitmem.record.save import rotate_if_full
+from gitmem.record.capture import BATCH_BYTES, capture_turn
+from gitmem.record.read import boot_lines, cleaner, redacted
 from gitmem.record.tally import note_missing
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -137,7 +133,6 @@ def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:
 
 
 MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
-_LESSONS = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
 
 
 def read_lines(path: str) -> Iterator[str]:
@@ -195,33 +190,6 @@ def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], r
     learn_bugs(store, session, host, turns)
     learn_commands(store, session, host, turns)
     learn_preferences(store, session, host, turns)
-
-
-def save_lessons(store: Store, session: PendingSession, why: str) -> str | None:
-    """Save the decisions, learnings and fixes that a transcript's answers state (spec J9); returns the commit.
-
-    Each is identified by the digest of its words, so that a second call saves only new ones.
-    """
-    clean, boot = cleaner(store), boot_lines(store)
-    daily: dict[str, Placed] = {}
-    for part in read_records(session.transcript):
-        if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
-            answer = human_text(clean(part.text))
-            for placed in cue_entries(answer, local(part.at), boot, _LESSONS):
-                daily.setdefault(tail_of(placed.entry.id), placed)
-    lessons = tuple(daily.values())
-    if not lessons:
-        return None
-    subject = f"Save lessons {why}: {len(lessons)} {'entry' if len(lessons) == 1 else 'entries'}"
-    ids = (placed.entry.id for placed in lessons)
-    message = session_message(subject, Op.EXTRACT, Trailer.ENTRY, ids, session=session.name, host=session.host)
-
-    def plan(transaction: Transaction) -> bool:
-        rotate_if_full(transaction, store)
-        changes, _ = log_changes(transaction, store, lessons, session.name)
-        return bool(changes) and transaction.commit(message, changes)
-
-    return transact(store, plan, purpose="extract").commit
 
 
 _SUFFIX = ".jsonl"

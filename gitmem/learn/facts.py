@@ -21,7 +21,6 @@ from gitmem.learn.extract import (
     FoundFact,
     facts_of_prompt,
     find_facts,
-    find_fixes,
     is_saved,
     repeated,
     saved_in,
@@ -29,7 +28,6 @@ from gitmem.learn.extract import (
 from gitmem.learn.statements import as_statement
 from gitmem.model.compare import WEIGHED, says_the_same
 from gitmem.model.entries import relative_files
-from gitmem.model.exchange import Fields
 from gitmem.model.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.model.turns import Turn, derived_id, is_restated
 from gitmem.model.validity import supersede
@@ -49,20 +47,19 @@ _TYPES = {kind.label: kind for kind in MemoryType}
 _LEARNED = {**KINDS, MemoryType.LEARNING: FactKind.CORE_LOGIC, MemoryType.ERROR_FIX: FactKind.SOLUTION}
 
 
-def keep_turn(book: FactBook, turn: Turn, before: Fields, boot: Collection[str]) -> Changes:
-    """Return the file changes that save what a turn states, and resolve the issues that it mends.
+def keep_turn(book: FactBook, turn: Turn, boot: Collection[str]) -> Changes:
+    """Return the file changes that save what a turn states.
 
-    `turn` is redacted; `before` is what the session said last; `boot` are the lines of files that the agent loads
-    itself. A fact that the agent saved in the turn gains its exchange, and goes before the person's words that it
-    repeats.
+    `turn` is redacted; `boot` are the lines of files that the agent loads itself. A fact that the agent saved in the
+    turn gains its exchange, and goes before the user's words that it repeats.
     """
     by_agent = saved_in(book.known().values(), turn)
     changes = _instead(book, turn, by_agent)
     files = relative_files(turn.files, (os.path.dirname(book.store.root), turn.cwd))
-    for found in facts_of_prompt(turn, before, files) if turn.prompt or turn.words else ():
+    for found in facts_of_prompt(turn, files) if turn.prompt or turn.words else ():
         if not is_restated(found.text, boot) and repeated(by_agent, found.text) is None:
             changes |= take(book, found, turn.session, again=True)
-    return changes | resolve(book, [turn])
+    return changes
 
 
 def _instead(book: FactBook, turn: Turn, by_agent: Sequence[Fact]) -> Changes:
@@ -129,18 +126,6 @@ def _same(book: FactBook, made: Fact) -> Fact | None:
     return None
 
 
-def resolve(book: FactBook, turns: Sequence[Turn]) -> Changes:
-    """Return the file changes that resolve the open issues mended in these turns."""
-    issues = [fact for fact in book.known().values() if fact.kind == FactKind.ISSUE and fact.binds]
-    fixes = [*find_fixes(turns)] if issues else []
-    changes: Changes = {}
-    for known in issues:
-        fix = next((fix for fix in fixes if fix.at > known.created and fix.mends(known.description)), None)
-        if fix is not None:
-            changes |= book.resolve_one(known.id, fix.at, fix.text)
-    return changes
-
-
 def _note_commit(book: FactBook, commit: str, files: Collection[str]) -> Changes:
     """Return the file changes that record the commit of which facts speak whose files are all in it."""
     due = [fact for fact in book.known().values() if fact.files and not fact.commit]
@@ -155,18 +140,26 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
     """
     clean = [redacted(turn, store) for turn in turns]
     findings = find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
-    return learn_findings(store, session, host, findings, turns=clean)
+    ended = max((turn.ended for turn in turns), default=None)
+    return learn_findings(store, session, host, findings, ended=ended)
 
 
 def learn_findings(
-    store: Store, session: str, host: str, findings: Sequence[FoundFact], *, turns: Sequence[Turn] = (), model: str = ""
+    store: Store,
+    session: str,
+    host: str,
+    findings: Sequence[FoundFact],
+    *,
+    ended: datetime | None = None,
+    model: str = "",
 ) -> str | None:
-    """Commit findings, entries of `memory.md` that are no facts yet, and issues that these turns mend, in one commit.
+    """Commit findings, and entries of `memory.md` that are no facts yet, in one commit; return it.
 
-    Returns the commit. `model` is the one that made the findings, if any. Raises GitmemError if they could not be
-    committed.
+    `ended` is when the session did; `model` is the one that made the findings, if any. Raises GitmemError if they could
+    not be committed.
     """
-    when = max((*(one.at for one in findings), *(turn.ended for turn in turns)), default=store.context.clock())
+    moments = (*(finding.at for finding in findings), *([ended] if ended else ()))
+    when = max(moments, default=store.context.clock())
     code = project_code(os.path.dirname(store.root), store.context.environ)
     as_of = cache(partial(_code_as_of, store, code, when))  # git is asked once
 
@@ -175,7 +168,6 @@ def learn_findings(
         changes: Changes = {}
         for finding in (*findings, *_saved(transaction, book)):
             changes |= take(book, finding, session, again=False)
-        changes |= resolve(book, turns)
         if any(fact.files and not fact.commit for fact in book.known().values()):
             changes |= _note_commit(book, *as_of())
         ids = [fact.id for fact in book.known().values() if fact.path in changes]

@@ -21,7 +21,6 @@ from gitmem.document.document import Document
 from gitmem.errors import BusyError
 from gitmem.history.authors import People
 from gitmem.learn.check import Reader
-from gitmem.learn.concepts import known_concepts
 from gitmem.learn.end import filed_turns, logged_turns, read_records
 from gitmem.learn.evidence import Heard
 from gitmem.learn.keep import keep
@@ -47,6 +46,7 @@ from gitmem.model.turns import Turn
 from gitmem.platform.safe_open import drop_file, read_json, write_json
 from gitmem.record.exchanges import turns_of
 from gitmem.record.read import redacted
+from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transcripts import read as read_transcript

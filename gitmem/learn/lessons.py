@@ -1,8 +1,7 @@
 """Learn bug patterns, preferences and what the project is like; remove what never helped (spec M3, M5).
 
-Preferences go into the person's own store (`gitmem init --user`), for every project. A stated preference counts at
-once. A rule counts once it is repeated, in words such as "always" or because an earlier session has it, too, and only
-if it tells the agent how to work with this person. All other rules are the project's.
+A preference that names no code goes into the user's own store (`gitmem init --user`), for every project; rules are the
+project's.
 """
 
 from __future__ import annotations
@@ -14,17 +13,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from gitmem.document.ids import BUGS, id_in, tail_of
+from gitmem.document.ids import BUGS, id_in
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.learn.episodes import find_episode_file, tasks_in
-from gitmem.learn.extract import FoundFact, find_facts
+from gitmem.learn.extract import find_facts
 from gitmem.learn.facts import learn_findings
-from gitmem.model.compare import says_the_same
 from gitmem.model.episode import episode_id, episode_paths, read_episode
 from gitmem.model.error import MATCH, ErrorSignature, likeness
 from gitmem.model.error_occurrence import ErrorOccurrence, find_occurrences, with_errors
-from gitmem.model.fact import Fact, FactKind
+from gitmem.model.fact import FactKind
 from gitmem.model.pattern import BugPattern, begun, parse_pattern, pattern_id, render_pattern, seen_again
 from gitmem.model.project_knowledge import (
     Knowledge,
@@ -42,11 +40,9 @@ from gitmem.model.project_knowledge import (
     with_commands,
 )
 from gitmem.model.turns import Turn
-from gitmem.model.validity import in_force
 from gitmem.project.code import Past, list_files, project_code
 from gitmem.record.exchanges import find_session_file, with_links, without_links
 from gitmem.record.read import boot_lines, redacted
-from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -54,10 +50,8 @@ from gitmem.tell.known_errors import counts, known_patterns, pattern_headers, si
 from gitmem.tell.start import session_paths
 from gitmem.tell.usage_log import USELESS, Count
 from gitmem.text.sentences import count
-from gitmem.text.words import matcher
 from gitmem.values import Value
 
-_OF_PERSONS = (FactKind.PREFERENCE, FactKind.RULE)
 _NAMES_CODE = re.compile(r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b", re.IGNORECASE)
 
 
@@ -218,34 +212,13 @@ def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Tur
     own = None if store.is_private else own_store(store)
     if own is None or not turns:
         return None
-    mine = {tail_of(turn.exchange_id) for turn in turns}
-    before = [
-        fact
-        for fact in in_force(known_facts(store))
-        if fact.kind in _OF_PERSONS and any(tail_of(source) not in mine for source in fact.sources)
-    ]
     clean = [redacted(turn, store) for turn in turns]
     findings = [
         finding._replace(scope=())
         for finding in find_facts(clean, (os.path.dirname(store.root),), boot_lines(store))
-        if finding.kind in _OF_PERSONS and _is_persons(finding, before)
+        if finding.kind is FactKind.PREFERENCE and not (finding.files or _NAMES_CODE.search(finding.text))
     ]
     return learn_findings(own, session, host, findings) if findings else None
-
-
-def _is_persons(finding: FoundFact, before: Sequence[Fact]) -> bool:
-    """Return whether a preference or a rule is about the person's way of working, not about a project."""
-
-    def says(kind: str) -> bool:
-        return matcher("persons.tsv", kind).search(finding.text) is not None
-
-    if finding.files or _NAMES_CODE.search(finding.text) or says("of_project"):
-        return False
-    if finding.kind is FactKind.PREFERENCE:
-        return says("prefers") or says("manner")
-    if not says("manner") or says("of_things"):
-        return False
-    return says("again") or any(says_the_same(fact.description, finding.text) for fact in before)
 
 
 _OFTEN = 5  # commits since a pattern's error came, from which a file of it changed a lot

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from gitmem.learn.concepts import Concept
 from gitmem.llm import Question, Size
 from gitmem.model.compare import stems_of
+from gitmem.model.concept import Concept
 from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force

@@ -15,21 +15,11 @@ from gitmem.document.entry import find_by_digest, replace_entry
 from gitmem.document.ids import MEMORY, file_name_of, tail_of
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.git.log import log
-from gitmem.learn.concepts import (
-    FOLDER,
-    OFFLINE,
-    Concept,
-    begun,
-    concept_id,
-    joined,
-    known_concepts,
-    line_of,
-    render_changed,
-    render_new,
-)
+from gitmem.learn.concepts import OFFLINE, begun, concept_id, joined, line_of, render_changed, render_new
 from gitmem.learn.episodes import find_episode_file, was_cleared
 from gitmem.learn.question import KnownMemory, State
 from gitmem.learn.reply import RequestResult
+from gitmem.model.concept import FOLDER, Concept
 from gitmem.model.entries import relative_files
 from gitmem.model.episode import Episode, episode_id, episode_path, parse_episode, render_episode
 from gitmem.model.exchange import Exchange, exchanges_in, parse, render
@@ -38,6 +28,7 @@ from gitmem.model.turns import TaskType, Turn
 from gitmem.model.words import human_text
 from gitmem.record.exchanges import find_session_file
 from gitmem.record.fact_book import Changes
+from gitmem.store.known_concepts import known_concepts
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value

@@ -30,8 +30,7 @@ from gitmem.document.entry import (
     sections,
 )
 from gitmem.document.ids import daily_path, monthly_path, scopes_in, weekly_path
-from gitmem.model.exchange import Fields, render_fields, split_fields
-from gitmem.model.outcome import is_resolved
+from gitmem.model.exchange import split_fields
 from gitmem.model.rotation import holders_of, last_day, month_of, week_of
 from gitmem.platform.machine import date
 from gitmem.values import Value
@@ -180,11 +179,11 @@ def _last_day(path: str) -> date | None:
 
 
 def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry]]:
-    """Return the entries that stay, each with its section and date: no resolved issues."""
+    """Return the entries that stay, each with its section and date."""
     return [
         (entry.label, entry if " " in entry.time else entry._replace(time=f"{period} {entry.time}"))
         for entry in (entry.entry for entry in find_entries(body))
-        if entry.label in keeps and not (entry.label == MemoryType.ISSUE.label and is_resolved(entry.text))
+        if entry.label in keeps
     ]
 
 
@@ -197,13 +196,11 @@ def _to_digest(body: str) -> str:
 
 
 def _result(entry: Entry) -> Entry | None:
-    """Return an exchange as its result, None if it has none; other entries as they are."""
+    """Return an entry, None for an exchange without a result."""
     if entry.label != _EXCHANGE:
         return entry
     fields = split_fields(entry.text)
-    if not fields.answer and not fields.said:
-        return None
-    return entry._replace(text=render_fields(Fields(answer=fields.answer, said=fields.said)))
+    return entry if fields.answer or fields.said else None
 
 
 def _by_hand(body: str, period: str) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gitmem.document.entry import STATE, TIMELINE, Entry, MemoryType, clean_text
+from gitmem.document.entry import TIMELINE, Entry, clean_text
 from gitmem.document.ids import scope_tags, session_tag
 from gitmem.model.events import PLACE
 from gitmem.model.exchange import (
@@ -22,8 +22,8 @@ from gitmem.model.exchange import (
     render,
     render_fields,
 )
-from gitmem.model.outcome import ERROR_LENGTH, Outcome, find_cues, judge_outcome, told_error
-from gitmem.model.turns import Turn, derived_id, is_restated, is_trivial, program
+from gitmem.model.outcome import Outcome, judge_outcome, told_error
+from gitmem.model.turns import Turn, is_restated, is_trivial, program
 from gitmem.model.words import human_text, render_words
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
@@ -67,7 +67,7 @@ class Placed(Value):
 
 # Words of an exchange that its turn writes, in English and Korean.
 FIXED, AFTER = ("then worked", "이후 성공"), ("worked after", "다음 작업 후 성공")
-_OPEN, _UNFIXED = ("Open", "남은 문제"), ("not fixed in this turn", "이 턴에서는 해결되지 않음")
+_UNFIXED = ("not fixed in this turn", "이 턴에서는 해결되지 않음")
 _FILES = tuple(f"{word}: " for word in LABEL_FILES)
 # The agent's own files, which are not the project's: its plans, its notes, its settings for the person.
 _AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:/|~|[A-Za-z]:).*/\.claude/")
@@ -78,7 +78,6 @@ class Remembered(Value):
 
     logged: Placed
     told: Entry | None
-    state: Entry | None
     subject: str
 
 
@@ -107,8 +106,7 @@ def remember(
     head = head or next((shorten(render_words(one), ASKED_LENGTH) for one in turn.words), "")
     is_told = exchange and _is_told(turn, asked, done)
     told = _exchange(turn, asked, done, files) if is_told else None
-    state = _state(turn, head, files) if is_told else None
-    return Remembered(Placed(TIMELINE, logged, turn.started), told, state, f"{EXCHANGE}: {head}")
+    return Remembered(Placed(TIMELINE, logged, turn.started), told, f"{EXCHANGE}: {head}")
 
 
 def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = ()) -> Entry | None:
@@ -139,7 +137,7 @@ def _read(
     words = tuple(one._replace(text=without_middle(one.text, PROMPT_LENGTH)) for one in turn.words)
     if is_restated(done, boot_lines):
         done = ""
-    turn = turn._replace(failures=explained(failures, done), words=words, prompt=said)
+    turn = turn._replace(failures=tuple(failures), words=words, prompt=said)
     if not (said or words or turn.files or turn.failures or _tells(said, done, turn.tools)):
         return None
     return turn, asked, done, relative_files(turn.files, roots)
@@ -164,20 +162,6 @@ def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...
         below = next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
         names.setdefault(below)
     return tuple(name for name in names if not _AGENTS_OWN.search(name))
-
-
-def explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
-    """Return failures with the answer's explanation of a fix, where it names the program."""
-    if all(failure.fixed_by or failure.explained for failure in failures):
-        return tuple(failures)
-    fixes = [shorten(cue.text, ERROR_LENGTH) for cue in find_cues(done) if cue.type is MemoryType.ERROR_FIX]
-    told = []
-    for failure in failures:
-        name = f"`{program(failure.command)}"
-        if not failure.fixed_by and not failure.explained and len(name) > 1:  # else it was read back from a log
-            failure = failure._replace(explained=next((fix for fix in fixes if name in fix), ""))  # noqa: PLW2901
-        told.append(failure)
-    return tuple(told)
 
 
 def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_chars: int) -> Fields:
@@ -254,32 +238,8 @@ def _about(line: str) -> str:
     return next((label for label in _FILES if line.startswith(label)), line.rpartition(" → ")[0] or line)
 
 
-def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
-    """Return the entry of Current State: where the work is after this turn."""
-    korean = is_korean(head)
-    parts = [head]
-    if files:
-        parts.append(f"{LABEL_FILES[korean]}: {listed_files(files[:5], korean=korean, of=len(files))}")
-    left = [failure for failure in turn.failures if not _is_mended(failure)]
-    parts += [f"{_OPEN[korean]}: {_code(failure.command or failure.tool)}" for failure in left[-1:]]
-    at = f"{turn.ended:%Y-%m-%d %H:%M:%S}"
-    return Entry(turn.entry_id("state"), at, STATE, clean_text(" · ".join(parts)), _tags(turn))
-
-
 def _tags(turn: Turn) -> tuple[str, ...]:
     return (*session_tag(turn.session), *scope_tags(turn.scope))
-
-
-def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Sequence[MemoryType]) -> list[Placed]:
-    """Return the cues of these types in a text as entries of the daily log; equal texts get equal ids."""
-    found = []
-    for cue in find_cues(text):
-        if cue.type in types and not is_restated(cue.text, boot_lines):
-            words = " ".join(cue.text.casefold().split())
-            clock = at.strftime("%H:%M:%S")
-            entry = Entry(derived_id(at, cue.type.value, words), clock, cue.type.label, clean_text(cue.text))
-            found.append(Placed(cue.type.label, entry, at))
-    return found
 
 
 def _code(text: str) -> str:

@@ -30,7 +30,7 @@ from gitmem.model.command import (
     runs_program_before,
     shows_mended,
 )
-from gitmem.model.entries import AFTER, FIXED, explained, relative_files
+from gitmem.model.entries import AFTER, FIXED, relative_files
 from gitmem.model.error import (
     GENERIC,
     ErrorSignature,
@@ -42,10 +42,8 @@ from gitmem.model.error import (
     read_errors,
 )
 from gitmem.model.events import PLACE, is_place
-from gitmem.model.explanations import in_words, told_sentences
-from gitmem.model.outcome import rejects, told_error
+from gitmem.model.outcome import told_error
 from gitmem.model.turns import Failure, Turn, effect_of, inner_program
-from gitmem.model.words import human_text
 from gitmem.values import Value
 
 _LONGEST = 400  # characters of a mend
@@ -103,30 +101,21 @@ def with_errors(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Iterator[ErrorOccurrence]:
-    listed = explained(turn.failures, human_text(turn.answer))
-    after = human_text(following[0].prompt) if following and following[0].session == turn.session else ""
-    grouped = _grouped(listed)
-    said = [*told_sentences(turn)] if grouped else []
-    for error, failures in grouped:
-        last, later = failures[-1], None
+    listed = turn.failures
+    for error, failures in _grouped(listed):
+        last = failures[-1]
         works = bool(last.fixed_by or last.explained)
         if last.again:
             last = _got_rid_of(last, [one for one in listed[listed.index(last) + 1 :] if _ran_again(last, one)])
         if not last.fixed_by and not last.explained:
-            last, later = _mended_later(last, turn, following)
+            last = _mended_later(last, turn, following)
             works = bool(last.fixed_by)
         last = last._replace(meanwhile=_without_taken_back(last.meanwhile, listed))
         place = _diagnosed(last, error)
         mend = mend_of(last, turn.files, roots, place, error.names)
         is_own = _is_own(mend, error, turn, failures[0] if place or error.frames else None)
-        if is_own or _is_unsure(mend, error, last) or (_is_edit(mend) and rejects(turn, after)):
+        if is_own or _is_unsure(mend, error, last) or is_place(mend):
             mend = ""
-        if last.fixed_by and (not mend or is_place(mend)):
-            mend = (
-                ""
-                if _tells_no_cause(error)
-                else in_words(told_sentences(later) if later else said, error, failures[0], "mend")
-            )
         tried = dict.fromkeys(
             f"`{one_line(failure.meanwhile, _LONGEST)}`" for failure in failures[:-1] if _was_tried(failure)
         )
@@ -139,7 +128,6 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             tried=tuple(one for one in tried if one != mend)[-_MAX_TRIED:],
             files=_files(relative_files(turn.files, roots), error),
             seconds=max(round((last.fixed_at - failures[0].at).total_seconds()), 0) if last.fixed_at else 0,
-            cause=in_words(said, error, failures[0], "cause"),
             works=works,
             scope=(turn.scope,) if turn.scope else (),
             port=port_in(failures[0].error, error),
@@ -159,8 +147,8 @@ def _grouped(failures: Iterable[Failure]) -> list[tuple[ErrorSignature, list[Fai
     return found
 
 
-def _mended_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> tuple[Failure, Turn | None]:
-    """Return a failure with what changed until its command works in one of the next turns, and that turn."""
+def _mended_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> Failure:
+    """Return a failure with what changed until its command works in one of the next turns."""
     changes = [failure.meanwhile] if failure.meanwhile else []
     for later in following:
         if later.session != turn.session:
@@ -169,12 +157,11 @@ def _mended_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> tu
             changes += run.after
             if shows_mended(failure.command, failure.error, run.command, run.said):
                 if run.failed:
-                    return failure, None
-                mended = failure._replace(fixed_by=run.command, fixed_at=later.ended, meanwhile="\n".join(changes))
-                return mended, later
+                    return failure
+                return failure._replace(fixed_by=run.command, fixed_at=later.ended, meanwhile="\n".join(changes))
             changes += effect_of(run.command) if not run.failed else ()
         changes += later.edits
-    return failure, None
+    return failure
 
 
 def _ran_again(failure: Failure, later: Failure) -> bool:

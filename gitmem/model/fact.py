@@ -70,6 +70,7 @@ class FactStatus(StrEnum):
 
 BINDING = (FactStatus.ACTIVE, FactStatus.OPEN)
 UNDATED = datetime.fromtimestamp(0, UTC)  # of a fact whose file does not say when it was made
+WHY = "**Why:**"  # before the reason of a fact, in a paragraph of its own
 PURGED = (
     "(purged)"  # what a purge leaves of a text (`gitmem.purge.record.MARKER`): a fact that says no more holds no more
 )

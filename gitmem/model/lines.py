@@ -8,7 +8,7 @@ ids, by the memory it was learned from, or by its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import accumulate, pairwise
 
 from gitmem.document.entry import (
@@ -16,9 +16,7 @@ from gitmem.document.entry import (
     CORE_DECISIONS,
     KNOWN_ISSUES,
     RECENT_CONTEXT,
-    STATE,
     Entry,
-    FoundEntry,
     find_entries,
     render_entry,
     replace_entry,
@@ -325,7 +323,7 @@ def updated_body(
     """Return the body of `memory.md` with its lines as these facts are.
 
     `facts` holds every fact to look at, and the successors of each. Lines of facts that do not hold, and of those that
-    are `gone`, are left out; the State of a turn that told them says so. `new` are the ids of facts that are to have a
+    are `gone`, are left out. `new` are the ids of facts that are to have a
     line, each with its local time.
     """
     marks = marks_of(facts.values())
@@ -333,34 +331,13 @@ def updated_body(
     for entry in reversed(entries):
         identifier = entry.entry.id
         fact = facts.get(identifier)
-        if entry.entry.label == STATE:
-            state = state_as_of_now(entry.entry, marks, _turn_of(entry.entry, entries))
-            body = body if state == entry.entry else replace_entry(body, entry, state, newline)
-        elif identifier in gone or marks.has_ended(identifier):
+        if identifier in gone or marks.has_ended(identifier):
             body = body[: entry.start] + body[entry.end :]
         elif fact is not None and entry.entry.text != fact.text:
             body = replace_entry(body, entry, entry.entry._replace(text=fact.text), newline)
     told = ((facts[one], time) for one, time in (new or {}).items() if not marks.has_ended(one))
     lines = [(SECTIONS[fact.kind], line_of(fact, time)) for fact, time in told if fact.kind in SECTIONS]
     return restore_entries(body, lines, newline)
-
-
-def state_as_of_now(state: Entry, marks: Marks, turn: str = "") -> Entry:
-    """Return the entry of Current State with a mark for each ended fact of its turn.
-
-    `turn` is the id of the exchange of the same turn, where it is known.
-    """
-    text = re.sub(STATE_MARK, lambda mark: "" if mark["id"] in marks.facts else mark[0], state.text)
-    ended = (one for one in marks.said_in(turn, text) if marks.has_ended(one))
-    return state._replace(text=text + "".join(f" [{marks.statuses[one].standing}: {one}]" for one in ended))
-
-
-def _turn_of(state: Entry, entries: Sequence[FoundEntry]) -> str:
-    """Return the id of the exchange of a state's turn, which ended in the same second of the same session."""
-    of_turn = (
-        entry.entry for entry in entries if entry.entry.time == state.time and entry.entry.tags[:1] == state.tags[:1]
-    )
-    return next((entry.id for entry in of_turn if entry.label != STATE and not is_fact_id(entry.id)), "")
 
 
 def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:

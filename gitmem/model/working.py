@@ -11,13 +11,12 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from gitmem.document.entry import MemoryType
 from gitmem.document.message import one_line
 from gitmem.model.command import only_reads, works_now
 from gitmem.model.compare import says_the_same
 from gitmem.model.entries import relative_files
 from gitmem.model.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
-from gitmem.model.outcome import find_cues, told_error
+from gitmem.model.outcome import told_error
 from gitmem.model.turns import TaskType, classify, follows_up, is_trivial, turn_key
 from gitmem.model.words import human_text
 from gitmem.platform.machine import datetime
@@ -322,7 +321,8 @@ def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     for path in relative_files(event.files or read, (memory.cwd,)):
         files = _touched(files, path, "changed" if event.files else "read", event, _MAX_FILES)
     mended = (event.command and not one.mended_by and works_now(one.command, what) for one in memory.errors)
-    errors = (one._replace(mended_by=what) if yes else one for one, yes in zip(memory.errors, mended, strict=True))
+    listed = zip(memory.errors, mended, strict=True)
+    errors = [error._replace(mended_by=what) if works else error for error, works in listed]
     memory = memory._replace(files=files, errors=tuple(errors))
     return memory if event.agent else _with_steps(memory, event)
 
@@ -355,15 +355,10 @@ def _after_failure(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 
 def _after_answer(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    cues = find_cues(event.text)
-    for cue in cues:
-        if cue.type is MemoryType.DECISION:
-            memory = decide(memory, cue.text, event.at.isoformat())
-    stated = [one_line(cue.text, LINE) for cue in cues if cue.type is not MemoryType.DECISION]
     symbols = memory.symbols
     for name in dict.fromkeys(match[1] for match in _SYMBOL.finditer(event.text)):
         symbols = _touched(symbols, name, "named", event, _MAX_SYMBOLS)
-    return memory._replace(discoveries=_pushed(memory.discoveries, stated, MAX_DISCOVERIES), symbols=symbols)
+    return memory._replace(symbols=symbols)
 
 
 def _what(memory: WorkingMemory, event: HookEvent) -> str:

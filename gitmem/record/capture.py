@@ -19,15 +19,15 @@ from gitmem.document.entry import (
     CURRENT_STATE,
     RECENT_CONTEXT,
     STATE,
+    Entry,
     clean_text,
     entries_in,
     find_by_digest,
     find_entries,
     put_entry,
     remove_entries,
-    replace_entry,
 )
-from gitmem.document.ids import MEMORY, daily_path, session_tag, slug, tail_of
+from gitmem.document.ids import MEMORY, daily_path, scope_tags, session_tag, slug, tail_of
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.git.trust import GITMEM
@@ -37,11 +37,13 @@ from gitmem.model.exchange import EXCHANGE, Fields, join_fields, render_fields, 
 from gitmem.model.fact import PATH
 from gitmem.model.identity import known_id, saved_in
 from gitmem.model.turns import Turn
+from gitmem.model.working import TaskStatus
 from gitmem.platform.machine import UTC
 from gitmem.project.code import work_tree_of
 from gitmem.record.fact_book import FactBook
 from gitmem.record.read import Pending, boot_lines, cleaner, redacted
 from gitmem.record.save import day_log, day_of, memory_of, memory_text, new_daily, rotate_if_full
+from gitmem.record.working_memory import read_working
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -120,7 +122,7 @@ BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
 BATCH_BYTES = 8_000_000  # of files, after which a transaction takes no more turns: it holds the log as of each turn
 _TAG_PART = 20  # characters of a person's or a branch's name in a tag
 _MOST_STATES = 8  # in Current State: of other people and branches the newest stay
-_LONGEST_PICK = 400  # characters of a prompt
+_MOST_STEPS, _MOST_OPEN = 8, 3  # of a plan, and failed commands, in a state
 
 
 def capture(store: Store, read: Callable[[], Pending], notices: list[str]) -> None:
@@ -193,12 +195,9 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if turn.closed and not changes:
         return []  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
-    facts = keep_turn(book, clean, _said_before(transaction, store, turn), boot)
+    facts = keep_turn(book, clean, boot)
     changes |= facts
-    if remembered.state is not None:
-        state = book.as_of_now(remembered.state, turn.exchange_id)
-        remembered = remembered._replace(state=state._replace(tags=(*state.tags, _whose(store, book, turn))))
-    changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
+    changes[MEMORY] = _with_remembered(memory_of(transaction), remembered.told, _state_of(store, book, turn))
     entries = dict.fromkeys([*([remembered.told.id] if remembered.told else []), *ids])
     message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
     named = [(Trailer.FACT.value, match["id"]) for match in map(PATH.fullmatch, facts) if match]
@@ -247,35 +246,17 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
     saved = _saved_entry(transaction, store, remembered.logged, remembered.logged.entry.tags)
     if turn.prompt:
         known = saved and split_fields(saved[1]).answer  # memory.md has it, or had it
-        return remembered._replace(told=None, state=None) if known else remembered
+        return remembered._replace(told=None) if known else remembered
     before = find_by_digest(memory_text(transaction), tail_of(turn.exchange_id))
     if before is None:
         return remembered
-    told = remembered.told  # the turn continues a saved one: one exchange for both, without a new state
+    told = remembered.told  # the turn continues a saved one: one exchange for both
     joined = told._replace(text=joined_exchange(before.entry.text, told.text)) if told else None
-    return remembered._replace(told=joined, state=None)
-
-
-def _said_before(transaction: Transaction, store: Store, turn: Turn) -> Fields:
-    """Return the session's exchange before this one, of the same day; an empty one if none, or before a long prompt.
-
-    A person who picks an option of its answer does so in few words.
-    """
-    if not turn.prompt or len(turn.prompt) > _LONGEST_PICK:
-        return Fields()
-    log = day_log(store, transaction, daily_path(f"{turn.started:%Y-%m-%d}"))
-    tag, own = session_tag(turn.session), tail_of(turn.exchange_id)
-    before = ""
-    for entry in find_entries(log):
-        if tail_of(entry.entry.id) == own:
-            break
-        if entry.entry.label == EXCHANGE and entry.entry.tags[:1] == tag:
-            before = entry.entry.text
-    return split_fields(before)
+    return remembered._replace(told=joined)
 
 
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:
-    """Return the tag of a state: of the person, known by name and address, else of the machine, and of the branch."""
+    """Return the tag of a state: of the user, known by name and address, else of the machine, and of the branch."""
     person = store.identity().result()
     name, address = person.name, person.email
     if address == GITMEM.email:  # of a container, whose user has no name
@@ -285,19 +266,38 @@ def _whose(store: Store, book: FactBook, turn: Turn) -> str:
     return "/".join(filter(None, ("by", f"{slug(name, length=_TAG_PART) or 'x'}-{digest}", branch)))
 
 
-def _with_remembered(data: bytes, remembered: Remembered) -> bytes:
-    """Return `memory.md` with a turn's entries; the latest turn of a person on a branch replaces their state there."""
+def _state_of(store: Store, book: FactBook, turn: Turn) -> tuple[str, Entry | None] | None:
+    """Return the tag of who works where, and the entry of Current State: the task, its plan, what failed and is open.
+
+    The entry is None where nothing is open; all is None where the session has no working memory.
+    """
+    memory = read_working(store, turn.session)
+    if memory is None or memory.task is None:
+        return None
+    tag, running = _whose(store, book, turn), memory.task.status is TaskStatus.ACTIVE
+    steps = [f"[{'x' if step.status == 'completed' else ' '}] {step.text}" for step in memory.steps[:_MOST_STEPS]]
+    failed = [f"`{error.command}`: {error.message}" for error in memory.failed[-_MOST_OPEN:]]
+    if not running or not memory.pending:
+        return tag, None
+    labels = (("Task", [memory.task.description]), ("Plan", steps), ("Open", failed))
+    text = clean_text("\n".join(f"{label}: {'; '.join(parts)}" for label, parts in labels if parts))
+    at = f"{turn.ended:%Y-%m-%d %H:%M:%S}"
+    tags = (*session_tag(turn.session), *scope_tags(turn.scope), tag)
+    return tag, Entry(turn.entry_id("state"), at, STATE, text, tags)
+
+
+def _with_remembered(data: bytes, told: Entry | None, state: tuple[str, Entry | None] | None) -> bytes:
+    """Return `memory.md` with the exchange of a turn; the state of a user on a branch is that of their last turn."""
     document = Document.parse(data)
     body = document.body
-    if remembered.told is not None:
-        body = put_entry(body, RECENT_CONTEXT, remembered.told, document.newline)
-    if remembered.state is not None:
-        every = [entry for entry in entries_in(body, CURRENT_STATE) if entry.entry.label == STATE]
-        states = [entry for entry in every if entry.entry.tags[-1:] == remembered.state.tags[-1:]]
-        if all(state.entry.time <= remembered.state.time for state in states):
-            others = sorted((entry.entry for entry in every if entry not in states), key=lambda entry: entry.time)
-            gone = {*(state.entry.id for state in states[1:]), *(entry.id for entry in others[: -_MOST_STATES + 1])}
-            body = replace_entry(body, states[0], remembered.state, document.newline) if states else body
-            body = remove_entries(body, gone - {remembered.state.id})
-            body = put_entry(body, CURRENT_STATE, remembered.state, document.newline)
+    if told is not None:
+        body = put_entry(body, RECENT_CONTEXT, told, document.newline)
+    if state is not None:
+        tag, entry = state
+        every = [known.entry for known in entries_in(body, CURRENT_STATE) if known.entry.label == STATE]
+        others = sorted((known for known in every if known.tags[-1:] != (tag,)), key=lambda known: known.time)
+        others = others[-_MOST_STATES + 1 :]
+        gone = {known.id for known in every if known not in others}
+        body = remove_entries(body, gone - ({entry.id} if entry else set()))
+        body = put_entry(body, CURRENT_STATE, entry, document.newline) if entry else body
     return document.with_body(body).render()

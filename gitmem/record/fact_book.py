@@ -14,7 +14,6 @@ from gitmem.document.entry import MemoryType
 from gitmem.document.ids import scopes_in
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.model.fact import PURGED, Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
-from gitmem.model.lines import marks_of, state_as_of_now
 from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.project.code import project_code
@@ -23,8 +22,7 @@ from gitmem.store.known_facts import known_facts
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gitmem.document.entry import Entry, Save
-    from gitmem.history.authors import People
+    from gitmem.document.entry import Save
     from gitmem.project.code import ProjectCode
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -110,15 +108,11 @@ class FactBook:
         code, branch, commit = self._checked_out
         return cite(code, made, branch, commit) if code and commit else made
 
-    def as_of_now(self, state: Entry, exchange: str) -> Entry:
-        """Return the State of a turn with marks on facts that do not hold."""
-        return state_as_of_now(state, marks_of(self.known().values()), exchange)
-
     def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, Changes] | None:
         """Return a fact and the changes of files that keep it; None if it ended and is not to hold again.
 
-        A fact that is there already gains the source. `again`: a person says it, so it holds again if it had ended.
-        What contradicts it is kept beside it for review, unless it is the person's older word.
+        A fact that is there already gains the source. `again`: a user says it, so it holds again if it had ended.
+        What may contradict it stays beside it for review.
         """
         known = self.known().get(made.id)
         there = self.read(known or made)  # or made by an earlier commit of the transaction
@@ -130,7 +124,7 @@ class FactBook:
             return fact, self.changes([fact])
         if there is not None and not again:
             return None
-        from gitmem.model.compare import candidates, rivals_of  # 4 ms, and most who open a book add nothing
+        from gitmem.model.compare import rivals_of  # 4 ms, and most who open a book add nothing
 
         if there is None:
             age = self.store.context.clock() - made.created
@@ -140,22 +134,16 @@ class FactBook:
         facts = {fact.id: fact}
         others = {other.id: other for other in in_force(self.known().values()) if other.id != fact.id}
         new = made if there is None else made._replace(created=self.transaction.now)
-        near = self._clamped(new, candidates(new.description, others.values()))
-        rivals = rivals_of(new, near, lambda one: not self._people.other(one.id))
-        pairs = [*((one.id, fact.id) for one in rivals.ended), *((fact.id, one.id) for one in rivals.ended_by)]
-        for loser, winner in pairs:
-            if self.read_into(facts, loser, winner):
-                when = max(facts[loser].created, facts[winner].created) if there is None else self.transaction.now
-                facts |= supersede(facts, loser, winner, when)
-        disputed = [one.id for one in rivals.disputed]
-        if there is not None and there.superseded_by in others and not pairs:
+        near = self._clamped(new, others.values())
+        disputed = [one.id for one in rivals_of(new, near)]
+        if there is not None and there.superseded_by in others:
             disputed.append(there.superseded_by)  # said again, it does not yield unasked to the fact that replaced it
         for other in disputed:
             if self.read_into(facts, other):
                 facts |= dispute(facts, fact.id, other)
         return facts[fact.id], self.changes([*facts.values()])
 
-    def _clamped(self, new: Fact, facts: Sequence[Fact]) -> list[Fact]:
+    def _clamped(self, new: Fact, facts: Iterable[Fact]) -> list[Fact]:
         """Return the facts, those that a clock ahead dated after a new one with the time of the new one: it follows.
 
         What is committed as soon as it was said follows all that the memory holds; of what was said before, as in a
@@ -163,19 +151,13 @@ class FactBook:
         """
         now = self.transaction.now
         latest = new.created if now - new.created < _AT_ONCE else max(now, new.created)
-        ahead = [fact for fact in facts if fact.created > latest]
-        for fact in ahead:
+        known = [*facts]
+        for fact in (fact for fact in known if fact.created > latest):
             self.transaction.notices.append(
                 f"{fact.id} is dated {fact.created:%Y-%m-%d %H:%M}, after the present: a clock was ahead. "
                 "What is saved now counts as the later word."
             )
-        return [fact._replace(created=min(fact.created, latest)) for fact in facts]
-
-    @cached_property
-    def _people(self) -> People:
-        from gitmem.history.authors import People
-
-        return People(self.store)
+        return [fact._replace(created=min(fact.created, latest)) for fact in known]
 
     def read_into(self, facts: dict[str, Fact], *names: str) -> bool:
         """Add facts with their texts; False if the file of one cannot be changed."""

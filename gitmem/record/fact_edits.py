@@ -257,24 +257,21 @@ def decide(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
 
 
 def compare_new_facts(store: Store) -> None:
-    """Compare new facts in force with all others; mark pairs for review, and carry out statements of change.
+    """Compare new facts in force with all others, and mark pairs for review.
 
     Raises GitmemError if a change could not be committed.
     """
-    from gitmem.model.compare import Rivals, candidates, rivals_of  # late, as in gitmem.record.fact_book
+    from gitmem.model.compare import rivals_of  # late, as in gitmem.record.fact_book
 
     path = os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
     seen = read_text(path).splitlines()
     known, facts = {*seen}, _weighed(store)
     for new in [fact.id for fact in facts if fact.id not in known][:_AT_ONCE]:
-        fact = next((fact for fact in facts if fact.id == new), None)  # an earlier one may have ended it
-        rivals = rivals_of(fact, candidates(fact.description, facts)) if fact is not None else Rivals()
-        if fact is not None and rivals != Rivals():
-            for loser, winner in (*((one, fact) for one in rivals.ended), *((fact, one) for one in rivals.ended_by)):
-                supersede_fact(store, loser, winner)
-            for other in rivals.disputed:
-                _mark_for_review(store, other, fact)
-            facts = _weighed(store)
+        fact = next(fact for fact in facts if fact.id == new)
+        rivals = rivals_of(fact, facts)
+        for other in rivals:
+            _mark_for_review(store, other, fact)
+        facts = _weighed(store) if rivals else facts
         seen.append(new)
         with contextlib.suppress(OSError):  # else it is compared again
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

@@ -26,7 +26,7 @@ from gitmem.git.process import Git, failure
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.merge.documents import conflict_lines
-from gitmem.model.compare import candidates, rivals_of
+from gitmem.model.compare import rivals_of
 from gitmem.model.fact import PATH as FACT_PATH
 from gitmem.model.fact import Fact, parse_fact
 from gitmem.model.validity import in_force
@@ -286,9 +286,7 @@ def _check_disputes(facts: Sequence[Fact], after: Mapping[str, bytes]) -> Iterat
     holding = in_force(facts)
     for new in (fact for fact in holding if fact.file in after):
         settled = {*new.supersedes, *new.review}
-        others = [fact for fact in candidates(new.description, holding) if fact.id not in settled]
-        rivals = rivals_of(new, others)
-        for other in (*rivals.disputed, *rivals.ended, *rivals.ended_by):
+        for other in rivals_of(new, (fact for fact in holding if fact.id not in settled)):
             said = one_line(other.description, 100)
             yield CiFinding("disputes", WARNING, new.file, 0, f"It contradicts {other.id}, which holds: {said}")
 

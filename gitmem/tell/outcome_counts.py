@@ -24,10 +24,9 @@ from gitmem.llm.ask import Ledger
 from gitmem.model.episode import episode_paths, read_episode
 from gitmem.model.error_occurrence import find_occurrences, with_errors
 from gitmem.model.fact import Fact
-from gitmem.model.outcome import Outcome, judge_outcome
+from gitmem.model.outcome import Outcome, verdict_of
 from gitmem.model.pattern import LETTER
 from gitmem.model.turns import Turn
-from gitmem.model.words import human_text
 from gitmem.record.fact_edits import BOTH_HOLD
 from gitmem.record.read import redacted
 from gitmem.search.files import list_paths
@@ -94,12 +93,12 @@ def note_mends(store: Store, session: str, turns: Sequence[Turn]) -> None:
 
 
 def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
-    """Return the outcome of the turn that ran at this time as a number; None without one, or if it was interrupted."""
+    """Return whether the last tests of the turn that ran at this time passed, as a number; None without tests."""
     begun = sum(turn.started <= at for turn in turns)
     if not begun:
         return None
-    following = human_text(turns[begun].prompt) if begun < len(turns) else ""
-    return _VERDICTS.get(judge_outcome(turns[begun - 1], following))
+    turn, verdict = turns[begun - 1], verdict_of(turns[begun - 1].runs)
+    return _VERDICTS[verdict] if verdict and not turn.interrupted else None
 
 
 def judge(store: Store, identifier: str, *, helped: bool) -> str | None:

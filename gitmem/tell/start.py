@@ -375,12 +375,22 @@ def _last(
     for text, identifier in before:
         if not _OUTCOME.search(text):
             line = _DETAIL.sub(_joint, text, count=1).partition("\n")[0]
-            line = line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE].rpartition(' ')[0]} …"
+            line = _within(line, _LONGEST_LINE)
             if not _QUESTION.fullmatch(line):
                 # A prompt may be told what the line leaves out.
                 named = _by(line, people.whose(identifier, MEMORY))
                 lines[text.partition("\n")[0]] = named, identifier if line == text else ""
     return [*lines.values(), *_named([last] if last[0] else [], people)]
+
+
+def _within(line: str, most: int) -> str:
+    """Return a line cut at a word; a mark on a fact that ended, in brackets, stays whole."""
+    if len(line) <= most:
+        return line
+    begin, end = line.rfind(" [", 0, most), line.find("]", most - 1)
+    if line.rfind("]", 0, most) < begin and end >= 0:
+        most = end + 2  # and the blank behind it
+    return line if len(line) <= most else f"{line[:most].rpartition(' ')[0]} …"
 
 
 def _joint(detail: re.Match[str]) -> str:

@@ -21,7 +21,7 @@ from gitmem.history.marks import known_marks, place_marks
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.history.sessions import SessionSummary
-from gitmem.learn.concepts import Concept
+from gitmem.model.concept import Concept
 from gitmem.model.fact import Fact
 from gitmem.model.lines import Marks
 from gitmem.model.validity import Status

@@ -22,14 +22,16 @@ from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, sides_of
 from gitmem.history.sessions import session_files
 from gitmem.history.waiting_changes import OthersChange
-from gitmem.learn.concepts import SECTION, Concept, affinity, find_concept, known_concepts
+from gitmem.learn.concepts import SECTION, affinity, find_concept
 from gitmem.learn.lessons import known_knowledge
+from gitmem.model.concept import Concept
 from gitmem.model.fact import Fact, FactKind, FactStatus, parse_fact
 from gitmem.model.pattern import BugPattern
 from gitmem.model.validity import Status
 from gitmem.purge.purge import preview_purge, waiting_purges
 from gitmem.record.fact_edits import find_fact, read_fact, waiting_pairs
 from gitmem.search.hits import named
+from gitmem.store.known_concepts import known_concepts
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import known_patterns
 from gitmem.text.terminal import fields

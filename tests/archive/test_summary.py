@@ -192,7 +192,7 @@ def test_the_summary_of_a_rotation_is_the_commit_after_it(small, bare_git):
     summary = read_summary(small.store, archive)
     assert summary.archive == archive
     assert [(one.decision, one.reason) for one in summary.key_decisions] == [
-        ("never deploy on Fridays, because nobody is there", "nobody is there")
+        ("never deploy on Fridays, because nobody is there", "")
     ]
     assert [one.issue for one in summary.issues] == ["긴 경로에서 저장이 실패합니다"]
     assert "The parser of part" in summary.overall_summary
@@ -207,7 +207,9 @@ def test_an_offline_summary_is_pending_and_a_better_one_is_not_replaced(small, b
     assert [(one.archive, one.method) for one in archive_summaries(small.store)] == [(archive, "a-model")]
     tip = small.store.tip
     text = small.text(archive)
-    transact(small.store, lambda transaction: summarize_archive(transaction, archive, text), purpose="summary")
+    transact(
+        small.store, lambda transaction: summarize_archive(small.store, transaction, archive, text), purpose="summary"
+    )
     assert small.store.tip == tip
     assert read_summary(small.store, archive) == better
 
@@ -227,8 +229,8 @@ def test_a_file_where_the_summaries_should_be_is_told(small, monkeypatch):
     notices: list[str] = []
     real = rotating._summarize
 
-    def watched(transaction, archive, text):
-        real(transaction, archive, text)
+    def watched(store, transaction, archive, text):
+        real(store, transaction, archive, text)
         notices.extend(transaction.notices)
 
     monkeypatch.setattr(rotating, "_summarize", watched)

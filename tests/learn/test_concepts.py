@@ -19,18 +19,19 @@ from gitmem.learn.concepts import (
     find_concept,
     group,
     joined,
-    known_concepts,
     line_of,
     lines_of,
     name_of,
-    parse_concept,
     render_changed,
     render_new,
+    sort_in,
 )
 from gitmem.model.compare import overlap
+from gitmem.model.concept import parse_concept
 from gitmem.model.exchange import Exchange
 from gitmem.model.turns import Turn
 from gitmem.record.exchanges import save_exchanges
+from gitmem.store.known_concepts import known_concepts
 from gitmem.store.store import Store
 
 
@@ -54,11 +55,11 @@ DEPLOY = ("Deploy to Fly", "Added a Fly configuration for the release branch.", 
 
 
 def test_sessions_are_grouped_by_what_they_are_about(desk, bare_git):
-    worked(desk, "s-1", PARSER, ("commit it", "Committed it.", ""))
+    worked(desk, "s-1", PARSER, ("commit it", "Committed it.", "src/parser.py"))
     worked(desk, "s-2", DEPLOY, FASTER)
     parser, fly = sorted(known_concepts(desk.store), key=lambda one: one.name)[::-1]
-    assert fly.name.startswith("fly.toml: ")
-    assert parser.name.startswith("parser.py: ")
+    assert fly.name.startswith("fly.toml")
+    assert parser.name.startswith("parser.py")
     assert (len(parser.exchanges), len(fly.exchanges)) == (3, 1)
     assert [find_concept(desk.store, name) for name in (parser.id[:5], parser.path)] == [parser, parser]
     text = desk.text(parser.path)
@@ -140,15 +141,6 @@ def test_what_has_much_in_common_joins_and_a_word_alone_does_not():
     assert choose(exchange(5, ("x",)), {}) is None
 
 
-def test_what_says_little_leans_on_the_exchange_before_for_an_hour():
-    concept = begun(exchange(1, ("parser", "tokens"), ("src/parser.py",)))
-    known = {concept.id: concept}
-    assert choose(exchange(2, ("commit",)), known, concept.id) == concept
-    assert choose(exchange(2, ("commit",)), known) is None
-    assert choose(exchange(2 + HOUR, ("commit",)), known, concept.id) is None
-    assert choose(exchange(3, ("deploy",), ("fly.toml",)), known, concept.id) is None
-
-
 def test_a_concept_names_the_parts_of_the_project_its_exchanges_are_of():
     first = exchange(1, ("parser", "tokens"))._replace(tags=("in/b",))
     second = exchange(2, ("parser", "tokens"))._replace(tags=("a1b2c3d4", "in/a"))
@@ -160,7 +152,9 @@ def test_a_concept_names_the_parts_of_the_project_its_exchanges_are_of():
 
 
 def test_a_name_says_what_it_is_about():
-    assert name_of(("archived", "ListSessions", "tmp"), ("cli/session.go",), "") == "session.go: archived, ListSessions"
-    assert name_of(("tests/conftest.py", "port"), ("tests/conftest.py",), "") == "conftest.py: port"
-    assert name_of(("List",), (), "List the files → broken off") == "List the files"
-    assert name_of(("파서", "줄바꿈", "속도", "캐시"), (), "") == "파서, 줄바꿈, 속도"
+    assert name_of(("archived", "ListSessions", "tmp"), ("cli/session.go",)) == "session.go: ListSessions"
+    assert name_of(("port",), ("tests/conftest.py",)) == "conftest.py"
+    assert name_of(("max_age", "cookie", "utf8"), ()) == "max_age, utf8"
+    assert name_of(("timeouts", "Pushed", "future"), ()) == "", "such words name nothing"
+    nameless = exchange(1, ("timeouts", "Pushed", "future"))
+    assert sort_in({}, [nameless], LINK) == []

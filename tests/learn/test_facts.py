@@ -153,18 +153,18 @@ def log(desk, bare_git) -> list[str]:
 
 
 def test_a_session_leaves_its_facts_in_one_commit(desk, bare_git):
-    learned(desk, "Always run the linter before committing.", "My editor is vim. Fix the bug.")
-    assert set(held(desk)) == {"My editor is vim.", "Always run the linter before committing."}
+    learned(desk, "Always run the linter before committing.", "From now on answer in German. Fix the bug.")
+    assert set(held(desk)) == {"From now on answer in German.", "Always run the linter before committing."}
     assert log(desk, bare_git)[0] == "Learn 2 facts: Always run the linter before committing."
     form = "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)/%(trailers:key=Gitmem-Session,valueonly,separator=)"
     assert bare_git(Path(desk.store.root), "log", "-1", form) == "fact/s-1"
-    [fact] = [one for one in known_facts(desk.store) if one.kind == "rule"]
+    fact = next(one for one in known_facts(desk.store) if one.kind == "rule")
     assert (fact.confidence, fact.session, len(fact.sources)) == (0.9, "s-1", 1)
 
 
 def test_what_is_said_again_gains_a_source(desk, bare_git):
     learned(desk, "Always run the linter before committing.")
-    learned(desk, "before committing, always run the linter", session="s-2")
+    learned(desk, "Always, before committing, run the linter.", session="s-2")
     [fact] = known_facts(desk.store)
     assert len(fact.sources) == 2
     assert log(desk, bare_git)[0] == "Update 1 fact"
@@ -198,17 +198,6 @@ def test_what_was_saved_becomes_a_fact_and_secrets_do_not(desk):
     assert learned(desk) is None
 
 
-def test_an_issue_is_resolved_by_a_later_fix(desk):
-    save(desk.store, desk.save("The index breaks on NFS mounts.", MemoryType.ISSUE))
-    learned(desk)
-    desk.clock.now += timedelta(hours=1)
-    turn = said(desk, "go on", "The index on NFS mounts is fixed now.")
-    learn(desk.store, "s-2", "claude-code", [turn])
-    [fact] = known_facts(desk.store)
-    assert fact.status == "resolved"
-    assert "**Resolved:** The index on NFS mounts is fixed now." in desk.text(fact.path)
-
-
 def test_what_contradicts_is_kept_beside_it_and_a_person_decides(desk):
     for text in ("Use pnpm, not npm.", "Use uv, not pnpm."):
         desk.clock.now += timedelta(hours=1)
@@ -231,8 +220,8 @@ def test_what_contradicts_is_kept_beside_it_and_a_person_decides(desk):
 
 def test_what_was_retired_removed_or_undone_is_not_learned_again(desk, bare_git):
     learned(desk, "Always run the linter before committing.")
-    learned(desk, "My editor is vim.")
-    learned(desk, "we decided to use zod, not yup")
+    learned(desk, "Preference: editor vim on every machine.")
+    learned(desk, "Decision: zod for validation, not yup")
     rule, editor, zod = (find_fact(desk.store, letter) for letter in "rfd")
     retire(desk.store, rule, "")
     undo(desk.store, revision=bare_git(Path(desk.store.root), "log", "-1", "--format=%H", "--", zod.path))
@@ -241,15 +230,15 @@ def test_what_was_retired_removed_or_undone_is_not_learned_again(desk, bare_git)
         learned(
             desk,
             "Always run the linter before committing.",
-            "My editor is vim.",
-            "we decided to use zod, not yup",
+            "Preference: editor vim on every machine.",
+            "Decision: zod for validation, not yup",
             session=session,
         )
     assert held(desk) == {}
 
 
 def test_a_fact_is_edited_and_keeps_its_id_and_what_a_person_wrote(desk):
-    learned(desk, "we decided to use zod, not yup")
+    learned(desk, "Decision: zod for validation, not yup")
     fact = find_fact(desk.store, "d")
     path = Path(desk.store.root, fact.path)
     path.write_text(path.read_text().replace("kind: decision\n", "kind: decision\nmood: good  # mine\n"))

@@ -10,7 +10,6 @@ import pytest
 from gitmem.background import do_upkeep, process_spool
 from gitmem.document.entry import MemoryType
 from gitmem.errors import BusyError
-from gitmem.learn.concepts import known_concepts
 from gitmem.learn.judge import answers_of, counted, is_judged, judge_requested, request_judgement
 from gitmem.llm.ask import patience
 from gitmem.model.episode import newest_episodes
@@ -21,6 +20,7 @@ from gitmem.model.validity import what_holds
 from gitmem.record.fact_edits import find_fact, retire
 from gitmem.record.save import save
 from gitmem.store.findings import FailureLog
+from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.tell.start import start_parts, start_text

@@ -135,18 +135,11 @@ def held(own: Store) -> set[str]:
 
 
 def test_what_a_person_prefers_is_known_everywhere(desk, own):
-    said(desk, "s-1", "My editor is vim. Fix the bug.", "항상 한국어로 답해줘", "I told you, never use emojis.")
-    assert held(own) == {"My editor is vim.", "항상 한국어로 답해줘.", "Never use emojis."}
+    said(desk, "s-1", "Preference: answer in short sentences. Fix the bug.", "선호: 답은 한국어로", "Never use emojis.")
+    assert held(own) == {"Answer in short sentences.", "답은 한국어로."}
     tip = Store(own.root, own.context).tip
-    said(desk, "s-1", "My editor is vim. Fix the bug.")
+    said(desk, "s-1", "Preference: answer in short sentences. Fix the bug.")
     assert Store(own.root, own.context).tip == tip
-
-
-def test_a_rule_is_the_persons_when_it_is_said_in_a_second_session(desk, own):
-    said(desk, "s-1", "In general, ask before you rename a function.", "In general, ask before you rename a function.")
-    assert held(own) == set()
-    said(desk, "s-2", "In general, ask before you rename a function.")
-    assert held(own) == {"In general, ask before you rename a function."}
 
 
 @pytest.mark.parametrize(
@@ -154,12 +147,9 @@ def test_a_rule_is_the_persons_when_it_is_said_in_a_second_session(desk, own):
     [
         "Always run `make lint` before committing.",
         "Never edit app/a.py by hand.",
-        "Money must be stored as integer cents, never floats.",
         "Never log the access token.",
-        "We use pnpm workspaces; never run npm install in this repo.",
-        "Every public function needs a docstring.",
-        "Commits should always reference a ticket.",
-        "배포는 항상 금요일 오전에만 한다.",
+        "Preference: two spaces in `src/ui`.",
+        "항상 금요일 오전에만 배포한다.",
     ],
 )
 @pytest.mark.few(3)
@@ -171,5 +161,5 @@ def test_what_is_of_the_project_stays_there(desk, own, rule):
 
 
 def test_without_a_store_of_the_persons_own_the_project_keeps_it(desk):
-    said(desk, "s-1", "My editor is vim.")
-    assert held(desk.store) == {"My editor is vim."}
+    said(desk, "s-1", "Preference: answer in short sentences.")
+    assert held(desk.store) == {"Answer in short sentences."}

@@ -218,7 +218,7 @@ def test_a_recorded_session_replayed_after_it_was_captured_live_adds_nothing(des
     process_spool(again(desk))
     live = [entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
     assert early
-    assert early < set(live), "the transcript knows a turn whose payloads were not recorded"
+    assert early <= set(live)
     before = tips(desk, bare_git)
     done = replay(again(desk), str(transcript))
     assert (done.saved, tips(desk, bare_git)) == (0, before)

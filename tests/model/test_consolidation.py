@@ -8,7 +8,6 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, find_entries, find_section, render_entry, sections
 from gitmem.document.ids import check_path, daily_path, make_id, monthly_path, weekly_path
 from gitmem.model.consolidation import consolidate, period_document, plan_consolidation
-from gitmem.model.outcome import is_resolved
 from gitmem.model.rotation import holders_of
 
 LASTING = {kind.label for kind in MemoryType if kind.lasts}
@@ -32,9 +31,9 @@ DAYS = st.dates(date(2025, 12, 1), TODAY)
 
 
 def decisions_of(body):
-    """Return the ids of what consolidation must keep: what lasts, without issues that are done with."""
+    """Return the ids of what consolidation must keep: what lasts."""
     entries = (found.entry for found in find_entries(body))
-    return {one.id for one in entries if one.label in LASTING and not (one.label == "Issue" and is_resolved(one.text))}
+    return {one.id for one in entries if one.label in LASTING}
 
 
 def say(text: str, title: str) -> str:
@@ -194,16 +193,6 @@ def test_a_month_keeps_decisions_and_lets_learnings_go():
     assert list(month) == ["monthly/2026/2026-10.md"]
     assert [found.entry.label for found in find_entries(bodies(month))] == ["Preference"]
     assert [part.title for part in sections(bodies(month))] == ["2026-10", "2026-W40", "Preference"]
-
-
-def test_an_issue_that_says_it_is_resolved_goes():
-    day = date(2026, 11, 2)
-    files = {
-        daily_path(str(day)): daily(
-            day, entry(day, 1, "Issue", "the slow build is fixed now"), entry(day, 2, "Issue", "slow")
-        )
-    }
-    assert [found.entry.text for found in find_entries(bodies(run(files, TODAY)))] == ["slow"]
 
 
 def test_a_day_that_comes_again_is_told_with_what_was_told_of_it():

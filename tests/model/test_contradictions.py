@@ -1,4 +1,4 @@
-"""Two sessions that say different things of one subject: noticed, told newest first, or ended at once (issue of V6)."""
+"""Two facts that may contradict each other wait in review at once, however they came; the newer is shown (spec V6)."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +10,7 @@ from gitmem.document.entry import MemoryType
 from gitmem.learn.facts import learn
 from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.model.turns import Turn
-from gitmem.model.validity import in_force, what_holds
+from gitmem.model.validity import in_force
 from gitmem.record.fact_edits import Holds, decide, waiting_pairs
 from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
@@ -33,75 +33,21 @@ def held(desk) -> set[str]:
     return {fact.description for fact in in_force(known_facts(desk.store))}
 
 
-@pytest.mark.parametrize(
-    "older, newer",
-    [
-        ("Always use tabs for indentation.", "Always use spaces for indentation."),
-        ("Use Redis for the session cache.", "Use Memcached for the session cache."),
-        ("Use pnpm, not npm.", "Use uv, not pnpm."),
-        ("들여쓰기는 항상 탭을 사용한다.", "들여쓰기는 항상 스페이스를 사용한다."),
-    ],
-)
-def test_of_two_decisions_the_newer_is_told_with_what_held_before(desk, older, newer):
-    save(desk.store, desk.save(older, MemoryType.DECISION))
-    before = desk.clock.now
-    desk.clock.now += timedelta(days=1)
-    save(desk.store, desk.save(newer, MemoryType.DECISION))
-    found = facts(desk)
-    assert found[older].review == (found[newer].id,)
-    assert found[newer].review == (found[older].id,)
-    told = session_start(Store(desk.store.root, desk.store.context), (), None, ())
-    assert f"(decision; since {desk.clock.now:%Y-%m-%d}, before: {older} ({before:%Y-%m-%d})" in told
+def of_session(desk, text: str) -> None:
+    session(desk, len(held(desk)), f"Always {text[0].lower()}{text[1:]}", days=0)
 
 
-@pytest.mark.parametrize(
-    "older, newer",
-    [
-        ("Always use tabs for indentation.", "Always use spaces for indentation."),
-        ("We decided to use Redis for the session cache.", "We decided to use Memcached for the session cache."),
-        ("들여쓰기는 항상 탭을 사용한다.", "들여쓰기는 항상 스페이스를 사용한다."),
-        ("Always squash commits before merging.", "Never squash commits before merging."),
-    ],
-)
-def test_of_two_rules_of_the_person_the_newer_replaces_the_older(desk, older, newer):
-    session(desk, 1, older)
-    session(desk, 2, newer)
-    assert held(desk) == {newer}
-    status = what_holds(known_facts(desk.store))[facts(desk)[older].id]
-    assert (status.standing, status.successor) == ("superseded", facts(desk)[newer].id)
-    session(desk, 3, older)
-    assert held(desk) == {newer}, "a session that is learned again brings nothing back"
+def of_save(desk, text: str) -> None:
+    save(desk.store, desk.save(text, MemoryType.DECISION))
 
 
-@pytest.mark.parametrize(
-    "older, newer",
-    [
-        ("Always use Redis for the session cache.", "We no longer use Redis for the session cache."),
-        ("Always use Flyway for migrations.", "We switched from Flyway to Liquibase for migrations."),
-        ("항상 빌드는 npm으로 한다.", "앞으로 빌드는 npm 대신 pnpm을 쓰자."),
-    ],
-)
-def test_a_statement_of_change_ends_what_it_changes_at_once(desk, older, newer):
-    session(desk, 1, older)
-    session(desk, 2, "Always use Redis for the job queue.")
-    session(desk, 3, newer)
-    assert held(desk) == {newer, "Always use Redis for the job queue."}
-    status = what_holds(known_facts(desk.store))[facts(desk)[older].id]
-    assert (status.standing, status.successor) == ("superseded", facts(desk)[newer].id)
-    assert status.since == facts(desk)[newer].created
-    assert not any(fact.review for fact in known_facts(desk.store))
-    assert older not in session_start(desk.store, (), None, ())
+def of_rule(desk, text: str) -> None:
+    save(desk.store, desk.save(text, MemoryType.RULE))
 
 
-def test_a_recorded_session_that_is_read_later_ends_nothing_newer(desk):
-    queue, change = "We always use Redis for the job queue.", "From now on, replace Redis with RabbitMQ."
-    session(desk, 1, change, days=10)
-    session(desk, 2, queue, days=-5)
-    assert held(desk) == {change}
-    session(desk, 3, "We always use Redis for the session cache.", days=30)
-    assert held(desk) == {"We always use Redis for the session cache."}
-    session(desk, 4, "From now on, replace Redis with Valkey.", days=-20)
-    assert "We always use Redis for the session cache." in held(desk)
+def of_hand(desk, text: str) -> None:
+    by_hand(desk, text)
+    do_upkeep(desk.store, lambda: False)
 
 
 def by_hand(desk, text: str) -> None:
@@ -110,6 +56,37 @@ def by_hand(desk, text: str) -> None:
     path = Path(desk.store.root, fact.path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(render_fact(fact))
+
+
+DOORS = (of_session, of_save, of_rule, of_hand)
+
+
+@pytest.mark.parametrize("first", DOORS)
+@pytest.mark.parametrize("then", DOORS)
+@pytest.mark.few(6)
+def test_a_pair_waits_at_once_and_the_newer_is_shown_with_what_was_before(desk, first, then):
+    first(desk, "Use tabs for the indentation of sources.")
+    desk.clock.now += timedelta(days=1)
+    desk.store = Store(desk.store.root, desk.store.context)
+    then(desk, "Use spaces for the indentation of sources.")
+    desk.store = Store(desk.store.root, desk.store.context)
+    [pair] = waiting_pairs(desk.store)
+    assert ("spaces" in pair.newer.description, "tabs" in pair.older.description) == (True, True)
+    told = session_start(desk.store, (), None, ()).splitlines()
+    [line] = [line for line in told if "ndentation" in line]
+    assert line.startswith(f"- {pair.newer.description}")
+    assert f"since {desk.clock.now:%Y-%m-%d}, before: {pair.older.description}" in line
+
+
+def test_a_newer_rule_ends_no_older_one_unasked(desk):
+    session(desk, 1, "Always use tabs for indentation.")
+    session(desk, 2, "Always use spaces for indentation.")
+    assert len(held(desk)) == 2
+    [pair] = waiting_pairs(desk.store)
+    decide(desk.store, pair, Holds.NEWER)
+    assert held(desk) == {"Always use spaces for indentation."}
+    session(desk, 1, "Always use tabs for indentation.")
+    assert held(desk) == {"Always use spaces for indentation."}, "a session that is learned again brings nothing back"
 
 
 def test_facts_that_came_by_a_sync_are_compared_once(desk):
@@ -126,27 +103,3 @@ def test_facts_that_came_by_a_sync_are_compared_once(desk):
     do_upkeep(desk.store, lambda: False)
     assert waiting_pairs(desk.store) == []
     assert desk.store.tip == tip
-
-
-def test_a_statement_of_change_from_elsewhere_ends_what_it_changes(desk):
-    session(desk, 1, "Always use Redis for the session cache.")
-    desk.clock.now += timedelta(days=1)
-    by_hand(desk, "We no longer use Redis for the session cache.")
-    do_upkeep(desk.store, lambda: False)
-    assert held(desk) == {"We no longer use Redis for the session cache."}
-
-
-def test_facts_of_one_form_about_different_subjects_are_told_side_by_side(desk):
-    """Four of one form made six contradictions, and the start told one with the others as its earlier versions."""
-    names = ("mail", "search", "billing", "결제")
-    form = "Always keep the configuration of the {0} service in {0}.toml, and read it once."
-    for number, name in enumerate(names):
-        session(desk, number, form.format(name))
-        by_hand(desk, f"{name} 로그는 항상 var/{name}에 쓴다.")
-    desk.store = Store(desk.store.root, desk.store.context)
-    do_upkeep(desk.store, lambda: False)
-    assert len(held(desk)) == 2 * len(names)
-    assert waiting_pairs(desk.store) == []
-    told = session_start(desk.store, (), None, ())
-    assert "before:" not in told
-    assert all(f"- {text} " in told for text in held(desk))

@@ -57,8 +57,7 @@ def test_a_turn_in_memory():
         "Done: The parser reads CRLF files now.",
         "Files: src/a.py",
     ]
-    assert what.told.tags == what.state.tags == ("abcd1234",)
-    assert (what.state.label, what.state.text) == ("State", "Add a parser for CRLF files · Files: src/a.py")
+    assert what.told.tags == ("abcd1234",)
     assert what.subject == "Exchange: Add a parser for CRLF files"
     korean = turn("CRLF 파일 파서를 추가해줘", "파서가 이제 CRLF 파일을 읽습니다.", files=("/p/파일.py",), tools=1)
     assert exchange(korean) == "CRLF 파일 파서를 추가해줘\n한 일: 파서가 이제 CRLF 파일을 읽습니다.\n파일: 파일.py"
@@ -74,7 +73,6 @@ def test_a_failure_and_its_end():
         "`make test`: error: it broke → then worked: `make test V=1`",
         "`ls /no`: ls: cannot access",
     ]
-    assert recall(one).state.text.endswith("Open: `ls /no`")
 
 
 @pytest.mark.parametrize(
@@ -90,17 +88,6 @@ def test_a_failure_and_its_end():
 )
 def test_which_line_says_most(said, told):
     assert logged(turn(failures=(failure(error=said),))).errors[0].startswith(f"`make test`: {told}")
-
-
-def test_an_answer_that_says_how_a_failure_ended():
-    failures = (failure("ls /no/such", "ls: cannot access '/no/such': No such file or directory"),)
-    one = turn(answer="The failing `ls` was a typo in the path; fixed by using `src/`. All is well.", failures=failures)
-    end = "→ The failing `ls` was a typo in the path; fixed by using `src/`."
-    assert logged(one).errors[0].endswith(end)
-    assert end in exchange(one)
-    assert "Open" not in recall(one).state.text
-    other = turn(answer="The failing `make` was a typo; fixed by using `src/`. All is well.", failures=failures)
-    assert "→" not in logged(other).errors[0]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +149,7 @@ def test_what_an_agent_did_for_a_short_yes_is_remembered(one):
 def test_what_an_agent_says_to_a_short_yes_is_in_the_log_alone(answer):
     said = remember(turn("2", answer), ("/p",))
     assert answer in said.logged.entry.text
-    assert (said.told, said.state) == (None, None)
+    assert said.told is None
 
 
 def test_a_boot_file_told_again_is_no_memory():
@@ -177,7 +164,7 @@ def test_injected_text_is_in_no_entry():
     secret = "<gitmem-memory>INJECTED</gitmem-memory>"
     what = recall(turn(f"Fix the parser {secret}", f"Fixed the parser. {secret}"))
     assert "INJECTED" not in what.logged.entry.text + what.told.text
-    assert "INJECTED" not in what.subject + what.state.text
+    assert "INJECTED" not in what.subject
 
 
 # Lengths
@@ -237,7 +224,7 @@ def test_every_entry_can_be_read_back(one, asked):
     what = remember(one, ("/p", one.cwd), exchange=asked)
     if what is None:
         return
-    for entry in filter(None, (what.logged.entry, what.told, what.state)):
+    for entry in filter(None, (what.logged.entry, what.told)):
         for newline in ("\n", "\r\n"):
             (found,) = find_entries(render_entry(entry, newline))
             assert found.entry == entry

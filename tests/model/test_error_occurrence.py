@@ -1,10 +1,10 @@
 """Errors are found in turns with what mended them, and looking for something is no error (spec M3)."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.model.error_occurrence import find_occurrences, is_bug, mend_of, with_errors
+from gitmem.model.error_occurrence import find_occurrences, is_bug, mend_of
 from gitmem.model.turns import Failure, Run, Turn
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -209,29 +209,6 @@ def test_an_error_that_comes_again_in_a_turn_is_one_sight_with_what_did_not_help
     assert (second.error.type, second.mend, second.tried) == ("TypeError", "", ())
 
 
-def test_an_error_that_its_turn_leaves_is_mended_by_what_changed_until_its_command_works():
-    error = "src/rates.py:9: KeyError: 'rate'\nKeyError: 'rate'"
-    left = Turn("s-1", "h", "t-1", AT, AT, "Write a test that fails", "It fails.", ("/app/test_rates.py",),
-                (failure("pytest -q", error),), cwd="/app", runs=(Run("pytest -q", error, failed=True),))  # fmt: skip
-    talk = left._replace(key="t-2", prompt="Why?", answer="A rate is missing.", files=(), failures=(), runs=())
-    edit, later = ("change `/app/src/rates.py`: `+ rate = 1`",), AT + timedelta(minutes=4)
-    works = (Run("git status", "", failed=False), Run("pytest -q", "1 passed", failed=False, after=edit))
-    mended = talk._replace(key="t-3", answer="Done.", files=("/app/src/rates.py",), runs=works, ended=later)
-    [sight] = find_occurrences([left, talk, mended])
-    mend = "change `src/rates.py`: `+ rate = 1`"
-    assert (sight.exchange, sight.mend, sight.seconds) == (left.exchange_id, mend, 240)
-    before = talk._replace(edits=edit), mended._replace(runs=(*works[:1], works[1]._replace(after=())))
-    assert [one.mend for one in find_occurrences([left, *before])] == [mend]
-    said = before[1]._replace(answer="I added the `rate` of each row.")
-    assert [one.mend for one in find_occurrences([left, said])] == ["I added the `rate` of each row."]
-    fails_again = mended._replace(runs=left.runs)
-    piped = mended._replace(runs=(Run("pytest -q | tail", "1 failed", failed=False, after=edit),))
-    other, late = mended._replace(session="s-2"), [talk, talk, talk, mended]
-    for following in ([before[1]], [fails_again], [piped], [other], late, []):
-        assert [one.mend for one in find_occurrences([left, *following])] == [""]
-    assert with_errors([talk, left, *late]) == [left, talk, talk, talk]
-
-
 @pytest.mark.parametrize("once", ["kill 4711", "kill -9 4711", "web unlock 3c1d7a52-0b4f-4e0e-2a55-9a1f6d2b8c44"])
 def test_a_command_that_names_a_process_or_an_id_is_no_mend(once):
     failures = (failure("web up", BUSY, "web up", once),)
@@ -260,14 +237,6 @@ def test_an_edit_mends_an_error_that_says_what_is_wrong_and_is_no_slip(error, ed
     failures = (failure("make load", f"error: {error}", "make load", f"change `/app/a.sql`: {edit}"),)
     turn = Turn("s", "h", "t", AT, AT, "Run it", "It runs.", ("/app/a.sql",), failures, cwd="/app", closed=True)
     assert [one.mend for one in find_occurrences([turn])] == [f"change `a.sql`: {edit}" if is_mend else ""]
-
-
-@pytest.mark.parametrize("following, mend", [("no, that is wrong", ""), ("now commit", TOLD)])
-def test_an_edit_that_the_person_rejects_is_no_mend(following, mend):
-    failures = (failure("pytest -q", fixed_by="pytest -q", meanwhile=EDIT),)
-    turn = Turn("s", "h", "t", AT, AT, "Run it", "Done.", ("/app/src/a.py",), failures, cwd="/app")
-    later = Turn("s", "h", "u", AT, AT, following, "Done.", (), ())
-    assert [one.mend for one in find_occurrences([turn, later])] == [mend]
 
 
 def test_of_edits_to_one_file_those_that_have_the_name_of_the_error_count():

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.document.entry import Entry, render_entry
+from gitmem.document.entry import render_entry
 from gitmem.model.fact import FactKind, make_fact
 from gitmem.model.lines import fact_entries, is_ended, line_edits, line_of, updated_body
 from gitmem.model.validity import ended, reworded
@@ -74,21 +74,3 @@ def test_a_line_that_comes_back_brings_its_fact_back():
 def test_a_reworded_line_keeps_its_further_lines():
     edits = line_edits(fact_entries(BODY), BODY.replace("Use uv.", "Use pixi."))
     assert edits.reworded == {USE_UV.id: "Use pixi.\n\n**Why:** its lock file."}
-
-
-def test_the_state_says_which_of_what_its_turn_told_has_ended_as_long_as_it_has():
-    told = USE_UV._replace(sources=("x0123456789",))
-    state = Entry("1" * 20, TIME, "State", "Go with the first one. · Files: a.py", ("s1",))
-    exchange = Entry("x0123456789", TIME, "Exchange", "Go with the first one.", ("s1",))
-    body = f"## Current State\n\n{render_entry(state)}\n## Recent Context\n\n{render_entry(exchange)}"
-
-    over = updated_body(body, {told.id: ended(told, NOW)})
-    assert over == body.replace("a.py ^", f"a.py [retired: {told.id}] ^")
-    assert updated_body(over, {told.id: ended(told, NOW)}) == over
-    assert updated_body(over, {told.id: told}) == body
-
-
-def test_the_state_is_known_by_its_words_too():
-    fact = make_fact(FactKind.DECISION, "Use Redis for sessions.", NOW)
-    body = render_entry(Entry("1" * 20, TIME, "State", "We use Redis for sessions. Add a test."))
-    assert f" [retired: {fact.id}] ^" in updated_body(body, {fact.id: ended(fact, NOW)})

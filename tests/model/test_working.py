@@ -216,17 +216,6 @@ def test_a_file_has_its_state_the_one_before_and_its_changes() -> None:
     assert (memory.statistics.changes, memory.statistics.proposed) == (2, 2)
 
 
-def test_a_decision_of_an_answer_is_one() -> None:
-    memory = told(
-        event(HookKind.PROMPT, text="Which cache is the fastest one here?"),
-        event(HookKind.STOP, 1, text="Decision: use `make_store` for it because it is one call."),
-    )
-    (made,) = memory.decisions
-    assert made.text.startswith("use `make_store`")
-    assert memory.discoveries == ()
-    assert [symbol.path for symbol in memory.symbols] == ["make_store"]
-
-
 def test_the_context_grows_and_is_compacted() -> None:
     memory = begin(event(HookKind.PROMPT))
     for tokens in (20_000, 25_000, 4_000, 6_000):

@@ -26,7 +26,7 @@ from tests.record.test_fact_edits import Clone
 from tests.started import session_start
 
 TEXTS = ("Use alpha for caching.", "Use bravo for caching.", "Deploys go by charlie.", "The delta importer is slow.")
-SAID = ("We decided to use juliett for the queue.", "Please rename the old handler.")
+SAID = ("Decision: juliett for the queue.", "Please rename the old handler.")
 KINDS = {TEXTS[3]: MemoryType.ISSUE}
 NEW = ("echo", "foxtrot", "golf")
 CLONES = st.integers(0, 1)

@@ -20,7 +20,7 @@ from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
 from gitmem.sync.rounds import Chance, Options, sync
 
-SAID = ("Always run the linter before committing.", "always use pnpm, not npm", "my editor is vim")
+SAID = ("Always run the linter before committing.", "always use pnpm, not npm", "preference: vim as the editor")
 
 
 class Clone:
@@ -78,7 +78,10 @@ def test_the_same_facts_of_two_sessions_are_one_after_a_sync(clones):
     one.learn("s-1", *SAID)
     other.now += timedelta(hours=1)
     other.learn(
-        "s-2", "please always run the linter before committing!", "Always use pnpm,  not npm", "My editor is vim."
+        "s-2",
+        "please always run the linter before committing!",
+        "Always use pnpm,  not npm",
+        "Preference: vim as the editor.",
     )
     paths = [sorted(fact.path for fact in known_facts(clone.store)) for clone in clones]
     assert paths[0] == paths[1]

@@ -58,23 +58,6 @@ def test_other_errors_and_those_that_nothing_mended_are_told_nothing(desk):
     assert tell_error(desk.store, "s-9", "all is well") == ""
 
 
-def test_an_error_without_a_sure_mend_is_told_with_what_the_agent_said_of_its_port(desk):
-    busy = "Exit code 1\nError: Port 4000 is already in use"
-    failed(desk, "s-1", busy, answer="Port 4000 was taken by the mail server.")
-    told = tell_error(desk.store, "s-9", busy)
-    assert 'Last time (2026-11-22) the agent said of it: "Port 4000 was taken by the mail server." ^b' in told
-    assert tell_error(desk.store, "s-8", busy.replace("4000", "5000")) == ""
-    failed(desk, "s-2", busy)
-    told = tell_error(desk.store, "s-7", busy)
-    assert 'Seen 2 times, last on 2026-11-23. Before, the agent said of it: "Port 4000' in told
-    failed(desk, "s-3", busy, "web stop mail")
-    assert 'was fixed by: "`web stop mail`"' in tell_error(desk.store, "s-6", busy)
-    refused = "Error: connect to localhost:7010: connection refused"
-    failed(desk, "s-4", refused, answer="The connection was refused as the shelf wasn't running.")
-    assert tell_error(desk.store, "s-8", refused.replace("7010", "7020")) == ""
-    assert "the shelf wasn't running" in tell_error(desk.store, "s-8", refused)
-
-
 def test_what_mended_an_error_of_one_port_is_not_told_of_another(desk):
     refused = "ConnectionError: connect to localhost:{0}: connection refused"
     failed(desk, "s-1", refused.format(7010), "docker compose up -d store")
@@ -122,13 +105,6 @@ def test_a_name_that_a_compiler_does_not_find_may_be_missing_for_any_reason(desk
 def test_what_mended_an_error_on_this_machine_says_nothing_of_one_in_a_container(desk, mend, command, is_told):
     failed(desk, "s-1", FIRST, mend)
     assert bool(tell_error(desk.store, "s-9", AGAIN, command)) is is_told
-
-
-def test_what_the_agent_said_of_one_thing_is_not_told_of_another(desk):
-    error = "error: [Unbound] app.{0} cannot be provided without a binding, and no module of the graph has one"
-    failed(desk, "s-1", error.format("RateTable"), answer="It failed because `RateTable` was missing from the module.")
-    assert "the agent said of it" in tell_error(desk.store, "s-9", error.format("RateTable"))
-    assert tell_error(desk.store, "s-8", error.format("OrderLog")) == ""
 
 
 def test_what_an_output_tells_to_run_is_not_told_again(desk):

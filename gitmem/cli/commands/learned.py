@@ -10,8 +10,9 @@ from gitmem.cli.output import table
 from gitmem.document.document import Document
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People
-from gitmem.learn.concepts import Concept, find_concept, known_concepts, merge, split
+from gitmem.learn.concepts import find_concept, merge, split
 from gitmem.learn.lessons import known_knowledge, learn_project
+from gitmem.model.concept import Concept
 from gitmem.model.episode import Episode, ending, newest_episodes, similar
 from gitmem.model.outcome import Outcome
 from gitmem.model.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
@@ -19,6 +20,7 @@ from gitmem.model.turns import TaskType
 from gitmem.model.working import WorkingMemory
 from gitmem.record.working_memory import as_json, brief, change_of, change_working, find_working
 from gitmem.search.hits import named
+from gitmem.store.known_concepts import known_concepts
 from gitmem.store.store import Store
 from gitmem.tell.guide import as_text, guide
 from gitmem.tell.known_errors import counts, known_patterns
