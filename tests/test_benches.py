@@ -23,6 +23,7 @@ TINY: dict[str, str] = {
     "start": "--rounds 1",
     "teams": "branches",
     "web": "--commits 20 --facts 5 --long 0",
+    "words": "tests/data/words/refusal-with-words.jsonl",
     "why": "--exchanges 20 --lines 20 --rounds 1",
 }
 SET = {"sync": "ROUNDS = 1; bench.SIZES = (10,)", "hostile": "LONG = 12_000; bench.MOST = 1_000_000"}

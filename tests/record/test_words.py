@@ -1,6 +1,7 @@
 """What the user said, wherever they said it, and only the user (spec J14 to J16): invented transcripts, end to end."""
 
 import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,10 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitmem.background import process_spool
 from gitmem.document.entry import find_entries
+from gitmem.git.lock import alone
 from gitmem.learn.end import replay
+from gitmem.model.events import HookEvent, HookKind, parse_payload
 from gitmem.model.exchange import split_fields
-from gitmem.model.turns import Turn
+from gitmem.model.turns import Turn, fold
 from gitmem.model.words import (
     UserWords,
     WordKind,
@@ -28,6 +32,7 @@ from gitmem.record.tally import missing_words, note_missing
 from gitmem.search.engine import answer
 from gitmem.store.findings import FailureLog
 from gitmem.store.known_facts import known_facts
+from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.desk import Clock, Desk
 
@@ -227,3 +232,50 @@ def test_what_the_store_lacks_is_counted(desk):
 def turn_of(prompt: str) -> Turn:
     at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
     return Turn("s-1", "claude-code", "t-1", at, at, prompt=prompt, closed=True)
+
+
+# Hooks
+
+
+def event_of(name: str, **more: object) -> HookEvent:
+    payload = {"hook_event_name": name, "session_id": "s-1", "prompt_id": "t-1", **more}
+    event = parse_payload(payload, datetime(2026, 11, 20, 10, 0, len(str(more)) % 60, tzinfo=UTC), "claude-code")
+    assert event is not None
+    return event
+
+
+def test_hooks_tell_the_same_words_as_a_transcript():
+    asked = {"questions": [{"question": "Which format?", "options": [{"label": "CSV"}, {"label": "Parquet"}]}]}
+    answered = event_of(
+        "PostToolUse",
+        tool_name="AskUserQuestion",
+        tool_input=asked,
+        tool_response={"answers": {"Which format?": "Parquet"}},
+    )
+    assert answered.words == (UserWords(WordKind.ANSWER, "Parquet", "Which format? (CSV | Parquet)"),)
+    said = "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nnot now"
+    refused = event_of("PostToolUseFailure", tool_name="Bash", tool_input={"command": "git push"}, error=said)
+    assert (refused.kind, refused.words) == (HookKind.WORDS, (UserWords(WordKind.REFUSAL, "not now", "Bash git push"),))
+    first, second = (event_of("UserPromptSubmit", prompt=text) for text in ("Add an index.", "And a test for it."))
+    (turn,) = fold([first, second, answered, refused])
+    assert {turn.prompt, *(one.text for one in turn.words)} == {
+        "Add an index.",
+        "And a test for it.",
+        "Parquet",
+        "not now",
+    }
+    assert turn.failures == ()
+
+
+def test_one_process_closes_sessions_at_a_time(desk):
+    with (
+        alone(os.path.join(desk.store.private, "closing")) as free,
+        alone(os.path.join(desk.store.private, "closing")) as more,
+    ):
+        assert (free, more) == (True, False)
+        payload = {"hook_event_name": "SessionEnd", "session_id": "s-1"}
+        HookSpool(desk.store.private).accept("SessionEnd", 0, json.dumps(payload).encode())
+        process_spool(desk.store)
+        assert HookSpool(desk.store.private).names()
+    process_spool(desk.store)
+    assert not HookSpool(desk.store.private).names()
