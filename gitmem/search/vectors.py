@@ -17,6 +17,7 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import mul
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from gitmem.errors import BusyError, GitmemError
 from gitmem.llm import ProviderError, choose, make_embedder
@@ -71,12 +72,12 @@ def key_of(text: str) -> bytes:
 FOLDER = "vectors"
 MOST_BYTES = 256_000_000  # of the vectors of a model: 550,000 of 384 dimensions, 145,000 of 1,536
 MOST_MODELS = 2  # the models used last keep their vectors
-_VERSION = 3  # of the tables and the chunks; a file of another version is ignored
 _SUFFIX = ".sqlite"
 _TABLES = """
     CREATE TABLE IF NOT EXISTS blocks (dimensions INTEGER, keys BLOB, scales BLOB, components BLOB);
     CREATE TABLE IF NOT EXISTS files (path BLOB, size, modified, changed, units BLOB, keys BLOB);
 """
+_VERSION = crc32(f"chunks 3 {_TABLES}".encode()) >> 1  # of the tables and how texts are cut; another file is ignored
 _INSERT = "INSERT INTO blocks VALUES (?, ?, ?, ?)"
 _BLOCK = 4_096  # vectors in a row: reading one a row takes ten times as long as comparing them
 _MOST_ROWS = 100  # beyond those that are needed; then they are joined

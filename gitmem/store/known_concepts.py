@@ -16,4 +16,4 @@ def known_concepts(store: Store) -> list[Concept]:
         concept = parse_concept(data, path)
         return None if concept is None else (((concept.exchanges or ("",))[-1],), [*concept._asdict().values()])
 
-    return [Concept(*header.load()) for header in read_headers(store, FOLDER, read)]
+    return [Concept(*header.load()) for header in read_headers(store, FOLDER, Concept._fields, read)]

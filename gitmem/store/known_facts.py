@@ -12,6 +12,7 @@ import json
 import os
 import stat
 from functools import lru_cache
+from zlib import crc32
 
 from gitmem.document.ids import MEMORY, SHORT_LENGTH, id_in, is_id
 from gitmem.errors import GitmemError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 KNOWN_FOLDER = "known"
-_VERSION = "10"
+_RULES = "11"  # of what is derived from a document; what the columns are says the first line of a cache
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"
@@ -70,15 +71,19 @@ def never() -> bool:
     return False
 
 
-def read_headers(store: Store, folder: str, parse: Parse, most: int = _ALL, late: Late = never) -> list[Header]:
+def read_headers(
+    store: Store, folder: str, columns: Iterable[str], parse: Parse, *, most: int = _ALL, late: Late = never
+) -> list[Header]:
     """Return the headers of the documents below a folder, by path.
 
     `parse` gets content and path and returns a key and values that JSON can hold, None for another kind of document.
+    `columns` are the names of the values: a cache with others is made anew, and so is one that was damaged.
     Where somebody waits, at most `most` documents that the cache lacks are parsed, no large one, and none once it is
     `late`; the others are left out until a call without limit. Links are not followed.
     """
     cache = _cache_of(store.private, folder)
-    known = _by_path(_load(cache))
+    form = _form(columns)
+    known = _by_path(_load(cache, form))
     kept: dict[str, str] = {}
     new = copies = 0
     for path, entry in _documents(store.root, folder, known):
@@ -104,8 +109,8 @@ def read_headers(store: Store, folder: str, parse: Parse, most: int = _ALL, late
         _mark_copies(store, kept)
     if kept != known:
         with contextlib.suppress(OSError, ValueError):  # a missing cache only costs time
-            lines = (f"{path}\t{line}" for path, line in kept.items())
-            replace_file(cache, "\n".join([_VERSION, *lines, ""]).encode())
+            lines = "".join(f"{path}\t{line}\n" for path, line in kept.items()).encode()
+            replace_file(cache, f"{form} {crc32(lines):08x}\n".encode() + lines)
     return _headers(kept)
 
 
@@ -118,7 +123,7 @@ def _cached_lines(store: Store) -> list[str]:
     try:
         folders = [root, *(entry.path for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False))]
         newest = max(os.lstat(one).st_mtime_ns for one in folders)
-        return _load(cache) if newest < os.lstat(cache).st_mtime_ns else []
+        return _load(cache, _form(_COLUMNS)) if newest < os.lstat(cache).st_mtime_ns else []
     except OSError:
         return []
 
@@ -201,22 +206,26 @@ def _documents(root: str, folder: str, known: Mapping[str, str]) -> Iterator[tup
                 yield from _documents(root, path, known)
 
 
-def _load(cache: str) -> list[str]:
-    """Return the lines of a cache; none if it is unreadable."""
+def _form(columns: Iterable[str]) -> str:
+    return " ".join([_RULES, *columns])
+
+
+def _load(cache: str, form: str) -> list[str]:
+    """Return the lines of a cache; none if it is unreadable, damaged or of another form."""
     try:
         status = os.lstat(cache)
     except OSError:
         return []
-    return _lines(cache, (status.st_ino, status.st_mtime_ns, status.st_size))
+    return _lines(cache, form, (status.st_ino, status.st_mtime_ns, status.st_size))
 
 
 @lru_cache(maxsize=4)  # for a process that lives on: a server reads 5,000 lines at each request
-def _lines(cache: str, _version: tuple[int, ...]) -> list[str]:
+def _lines(cache: str, form: str, _version: tuple[int, ...]) -> list[str]:
     try:
-        version, *lines = (read_regular(cache, _ALL) or b"").decode().split("\n")
+        first, _, lines = (read_regular(cache, _ALL) or b"").partition(b"\n")
+        return lines.decode().split("\n")[:-1] if first == f"{form} {crc32(lines):08x}".encode() else []
     except (OSError, ValueError):
         return []
-    return lines[:-1] if version == _VERSION and lines[-1:] == [""] else []  # of another version, or truncated
 
 
 def expire_headers(private: str) -> None:
@@ -311,8 +320,6 @@ def _state(fact: Fact) -> str:
 
 def _digest(description: str) -> str:
     """Return eight digits for the words of a fact; other words seldom get the same ones, which only costs time."""
-    from zlib import crc32
-
     from gitmem.model.lines import normalized
 
     return f"{crc32(normalized(description).encode('utf-8', 'replace')):08x}"
@@ -342,21 +349,22 @@ def fact_headers(store: Store, most: int = _ALL, late: Late = never) -> list[Hea
 
     For `most` and `late` see `read_headers`.
     """
-    return read_headers(store, FOLDER, _header, most, late)
+    return read_headers(store, FOLDER, _COLUMNS, _header, most=most, late=late)
 
 
 @lru_cache(maxsize=_MOST_KEPT)
 def fact_of(header: Header) -> Fact:
     """Return the fact of a header, without its text."""
-    identifier, kind, created, name, description, updated, status, *more, _ = header.load()
-    changed = datetime.fromisoformat(updated) if updated else None
-    fields = [identifier, _KINDS[kind], "", datetime.fromisoformat(created), name, description, changed]
-    fields += [_STATUSES[status], *more, header.path, b""]
-    return Fact(*fields)
+    values = dict(zip(_CACHED, header.load(), strict=False))  # behind them its state and the digest of its words
+    values |= {"kind": _KINDS[values["kind"]], "status": _STATUSES[values["status"]]}
+    values |= {name: datetime.fromisoformat(values[name]) for name in _TIMES if values[name]}
+    return Fact(**values, text="", file=header.path, source=b"")
 
 
 _KINDS, _STATUSES = {kind.value: kind for kind in FactKind}, {status.value: status for status in FactStatus}
 _CACHED = [name for name in Fact._fields if name not in {"text", "file", "source"}]
+_COLUMNS = (*_CACHED, "state")
+_TIMES = ("created", "updated")
 
 
 def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
@@ -366,6 +374,6 @@ def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] 
     fields = fact._asdict()
     fields["description"] = fact.description or fact.text.split("\n\n")[0][:200].replace("\n", " ")
     end = _state(fact) + _digest(fields["description"])
-    fields |= {"created": fact.created.isoformat(), "updated": fact.updated.isoformat() if fact.updated else ""}
+    fields |= {name: fields[name] and fields[name].isoformat() for name in _TIMES}
     key = (fact.status, fact.kind, fact.when.isoformat(), "pinned" * fact.pinned)
     return key, [*(fields[name] for name in _CACHED), end]

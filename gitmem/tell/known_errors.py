@@ -225,7 +225,7 @@ def has_others(store: Store, path: str) -> bool:
 
 def pattern_headers(store: Store) -> list[Header]:
     """Return the headers of the bug patterns; the key is the error's type and when it came first."""
-    return read_headers(store, FOLDER, _header)
+    return read_headers(store, FOLDER, ("type", "message", "frames"), _header)
 
 
 def read_pattern(store: Store, path: str) -> BugPattern | None:

@@ -13,6 +13,7 @@ from gitmem.cli.commands.hook import hook
 from gitmem.errors import RefusedError
 from gitmem.history import marks
 from gitmem.history.marks import marks_for, place_marks
+from gitmem.model.fact import Fact
 from gitmem.platform.safe_open import HANDLES
 from gitmem.search.engine import answer
 from gitmem.search.hits import read_passage
@@ -38,7 +39,7 @@ def said(data: bytes, path: str) -> tuple[tuple[str, ...], list[object]] | None:
 
 
 def headers(desk, **more) -> list[tuple[tuple[str, ...], list[object]]]:
-    return [(header.key, header.load()) for header in read_headers(desk.store, "facts", said, **more)]
+    return [(header.key, header.load()) for header in read_headers(desk.store, "facts", ["words"], said, **more)]
 
 
 def test_what_is_remembered_is_what_was_read(desk):
@@ -294,3 +295,19 @@ def test_a_fact_that_ended_just_now_is_marked(gitmem, book):  # noqa: F811
     assert marks_for(store, {ids["redis"]}).has_ended(ids["redis"])
     change(file_of(gitmem, ids["again"]), "status: active", "status: retired")
     assert marks_for(store, {ids["again"]}).has_ended(ids["again"])
+
+
+def test_a_cache_from_before_a_field_was_added_is_made_anew(book, monkeypatch):
+    store, ids = book
+    monkeypatch.setattr(facts, "_CACHED", [name for name in facts._CACHED if name != "forbids"])
+    monkeypatch.setattr(facts, "_COLUMNS", (*facts._CACHED, "state"))
+    facts.fact_of.cache_clear()
+    assert len(known_facts(store)) == len(ids)
+    monkeypatch.undo()
+    facts.fact_of.cache_clear()
+    assert {fact.id for fact in known_facts(store)} == {*ids.values()}
+    assert " forbids " in Path(store.private, KNOWN_FOLDER, "facts.tsv").read_text("utf-8")
+
+
+def test_each_field_of_a_fact_but_its_text_and_file_is_cached():
+    assert {*facts._COLUMNS} - {"state"} == {*Fact._fields} - {"text", "file", "source"}
