@@ -16,7 +16,7 @@ from gitmem.errors import GitmemError, UnreadableError
 from gitmem.git.lock import alone
 from gitmem.history.marks import known_marks
 from gitmem.learn.facts import adopt_if_changed
-from gitmem.model.events import HookKind
+from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.exchange import file_name
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import is_running
@@ -29,6 +29,8 @@ from gitmem.store.known_facts import fact_headers, known_facts
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.tell.firings import note_made
+from gitmem.tell.forbidden import key_of
 from gitmem.text.sentences import count
 
 NO_MODELS = ("offline", "host")  # of `gitmem.llm.PROVIDERS`, which is slow to import for a hook
@@ -52,6 +54,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
     if not spool.names():
         return []
     pending = _look_again(store, alive)
+    steps.run("rules that fired", lambda: note_made(store.private, map(_made, filter(_is_call, pending.events))))
     steps.run("working memory", partial(_follow, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
@@ -81,6 +84,15 @@ def _close_over(store: Store, pending: Pending, steps: _Steps, alive: Callable[[
     new = {*spool.names()} - {event.source for event in pending.events}
     ended = any(name.startswith(HookKind.SESSION_END.value) for name in new)
     return process_spool(store, alive) if free and pending.over() and ended else []
+
+
+def _is_call(event: HookEvent) -> bool:
+    return event.kind in {HookKind.TOOL, HookKind.TOOL_FAILED}
+
+
+def _made(event: HookEvent) -> tuple[str, str]:
+    """Return the session and what names the call of an event."""
+    return event.session, key_of(event.tool_id, event.tool, event.command, event.target)
 
 
 def _look_again(store: Store, alive: Callable[[int], bool]) -> Pending:

@@ -134,6 +134,21 @@ if [ "$e" = statusline ]; then
     exit 0
 fi
 
+# A tool is about to be called: only a call that holds what a rule forbids is looked at, by one `grep` and without Python.
+if [ "$e" = PreToolUse ]; then
+    r=${d%/spool/hooks}/forbids
+    [ "$d" ] || r=$HOME/.local/share/gitmem/forbids # not known which store: gitmem looks, where some store has rules
+    [ -e "$r" ] && { [ "$d" ] || [ "$ask" ]; } || exit 0
+    if [ "$d" ]; then
+        [ -s "$r" ] || exit 0
+        j=$(LC_ALL=C grep -F -f "$r")
+        [ "$j" ] && find_gitmem && printf '%s\n' "$j" | "$g" -C "$p/" hook "$a" "$e"
+    else
+        find_gitmem && exec "$g" -C "$p" hook "$a" "$e"
+    fi
+    exit 0
+fi
+
 # Where GITMEM_READONLY says that nothing is recorded, gitmem still tells.
 case ${GITMEM_READONLY:-0}$e in
 0*) ;;

@@ -13,7 +13,7 @@ from gitmem.platform.safe_open import read_json
 _CONFIG = (".claude", "CLAUDE_CONFIG_DIR")  # the person's folder, and the variable that names another
 _AUTO_MEMORY = "autoMemoryDirectory"
 _EVENTS = (
-    *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"),
+    *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"),
     *("PreCompact", "PostCompact", "SessionEnd"),
 )
 

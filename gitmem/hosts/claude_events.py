@@ -47,7 +47,7 @@ from gitmem.model.transcript import Record, Role, blocks, content_text, objects,
 from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.safe_open import read_end
 
-_EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
+_EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
 
 _CODEX_INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
 _CODEX_FAILED = "Process exited with code "
@@ -288,6 +288,7 @@ COPILOT = Host(
     read=_copilot_read,
     answer=lambda _, text: {"additionalContext": text},
     says=Says(queued=UNTESTED),
+    decide=lambda _, decision, reason: {"permissionDecision": decision, "permissionDecisionReason": reason},
     sign="",
     records=partial(records, read=_copilot_item),
     sessions=_copilot_sessions,
@@ -372,6 +373,7 @@ _CURSOR_TOOLS = {"Shell": "Bash", "run_terminal_cmd": "Bash", "edit_file": "Edit
 _CURSOR_EVENTS = {
     "sessionStart": "SessionStart",
     "beforeSubmitPrompt": "UserPromptSubmit",
+    "preToolUse": "PreToolUse",
     "postToolUse": "PostToolUse",
     "postToolUseFailure": "PostToolUseFailure",
     "afterAgentResponse": "Stop",
@@ -403,6 +405,7 @@ CURSOR = Host(
     events=_CURSOR_EVENTS,
     read=_cursor_read,
     answer=lambda _, text: {"additional_context": text},
+    decide=lambda _, decision, reason: {"permission": decision, "user_message": reason, "agent_message": reason},
     sign="",
     says=NOTHING_TESTED,
     note="Nobody has tried this with Cursor yet; 'gitmem status' shows whether its sessions arrive.",

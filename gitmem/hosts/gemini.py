@@ -64,6 +64,9 @@ def _read(payload: Payload) -> Payload | None:
         common["prompt"] = _INJECTED.sub("", text_of(payload, "prompt")).strip()
     elif event == "Stop":
         common["last_assistant_message"] = text_of(payload, "prompt_response")
+    elif event == "PreToolUse":
+        tool = text_of(payload, "tool_name")
+        common["tool_name"] = _TOOLS.get(tool, tool)
     elif event == "PostToolUse":
         tool = text_of(payload, "tool_name")
         common["tool_name"] = _TOOLS.get(tool, tool)
@@ -163,6 +166,7 @@ def _subagents(path: str) -> list[str]:
 _EVENTS = {
     "SessionStart": f"SessionStart{LATE}",
     "BeforeAgent": "UserPromptSubmit",
+    "BeforeTool": "PreToolUse",
     "AfterTool": "PostToolUse",
     "AfterAgent": "Stop",
     "SessionEnd": "SessionEnd",
@@ -173,6 +177,7 @@ GEMINI = Host(
     folder=".gemini",
     events=_EVENTS,
     read=_read,
+    decide=lambda _, decision, reason: {"decision": decision, "reason": reason},
     records=_records,
     sessions=_sessions,
     off_switch=(("hooksConfig", "enabled"), False),
@@ -189,7 +194,7 @@ _QWEN_PRINTED = re.compile(
 _QWEN_NOTHING = {"(none)", "(empty)"}
 _QWEN_USER, _QWEN_ADDED = "real_user", "mid_turn_user_message"
 _QWEN_DEFERRED = "tool_call"  # a tool that calls another one by its name and arguments
-_QWEN_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
+_QWEN_EVENTS = "SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
 
 
 def _qwen_read(payload: Payload) -> Payload | None:

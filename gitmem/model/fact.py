@@ -84,7 +84,8 @@ class Fact(Value):
     `sources` are all entries, exchanges and sessions with it. `files` are the
     project's files it is about, as of `commit` on `branch`; `lines` are digests of the lines in them that it speaks of
     (`gitmem.project.places`); `scope` are the parts of the project it is of, none: all of it. `until` is a date, or the
-    phase or event after which it no longer holds; `forbids` are literals that the user said must not be written or run.
+    phase or event after which it no longer holds; `forbids` are literals that the user said must not be written or run,
+    `enforce` is `ask` or `deny` where the agent is to ask or to refuse then.
     `review` are the ids of facts that contradict it, to be decided by a person (spec V6); `pinned` ones are told at
     every start. `file` is the path it was read from, `source` its content; both are empty for a new fact, `source` and
     `text` for one out of the cache of headers.
@@ -110,6 +111,7 @@ class Fact(Value):
     pinned: bool = False
     until: str = ""
     forbids: tuple[str, ...] = ()
+    enforce: str = ""
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""
     review: tuple[str, ...] = ()
@@ -244,6 +246,7 @@ _HEADER: Mapping[str, Callable[[object], Any]] = {
     "superseded_by": as_text,
     "until": as_text,
     "forbids": as_texts,
+    "enforce": as_text,
     "review": as_texts,
     "pinned": lambda given: given is True,
 }

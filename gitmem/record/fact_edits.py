@@ -17,6 +17,7 @@ from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.git.log import log
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
+from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
 from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
 from gitmem.platform.safe_open import read_text
 from gitmem.project.places import checked_out, cite
@@ -138,6 +139,24 @@ def pin(store: Store, *facts: Fact, pinned: bool) -> tuple[str, ...]:
     subject = _subject("Pin" if pinned else "Unpin", facts)
     return change_facts(
         store, facts, lambda linked: {one.id: linked[one.id]._replace(pinned=pinned) for one in facts}, subject
+    )
+
+
+def forbid(store: Store, fact: Fact, literals: tuple[str, ...], enforce: str = "") -> tuple[str, ...]:
+    """Set the literals that a fact forbids, none to forbid nothing, and what is to be done; returns the commits.
+
+    Raises RefusedError for a text that cannot be looked for in a tool call.
+    """
+    wrong = next((literal for literal in literals if not usable(literal)), None)
+    if wrong is not None or len(literals) > MOST_LITERALS:
+        what = f"{wrong!r} cannot be looked for in a tool call." if wrong is not None else "These are too many."
+        raise RefusedError(
+            what, f"Give up to {MOST_LITERALS} literals, each a line of at most {MAX_LITERAL} characters."
+        )
+    subject = _subject("Forbid by" if literals else "Forbid nothing by", [fact])
+    enforce = enforce if literals else ""
+    return change_facts(
+        store, [fact], lambda linked: {fact.id: linked[fact.id]._replace(forbids=literals, enforce=enforce)}, subject
     )
 
 

@@ -54,6 +54,9 @@ def recover(
         else:
             raise BusyError(f"{', '.join(sorted(behind))}: edited again and again meanwhile.", "Try again.")
     store.mark(tip)
+    from gitmem.store.forbids import note_forbidden  # late: a repair is rare
+
+    note_forbidden(store, [change.path for change in changes or () if change.new is not None])
     return tuple(notices)
 
 

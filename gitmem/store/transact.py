@@ -223,6 +223,10 @@ def _publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, p
 
         return recover(store, tip)
     store.mark(tip)
+    if any(path.startswith(f"{FACTS}/") for path in paths):
+        from gitmem.store.forbids import note_forbidden  # late: a save of no fact does without
+
+        note_forbidden(store, paths)
     return ()
 
 

@@ -14,19 +14,20 @@ from gitmem.history.marks import known_marks, place_marks
 from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.lines import Marks
 from gitmem.purge.unfinished import finish_purge
-from gitmem.record.fact_edits import act_on, check_length, find_fact, retire
+from gitmem.record.fact_edits import act_on, check_length, find_fact, forbid, retire
 from gitmem.record.save import save_text
 from gitmem.store.copies import Copy, drop_copy, find_copies
 from gitmem.store.known_facts import known_facts
 from gitmem.store.layers import store_for_session
 from gitmem.store.store import Store
+from gitmem.tell.forbidden import Decision, confirm_rule
 from gitmem.text.terminal import plain
 
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
 
 
 def run_facts(args: Args, app: App) -> None:
-    act = {"list": _list, "add": _add}.get(args.action, _show_or_change)
+    act = {"list": _list, "add": _add, "forbid": _forbid}.get(args.action, _show_or_change)
     with app.waiting():
         act(app.settled(), args, app)
 
@@ -44,6 +45,8 @@ def _show_or_change(store: Store, args: Args, app: App) -> None:
     text = str(getattr(args, "text", ""))
     commits = act_on(store, args.action, known, app.typed() if (args.action, text) == ("edit", "-") else text)
     again = find_fact(store, known.id)
+    if args.action == "confirm" and again.forbids:
+        confirm_rule(store, again)
     value = {**fact_value(again), "commits": list(commits)}
     text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again)} already."
     app.answer(value, text)
@@ -85,9 +88,23 @@ def _add(store: Store, args: Args, app: App) -> None:
     store = finish_purge(store_for_session(store, app.session()))
     saved = save_text(store, text, MemoryType(args.kind), tags, host="cli")
     app.notices(saved.notices)
-    fact = find_fact(store, saved.id)
-    value = {**fact_value(fact), "commits": [saved.commit] if saved.commit else []}
+    fact, commits = find_fact(store, saved.id), [saved.commit] if saved.commit else []
+    if args.forbids:
+        commits += forbid(store, fact, tuple(args.forbids))
+        confirm_rule(store, find_fact(store, fact.id))
+    value = {**fact_value(fact), "commits": commits}
     app.answer(value, f"{fact.id} is {fact_state(fact)} now.", OWN)
+
+
+def _forbid(store: Store, args: Args, app: App) -> None:
+    """Set what a fact forbids, and what the agent is to do then; the user who says so confirms the rule, too."""
+    known = find_fact(store, args.fact)
+    commits = forbid(store, known, tuple(args.literal), "" if args.enforce == Decision.TELL else args.enforce)
+    fact = find_fact(store, known.id)
+    confirm_rule(store, fact)
+    told = ", ".join(f"`{literal}`" for literal in fact.forbids)
+    text = f"{fact.id} forbids {told} now." if told else f"{fact.id} forbids nothing now."
+    app.answer({**fact_value(fact), "commits": list(commits)}, plain(text))
 
 
 def _list(store: Store, args: Args, app: App) -> None:

@@ -40,6 +40,7 @@ TENDING_SECONDS = 60.0  # after which no further step of the daily work begins
 _ANSWERED = "SessionStart"
 _PROMPT = "UserPromptSubmit"
 _TOLD = (_PROMPT, "PostToolUseFailure")
+_BEFORE = "PreToolUse"
 _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/hook.sh; whether a long turn is saved then, `save.interval` says
@@ -131,14 +132,36 @@ def _take(app: App, call: Call) -> None:
         if name == _ANSWERED:
             tell_refused(app.out, caller(payload, call.host), payload, error)
         return
-    recorded = not app.read_only
-    if recorded and not call.delivered:
-        try:
-            spool.accept(name, owner, data, call.host)
-        except OSError as error:  # a full or read-only disk: what memory holds can still be told
-            recorded = False
-            _log(app, f"{name} was not recorded: {error}")
+    if name == _BEFORE:
+        _answer_call(app, root, payload, read, caller(payload, call.host))
+        return
+    recorded = not app.read_only and (bool(call.delivered) or _accept(app, spool, call.host, name, owner, data))
     _respond(app, call, root, spool, TakenEvent(owner, data, payload, read, started, recorded))
+
+
+def _accept(app: App, spool: HookSpool, host: str, name: str, owner: int, data: bytes) -> bool:  # noqa: PLR0917
+    """Put a payload into the spool; return whether that worked. What memory holds can be told in any case."""
+    try:
+        spool.accept(name, owner, data, host)
+    except OSError as error:  # a full or read-only disk
+        _log(app, f"{name} was not recorded: {error}")
+        return False
+    return True
+
+
+def _answer_call(app: App, root: str, payload: dict[str, object], read: dict[str, object], host_name: str) -> None:
+    """Answer a tool call that the agent is about to make, if a rule in force forbids it; nothing of it is recorded."""
+    from gitmem.text.terminal import fenced
+
+    host, event = find_host(host_name), text_of(payload, "hook_event_name") or _BEFORE
+    with _time_limit(TOLD_SECONDS, lambda: _log(app, f"{_BEFORE} was ended after {TOLD_SECONDS:g} s")):
+        from gitmem.tell.forbidden import Decision, answer_call
+
+        answered = answer_call(_hurried(app, root, text_of(read, "cwd")), read)
+        if answered.decision is Decision.TELL:
+            tell(app.out, partial(host.answer, event), fenced(answered.text, "rule") if answered.text else "")
+        else:
+            tell(app.out, partial(host.decide, event, answered.decision.value), answered.text)
 
 
 def _joined(app: App, folder: str, owner: int) -> str | None:
@@ -300,11 +323,13 @@ def _drain(app: App) -> None:
     root = _find(app, (app.cwd,))
     if root is not None:
         from gitmem.background import do_upkeep, process_spool
+        from gitmem.tell.forbidden import renew_forbids
 
         spool = _spool(app, root)  # raises for a store that was not accepted
         store, started = _open(app, root), time.monotonic()
         ended = any(name.startswith(_LAST) for name in spool.names())
         follow_settings(store, spool)
+        renew_forbids(store)
         with _time_limit(
             BACKGROUND_SECONDS, lambda: _log(app, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
         ):

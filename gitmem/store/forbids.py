@@ -1,0 +1,67 @@
+"""The literals that hooks/hook.sh looks for in a tool call: `forbids` in the private folder, for one `grep -F`.
+
+The file may hold more than what is in force: whoever is started by a match looks at the rules themselves. It must not
+hold less, so each commit and each arrival adds what its facts forbid, and the work behind hooks writes it anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from gitmem.errors import GitmemError
+from gitmem.model.fact import Fact, is_fact_path, parse_fact
+from gitmem.model.forbidden import MOST_LITERALS, needles, usable
+from gitmem.platform.safe_open import read_text, replace_file
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitmem.store.store import Store
+
+FILE = "forbids"
+MARKER = (".local", "share", "gitmem", "forbids")  # below the home: some store of this machine forbids something
+_KEY = b"forbids:"
+_MOST_LINES = 2_000  # of the file
+
+
+def literals_of(fact: Fact) -> tuple[str, ...]:
+    """Return what a fact forbids, as far as it can be looked for."""
+    return tuple(filter(usable, fact.forbids[:MOST_LITERALS]))
+
+
+def note_forbidden(store: Store, paths: Iterable[str]) -> None:
+    """Add what the facts at these paths, which a commit just brought, forbid."""
+    facts = []
+    for path in filter(is_fact_path, paths):
+        with contextlib.suppress(GitmemError, OSError):  # the commit stands; the work behind hooks writes it anew
+            data = store.read(path) or b""
+            facts += [parse_fact(data, path)] if _KEY in data else []
+    private, home = store.private, store.context.home
+    lines = [needle for fact in facts if fact for literal in literals_of(fact) for needle in needles(literal)]
+    if lines:
+        _write(private, home, (*_lines(private), *lines))
+
+
+def write_forbids(private: str, home: str, facts: Iterable[Fact]) -> None:
+    """Write what these facts forbid, and nothing else."""
+    lines = {needle for fact in facts for literal in literals_of(fact) for needle in needles(literal)}
+    if lines != {*_lines(private)}:
+        _write(private, home, sorted(lines))
+
+
+def _lines(private: str) -> list[str]:
+    return read_text(os.path.join(private, FILE)).splitlines()
+
+
+def _write(private: str, home: str, lines: Iterable[str]) -> None:
+    """Write the file; a hook that finds the old one loses a firing, and nothing else."""
+    with contextlib.suppress(OSError):
+        kept = [*dict.fromkeys(lines)][:_MOST_LINES]
+        replace_file(os.path.join(private, FILE), "".join(f"{line}\n" for line in kept).encode("utf-8", "replace"))
+        marker = os.path.join(home, *MARKER)
+        if kept and not os.path.exists(marker):
+            os.makedirs(os.path.dirname(marker), exist_ok=True)
+            with open(marker, "xb"):
+                pass

@@ -1,0 +1,142 @@
+"""Answer a tool call that a rule forbids: with the rule, or by the agent's own way of asking or refusing.
+
+Rules of the user act at once; a rule of another author acts once the user confirmed it, with the literals that it had
+then. What fired is recorded, and whether the call was made all the same.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from itertools import islice
+
+from gitmem.document.ids import digest, do_meet
+from gitmem.model.events import call_fields
+from gitmem.model.fact import day_of, parse_fact
+from gitmem.model.forbidden import ToolCall, meets
+from gitmem.platform.safe_open import read_json, write_json
+from gitmem.store.forbids import literals_of, write_forbids
+from gitmem.history.marks import place_marks
+from gitmem.store.known_facts import known_facts
+from gitmem.tell.firings import Firing, firings, note_firing
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gitmem.model.fact import Fact
+    from gitmem.store.store import Store
+
+_CONFIRMED = "rules.json"  # of the private folder: digests of the rules of others that the user confirmed here
+_MOST_TOLD = 5  # rules of one answer
+
+
+class Decision(StrEnum):
+    """What an agent is asked to do with a call; `ask` and `deny` only where the user said so for the rule."""
+
+    TELL = "tell"
+    ASK = "ask"
+    DENY = "deny"
+
+
+class Answer(Value):
+    """The answer to a tool call: the text for the agent, "" for none, and what is to be done."""
+
+    text: str = ""
+    decision: Decision = Decision.TELL
+
+
+def answer_call(store: Store, payload: Mapping[str, object]) -> Answer:
+    """Return the answer to a tool call that the agent is about to make, an empty one if no rule in force forbids it."""
+    session, given = str(payload.get("session_id", "")), payload.get("tool_input")
+    call, key = call_of(store, payload), call_key(payload)
+    rules = [(rule, literal) for rule in acting(store) for literal in literals_of(rule) if meets(literal, call)]
+    fired = {rule.id: (rule, literal) for rule, literal in reversed(rules)}
+    if not fired or not isinstance(given, dict):
+        return Answer()
+    known = {(firing.session, firing.rule) for firing in firings(store.private)}
+    decision = max((decision_of(rule) for rule, _ in fired.values()), key=[*Decision].index)
+    new = {name: rule for name, rule in fired.items() if (session, name) not in known or decision is not Decision.TELL}
+    for name in new:
+        note_firing(store.private, Firing(store.context.clock(), session, name, key))
+    return Answer(_text(store, new.values()), decision if new else Decision.TELL)
+
+
+def call_of(store: Store, payload: Mapping[str, object]) -> ToolCall:
+    """Return what a hook's payload says that a tool is about to do, with paths relative to the project."""
+    fields = call_fields(str(payload.get("tool_name", "")), payload.get("tool_input"))
+    top = os.path.dirname(store.root).replace("\\", "/").rstrip("/") + "/"
+    paths = tuple(path.replace("\\", "/").removeprefix(top) for path in fields["files"])
+    return ToolCall(fields["command"], paths, "\n".join(text for _, text in fields["added"]))
+
+
+def call_key(payload: Mapping[str, object]) -> str:
+    """Return what names a call before and after it is made, as `key_of` does."""
+    named = payload.get("tool_use_id")
+    fields = call_fields(str(payload.get("tool_name", "")), payload.get("tool_input"))
+    return key_of(named if isinstance(named, str) else "", fields["tool"], fields["command"], fields["target"])
+
+
+def key_of(named: str, tool: str, command: str, target: str) -> str:
+    """Return the agent's id of a call, else a digest of what it does."""
+    return named[:200] or digest(tool, command, target)[:8].hex()
+
+
+def decision_of(rule: Fact) -> Decision:
+    """Return what the user said is to be done for a rule."""
+    return next((decision for decision in Decision if decision.value == rule.enforce), Decision.TELL)
+
+
+def forbidding(store: Store) -> list[Fact]:
+    """Return the facts in force here that forbid something, of this part of the project."""
+    facts = known_facts(store)
+    statuses = place_marks(store, facts).statuses if any(fact.forbids for fact in facts) else {}
+    in_force = (fact for fact in facts if fact.forbids and statuses[fact.id].holds and not statuses[fact.id].disputes)
+    return [fact for fact in in_force if not fact.scope or do_meet(fact.scope, (store.here,))]
+
+
+def acting(store: Store) -> list[Fact]:
+    """Return the facts that forbid something and act: the user's own, and those of others that the user confirmed."""
+    rules = forbidding(store)
+    return [rule for rule in rules if rule not in waiting(store, rules)]
+
+
+def waiting(store: Store, rules: Iterable[Fact]) -> list[Fact]:
+    """Return the rules of other authors that the user has not confirmed, or that were changed since."""
+    from gitmem.history.authors import People  # looks into history, which a call that no rule forbids spares
+
+    people, confirmed = People(store), read_json(os.path.join(store.private, _CONFIRMED))
+    known = confirmed if isinstance(confirmed, dict) else {}
+    return [rule for rule in rules if people.whose(rule.id) and known.get(rule.id) != _digest(rule)]
+
+
+def confirm_rule(store: Store, rule: Fact) -> None:
+    """Have a rule act on this machine with the literals that it has now; the user said yes to it."""
+    path = os.path.join(store.private, _CONFIRMED)
+    confirmed = read_json(path)
+    write_json(path, {**(confirmed if isinstance(confirmed, dict) else {}), rule.id: _digest(rule)})
+
+
+def renew_forbids(store: Store) -> None:
+    """Write what hooks look for: what the facts in force here forbid."""
+    write_forbids(store.private, store.context.home, forbidding(store))
+
+
+def _digest(rule: Fact) -> str:
+    return digest(rule.description, rule.enforce, *rule.forbids).hex()[:32]
+
+
+def _text(store: Store, fired: Iterable[tuple[Fact, str]]) -> str:
+    shown = ((parse_fact(store.read(rule.path) or b"", rule.path) or rule, literal) for rule, literal in fired)
+    return "\n".join(line for rule, literal in islice(shown, _MOST_TOLD) for line in _lines(rule, literal))
+
+
+def _lines(rule: Fact, literal: str) -> Iterator[str]:
+    from gitmem.document.message import one_line
+    from gitmem.text.terminal import plain
+
+    yield plain(f"This call does what a rule of {day_of(rule.created)} forbids (`{one_line(literal, 200)}`):")
+    yield plain(f"- {one_line(rule.description or rule.text, 300)} ^{rule.id}")
+    if "**Why:**" in rule.text:
+        reason = rule.text.partition("**Why:**")[2].strip().partition("\n\n")[0]
+        yield plain(f"  Why: {one_line(reason, 300)}")

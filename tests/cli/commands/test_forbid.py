@@ -1,0 +1,159 @@
+"""Rules that answer at the tool call, through the script that agents run."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitmem.hosts import find_host
+from tests.cli.commands.project import Desk
+
+SCRIPT = Path(__file__).resolve().parents[3] / "hooks" / "hook.sh"
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the script is a shell's")
+
+
+def call(
+    desk: Desk, tool: str, given: dict, *, session="s1", use="t1", host="claude", event="PreToolUse", **more
+) -> dict:
+    """Have the script look at a tool call; return the agent's answer, {} for none."""
+    named = {"claude": event}.get(host, f"PreToolUse.{host}")
+    payload = {
+        "hook_event_name": event,
+        "session_id": session,
+        "cwd": str(desk.project),
+        "tool_name": tool,
+        "tool_input": given,
+    }
+    payload |= {"tool_use_id": use} | more
+    environ = os.environ | {"gitmem": named, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    ran = subprocess.run(
+        ["sh", "-c", f'. "{SCRIPT}"'],
+        input=json.dumps(payload),
+        env=environ,
+        cwd=desk.project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return json.loads(ran.stdout) if ran.stdout else {}
+
+
+def told(answer: dict) -> str:
+    return answer.get("hookSpecificOutput", {}).get("additionalContext", "")
+
+
+@pytest.fixture
+def rule(desk) -> str:
+    return desk.run("facts", "add", "Use uv, never pip", "--kind", "rule", "--forbids", "pip install", "--json").json[
+        "id"
+    ]
+
+
+def test_a_rule_answers_at_the_call_it_forbids_once_a_session(desk, rule):
+    first = call(desk, "Bash", {"command": "cd app && python -m pip install requests"})
+    assert "Use uv, never pip" in told(first)
+    assert f"^{rule}" in told(first)
+    assert "`pip install`" in told(first)
+    assert call(desk, "Bash", {"command": "pip install requests"}, use="t2") == {}
+    assert told(call(desk, "Bash", {"command": "pip install requests"}, session="s2"))
+
+
+def test_what_it_does_not_forbid_starts_no_python(desk, rule, tmp_path):
+    trap = tmp_path / "bin" / "gitmem"
+    trap.parent.mkdir()
+    trap.write_text(f"#!/bin/sh\necho started >{tmp_path}/started\n")
+    trap.chmod(0o755)
+    payload = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "uv sync"}}
+    environ = os.environ | {"gitmem": "PreToolUse", "PATH": f"{trap.parent}:{os.environ['PATH']}"}
+    for given, started in ((payload, False), (payload | {"tool_input": {"command": "pip install x"}}, True)):
+        subprocess.run(
+            ["sh", "-c", f'. "{SCRIPT}"'], input=json.dumps(given).encode(), env=environ, cwd=desk.project, check=True
+        )
+        assert (tmp_path / "started").exists() is started
+    assert not list((desk.store / ".git/gitmem/spool/hooks").glob("PreToolUse*")), "nothing of it is recorded"
+
+
+@pytest.mark.parametrize("enforce", ["ask", "deny"])
+def test_the_agent_asks_or_refuses_where_the_user_said_so(desk, rule, enforce):
+    desk.run("facts", "forbid", rule, "pip install", "--enforce", enforce)
+    for use in ("t1", "t2"):
+        answer = call(desk, "Bash", {"command": "pip install x"}, use=use)["hookSpecificOutput"]
+        assert answer["permissionDecision"] == enforce
+        assert "Use uv, never pip" in answer["permissionDecisionReason"]
+
+
+def test_paths_and_text_that_an_edit_writes(desk):
+    desk.run("facts", "add", "Generated files stay as they are", "--kind", "rule", "--forbids", "src/generated/*")
+    desk.run("facts", "add", "Times have a zone", "--kind", "rule", "--forbids", "datetime.utcnow")
+    path = str(desk.project / "src/generated/api.py")
+    assert "Generated files" in told(call(desk, "Write", {"file_path": path, "content": "x = 1\n"}))
+    given = {"file_path": "a.py", "old_string": "now = 1", "new_string": "now = datetime.utcnow()"}
+    assert "Times have a zone" in told(call(desk, "Edit", given))
+    assert call(desk, "Read", {"file_path": path}) == {}
+
+
+def test_a_rule_that_ended_says_nothing(desk, rule):
+    desk.run("facts", "retire", rule)
+    assert call(desk, "Bash", {"command": "pip install x"}) == {}
+
+
+def test_a_rule_written_into_its_file_by_hand_counts_once_it_is_committed(desk, rule):
+    file = next((desk.store / "facts").rglob(f"{rule}*"))
+    file.write_text(file.read_text().replace("forbids: [pip install]", "forbids: [pip install, conda install]"))
+    desk.run("status")
+    desk.save("another memory")
+    assert "Use uv" in told(call(desk, "Bash", {"command": "conda install x"}))
+
+
+def test_a_rule_of_another_author_waits_for_a_yes(desk, bare_git, rule):
+    file = next((desk.store / "facts").rglob(f"{rule}*"))
+    other = file.read_text().replace("[pip install]", "[make]") + "\n"
+    file.write_text(other.replace("status: active", "enforce: deny\nstatus: active"))
+    bare_git(
+        desk.store,
+        "-c",
+        "user.name=Mallory",
+        "-c",
+        "user.email=m@example.com",
+        "commit",
+        "-qam",
+        "x",
+        "--author=Mallory <m@example.com>",
+    )
+    desk.run("status")
+    desk.save("x")
+    assert call(desk, "Bash", {"command": "make test"}) == {}
+    desk.run("facts", "confirm", rule)
+    assert call(desk, "Bash", {"command": "make test"})["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+@pytest.mark.parametrize("literal", ["", "*", "x" * 300, "a\nb", "pip\x1b[2J"])
+def test_what_cannot_be_looked_for_is_refused(desk, rule, literal):
+    assert desk.ran("facts", "forbid", rule, literal).code == 8
+
+
+def test_hostile_literals_in_a_file_hide_nothing(desk, rule):
+    file = next((desk.store / "facts").rglob(f"{rule}*"))
+    hostile = json.dumps(["pip install", "", "*", ".*", "x" * 100_000, "\x1b[2J", "a\nb", "[", "\\"])
+    file.write_text(file.read_text().replace("forbids: [pip install]", f"forbids: {hostile}"))
+    desk.run("status")
+    desk.save("x")
+    assert "Use uv" in told(call(desk, "Bash", {"command": "pip install x"}))
+    assert call(desk, "Bash", {"command": "ls .* [ \\"}, session="s3") == {}
+
+
+def test_each_agent_is_answered_in_its_own_form(desk, rule):
+    gemini = call(
+        desk, "run_shell_command", {"command": "pip install x"}, host="gemini", event="BeforeTool", session="g"
+    )
+    assert "Use uv" in told(gemini)
+    codex = call(desk, "Bash", {"command": "pip install x"}, host="codex", session="c", turn_id="1")
+    assert "Use uv" in told(codex)
+    assert find_host("copilot").decide("preToolUse", "deny", "why") == {
+        "permissionDecision": "deny",
+        "permissionDecisionReason": "why",
+    }
