@@ -11,12 +11,12 @@ from enum import StrEnum
 from itertools import islice
 
 from gitmem.document.ids import digest, do_meet
+from gitmem.history.marks import place_marks
 from gitmem.model.events import call_fields
 from gitmem.model.fact import day_of, parse_fact
 from gitmem.model.forbidden import ToolCall, meets
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.store.forbids import literals_of, write_forbids
-from gitmem.history.marks import place_marks
 from gitmem.store.known_facts import known_facts
 from gitmem.tell.firings import Firing, firings, note_firing
 from gitmem.values import TYPE_CHECKING, Value
