@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from gitmem.document.document import Document
-from gitmem.document.entry import find_by_digest, replace_entry
-from gitmem.document.ids import MEMORY, file_name_of, tail_of
+from gitmem.document.entry import find_by_digest, put_entry, replace_entry
+from gitmem.document.ids import MEMORY, daily_path, file_name_of, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.git.log import log
 from gitmem.learn.concepts import OFFLINE, begun, concept_id, joined, line_of, render_changed, render_new
@@ -22,10 +22,21 @@ from gitmem.learn.reply import RequestResult
 from gitmem.model.concept import FOLDER, Concept
 from gitmem.model.entries import relative_files
 from gitmem.model.episode import Episode, episode_id, episode_path, parse_episode, render_episode
-from gitmem.model.exchange import Exchange, exchanges_in, parse, render
+from gitmem.model.exchange import (
+    MAX_ASKED,
+    SECTION,
+    Exchange,
+    exchanges_in,
+    parse,
+    refuted_outcome,
+    render,
+    render_fields,
+    split_fields,
+)
 from gitmem.model.outcome import Outcome
 from gitmem.model.turns import TaskType, Turn
 from gitmem.model.words import human_text
+from gitmem.platform.machine import local
 from gitmem.record.exchanges import find_session_file
 from gitmem.record.fact_book import Changes
 from gitmem.store.known_concepts import known_concepts
@@ -78,7 +89,7 @@ def keep_results(
     if path is not None:
         changes |= _exchanges(store, transaction, session, results, path)
         changes |= _concepts(store, transaction, session, results, (path, changes[path] or b""))
-    return changes | _episodes(store, transaction, session, results)
+    return changes | _episodes(store, transaction, session, results) | _refuted(transaction, session, results)
 
 
 def _exchanges(
@@ -86,24 +97,64 @@ def _exchanges(
 ) -> Changes:
     """Return the changes of the session's file and `memory.md`: the exchanges in the model's words."""
     memory = transaction.read(MEMORY)
-    document, log_document = Document.parse(transaction.read(path) or b""), Document.parse(memory or b"")
+    document, recent = Document.parse(transaction.read(path) or b""), Document.parse(memory or b"")
     edited = _edited_exchanges(store, transaction, path)
     for result in results:
-        digest = tail_of(session.turns[result.request - 1].exchange_id)
-        place = find_by_digest(document.body, digest)
-        exchange = parse(place.entry) if place and digest not in edited else None
-        if place is None or exchange is None:
+        turn = session.turns[result.request - 1]
+        digest = tail_of(turn.exchange_id)
+        filed, logged = (_exchange_in(one.body, digest) for one in (document, recent))
+        if digest in edited:
             continue
-        told = exchange._replace(summary=result.sentence, outcome=OUTCOMES[result.state])
-        document = document.with_body(replace_entry(document.body, place, render(told), document.newline))
-        logged_at = find_by_digest(log_document.body, digest)
-        logged = parse(logged_at.entry) if logged_at else None
-        if logged_at and logged and (logged.summary, logged.details) == (exchange.summary, exchange.details):
-            entry = render(logged._replace(summary=told.summary, outcome=told.outcome, raw=False))
-            body = replace_entry(log_document.body, logged_at, entry, log_document.newline)
-            log_document = log_document.with_body(body)
+        told = _told(filed or logged, session, turn, result)
+        if told is None:
+            continue
+        document = document.with_body(put_entry(document.body, SECTION, render(told), document.newline))
+        is_as_made = logged and (logged.raw or filed is None or _words(logged) == _words(filed))
+        place = find_by_digest(recent.body, digest)
+        if place and logged and is_as_made:
+            entry = render(told._replace(time=logged.time, files=logged.files, failed=logged.failed))
+            recent = recent.with_body(replace_entry(recent.body, place, entry, recent.newline))
     changes: Changes = {path: document.set("method", session.model).set("by", session.model).render()}
-    return changes | ({MEMORY: log_document.render()} if memory is not None else {})
+    return changes | ({MEMORY: recent.render()} if memory is not None else {})
+
+
+def _exchange_in(body: str, digest: str) -> Exchange | None:
+    place = find_by_digest(body, digest)
+    return parse(place.entry) if place else None
+
+
+def _words(exchange: Exchange) -> tuple[str, str]:
+    return exchange.summary, exchange.details
+
+
+def _told(exchange: Exchange | None, session: JudgedSession, turn: Turn, result: RequestResult) -> Exchange | None:
+    """Return an exchange in the model's words; None for small talk that no exchange was made of."""
+    outcome = OUTCOMES[result.state]
+    if exchange is not None:
+        asked = exchange.summary if exchange.raw else exchange.asked
+        details = "" if result.state is State.REFUTED else exchange.details  # the day's log has the agent's words
+        return exchange._replace(summary=result.sentence, asked=asked, details=details, outcome=outcome, raw=False)
+    asked = one_line(human_text(turn.prompt), MAX_ASKED)
+    if not asked or (result.state is State.DONE and not turn.tools):
+        return None
+    time = f"{local(turn.started):%Y-%m-%d %H:%M:%S}"
+    return Exchange(turn.exchange_id, time, session_tag(session.id), result.sentence, asked, outcome=outcome)
+
+
+def _refuted(transaction: Transaction, session: JudgedSession, results: Iterable[RequestResult]) -> Changes:
+    """Return the changes of the days' logs that say of what was refuted that it was, and how."""
+    changes: Changes = {}
+    for result in (one for one in results if one.state is State.REFUTED):
+        turn = session.turns[result.request - 1]
+        path = daily_path(f"{local(turn.started):%Y-%m-%d}")
+        data = changes.get(path) or transaction.read(path)
+        document = Document.parse(data or b"")
+        place = find_by_digest(document.body, tail_of(turn.exchange_id))
+        if place is not None:
+            fields = split_fields(place.entry.text)._replace(outcome=refuted_outcome(result.sentence))
+            entry = place.entry._replace(text=render_fields(fields))
+            changes[path] = document.with_body(replace_entry(document.body, place, entry, document.newline)).render()
+    return changes
 
 
 def _edited_exchanges(store: Store, transaction: Transaction, path: str) -> set[str]:

@@ -61,6 +61,7 @@ class Exchange(Value):
 _ASKED, _DONE, LABEL_FILES, LABEL_FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
 _KEYWORDS, _OUTCOME = ("Keywords", "키워드"), ("Outcome", "결과")
 _MORE = ("{} more", "외 {}개")
+_HOW = " → "  # in the outcome of an exchange in the day's log, before how it was refuted
 _OUTCOMES = {
     Outcome.SUCCESS: ("success", "성공"),
     Outcome.PARTIAL: ("partial", "일부"),
@@ -133,6 +134,18 @@ def exchanges_in(data: bytes) -> list[Exchange]:
     """Return the exchanges in a session's file, in order."""
     parsed = [parse(found.entry) for found in find_entries(data.decode("utf-8", "replace"))]
     return [exchange for exchange in parsed if exchange is not None and not exchange.raw]
+
+
+def refuted_outcome(sentence: str) -> str:
+    """Return the outcome of an exchange in the day's log that was refuted, with what was said and what was so."""
+    return f"{Outcome.REFUTED.value}{_HOW}{one_line(sentence, MAX_SUMMARY)}"
+
+
+def refutation_in(text: str) -> str:
+    """Return what the text of an exchange says of its being refuted, "" if it was not."""
+    words = "|".join(_OUTCOMES[Outcome.REFUTED])
+    found = re.search(rf"(?m)^[ \t]*(?:\*\*Outcome:\*\*|Outcome:|결과:) (?:{words})(?:{_HOW}(.*))?$", text)
+    return ": ".join(filter(None, (Outcome.REFUTED.value, found[1]))) if found else ""
 
 
 def sentence_of(exchange: Exchange) -> str:

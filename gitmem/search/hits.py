@@ -14,7 +14,7 @@ from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.history.records import removal
 from gitmem.history.sessions import SessionSummary, cleared_file
-from gitmem.model.exchange import Fields, split_fields
+from gitmem.model.exchange import EXCHANGE, Fields, refutation_in, split_fields
 from gitmem.model.lines import Marks, marked_parts, with_marks
 from gitmem.model.validity import Standing
 from gitmem.search.files import is_searched
@@ -240,10 +240,10 @@ class Hit(Value):
     `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
     text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
     shares little with the query; `worth` says how much (`gitmem.search.rank`). `status` is that of a fact
-    that does not hold or is disputed, or `BEFORE`; `others` are the ids of its successor, of what contradicts
-    it, or of what is newer. `own` is true for one of the person's own store. `author` is the name
-    of another person who brought it, or "". `views` are the places (PATH:LINE) of other views of the same memory that
-    match. Texts are as the files have them; `shown` adds what `marks` know.
+    that does not hold or is disputed, `BEFORE`, or says how an exchange was refuted.
+    `others` are the ids of its successor, of what contradicts it, or of what is newer. `own` is true for one of the
+    person's own store. `author` is the name of another person who brought it, or "". `views` are the places (PATH:LINE)
+    of other views of the same memory that match. Texts are as the files have them; `shown` adds what `marks` know.
     """
 
     path: str
@@ -422,7 +422,7 @@ def make_hit(item: Ranked) -> Hit:
         tags=facts.tags,
         field=unit.name,
         commit=units.commit,
-        status=BEFORE if item.before else "",
+        status=BEFORE if item.before else refutation_in(text) if facts.label == EXCHANGE else "",
         others=(item.before,) if item.before else (),
         views=tuple(dict.fromkeys(f"{one.path}:{one.lines(other)[0]}" for one, other in others if not one.commit)),
         passage=f"{lead}\n…\n{body.strip()}" if lead else units.text[unit.start : last].strip("\r\n").rstrip(),

@@ -19,6 +19,7 @@ from gitmem.model.outcome import Outcome
 from gitmem.model.validity import what_holds
 from gitmem.record.fact_edits import find_fact, retire
 from gitmem.record.save import save
+from gitmem.search.engine import answer
 from gitmem.store.findings import FailureLog
 from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
@@ -132,6 +133,21 @@ def test_topics_are_the_sessions_concepts_and_episodes_in_place_of_those_made_by
         ("fake-mini", SENTENCES[1], Outcome.SUCCESS),
         ("fake-mini", SENTENCES[2], Outcome.PARTIAL),
     }
+
+
+def test_what_was_refuted_is_told_by_no_door_as_done(asking, recorder, model_server):
+    closed(asking, recorder)
+    sentence = "CRLF 파서를 추가했다고 했지만 아직 없다고 사용자가 말했다."
+    refuted = REQUESTS[0] | {"sentence": sentence, "state": "refuted"}
+    model_server.reply = lambda _: ANSWER | {"requests": [refuted, *REQUESTS[1:]]}
+    do_upkeep(again(asking), lambda: False)
+    (exchange, *_) = exchanges_in(asking.text(PATH).encode())
+    assert (exchange.outcome, exchange.summary, exchange.details) == (Outcome.REFUTED, sentence, "")
+    assert f"{sentence.removesuffix('.')} (refuted)." in start_text(
+        asking.store, start_parts(asking.store, [], None, [])
+    )
+    hits = [hit for hit in answer(again(asking), "CRLF 파서 추가").hits if hit.entry == exchange.id]
+    assert [hit.standing.partition(":")[0] for hit in hits] == ["refuted"]
 
 
 def test_a_sentence_a_name_and_an_episode_that_a_user_changed_stay(asking, recorder, model_server):

@@ -126,3 +126,15 @@ def test_a_start_names_the_sessions_that_wait_for_the_agent_itself(gitmem, repla
     assert "## Sessions to be judged\n[GITMEM_JUDGE] session=s-own\n" in gitmem("start")[1]
     gitmem("judge", "put", "s-own", stdin=json.dumps(NOTHING).encode())
     assert "GITMEM_JUDGE" not in gitmem("start")[1]
+
+
+def test_the_day_s_log_says_of_a_refuted_answer_how_it_was_refuted(gitmem, replay_asked):
+    replay_asked("s-own", 0)
+    sentence = "Columns of the export were said to be in snake_case, and are not."
+    told = {"request": 1, "sentence": sentence, "state": "refuted", "topic": "export"}
+    gitmem("judge", "put", "s-own", stdin=json.dumps(NOTHING | {"requests": [told]}).encode())
+    (log,) = (gitmem.cwd / ".gitmem" / "daily").rglob("*.md")
+    assert f"**Outcome:** refuted → {sentence}" in log.read_text("utf-8")
+    assert "In snake_case, as in the import" in log.read_text("utf-8")
+    assert "refuted" in gitmem("search", "snake_case columns")[1]
+    assert f"{sentence.removesuffix('.')} (refuted)." in gitmem("start")[1]
