@@ -238,7 +238,7 @@ def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary
             themes=_items(Theme, given.get("themes")),
             key_decisions=_items(KeyDecision, given.get("keyDecisions")),
             issues=_items(Issue, given.get("issues")),
-            overall_summary=as_text(given.get("overallSummary")),
+            overall_summary=overall if isinstance(overall := given.get("overallSummary"), str) else "",
             method=method,
         )
     )
