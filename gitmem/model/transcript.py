@@ -172,7 +172,17 @@ def _claude(item: dict[str, object], base: Record) -> Iterator[Record]:
     if item.get("isCompactSummary") is True:
         yield base._replace(role=Role.SUMMARY, text=content_text(message.get("content")), injected=True)
         return
-    yield from blocks(message.get("content"), base)
+    content = message.get("content")
+    answers = isinstance(content, list) and any(isinstance(one, dict) and one.get("tool_use_id") for one in content)
+    for part in blocks(content, base):
+        yield _beside_result(part) if answers and part.role is Role.USER else part
+
+
+def _beside_result(part: Record) -> Record:
+    """Return a text that stands in one message with a tool's result: what the user said when they accepted the call."""
+    words = None if part.injected or part.text.startswith(INTERRUPTION) else words_in(part.text)
+    is_said = words is not None and words.kind is WordKind.PROMPT
+    return part._replace(words=(words._replace(kind=WordKind.ADDITION),)) if words and is_said else part
 
 
 _SYNTHETIC = "<synthetic>"  # the model of what the host says in the agent's place

@@ -13,7 +13,7 @@ from gitmem.document.ids import BUGS, tail_of
 from gitmem.history.authors import People
 from gitmem.model.exchange import OUTCOME, Fields
 from gitmem.model.turns import TaskType, asks_back, classify, follows_up, is_trivial, without_ago
-from gitmem.model.words import human_text
+from gitmem.model.words import user_text
 from gitmem.search import INSIDE, Term, fold, parse_query
 from gitmem.search.engine import answer, with_authors
 from gitmem.search.files import LINKED
@@ -145,7 +145,7 @@ def _told(pieces: Mapping[str, Sequence[str]]) -> PromptHelp:
 
 def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the mends of errors that a prompt quotes, each with its ids; their modules are imported if it may."""
-    text = human_text(prompt)
+    text = user_text(prompt)
     if not MAY_QUOTE.search(text):
         return {}
     from gitmem.model.error import quoted
@@ -212,7 +212,7 @@ def needles_of(terms: Sequence[Term]) -> list[str]:
 
 def _typed(prompt: str) -> str:
     """Return what a person typed, as far as it is read; "" if memory need not be asked about it."""
-    typed = human_text(prompt).strip()[:_MAX_READ]
+    typed = user_text(prompt).strip()[:_MAX_READ]
     return "" if typed.startswith("/") or is_trivial(typed) or follows_up(typed) else typed
 
 

@@ -16,6 +16,7 @@ from gitmem.git.lock import alone
 from gitmem.learn.end import replay
 from gitmem.model.events import HookEvent, HookKind, parse_payload
 from gitmem.model.exchange import split_fields
+from gitmem.model.transcript import hook_events, records
 from gitmem.model.turns import Turn, fold
 from gitmem.model.words import (
     UserWords,
@@ -279,3 +280,17 @@ def test_one_process_closes_sessions_at_a_time(desk):
         assert HookSpool(desk.store.private).names()
     process_spool(desk.store)
     assert not HookSpool(desk.store.private).names()
+
+
+def test_what_a_user_says_as_they_accept_a_call_is_an_addition_to_the_turn():
+    call = {"type": "tool_use", "id": "t1", "name": "ExitPlanMode", "input": {"plan": "1. Add it."}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "User has approved your plan."}
+    rows = [
+        line(1, "user", "Plan the index.", "s-1", 1),
+        line(2, "assistant", [call], "s-1", 1),
+        line(3, "user", [result, {"type": "text", "text": "Yes, but never lock the table."}], "s-1", 1),
+        line(4, "assistant", [{"type": "text", "text": "The index is added without a lock."}], "s-1", 1),
+    ]
+    (turn,) = fold(hook_events(records(rows), UTC))
+    assert turn.words == (UserWords(WordKind.ADDITION, "Yes, but never lock the table."),)
+    assert turn.answer == "The index is added without a lock."
