@@ -98,10 +98,10 @@ def forbidding(store: Store) -> list[Fact]:
 def acting(store: Store) -> list[Fact]:
     """Return the facts that forbid something and act: the user's own, and those of others that the user confirmed."""
     rules = forbidding(store)
-    return [rule for rule in rules if rule not in waiting(store, rules)]
+    return [rule for rule in rules if rule not in unconfirmed_rules(store, rules)]
 
 
-def waiting(store: Store, rules: Iterable[Fact]) -> list[Fact]:
+def unconfirmed_rules(store: Store, rules: Iterable[Fact]) -> list[Fact]:
     """Return the rules of other authors that the user has not confirmed, or that were changed since."""
     from gitmem.history.authors import People  # looks into history, which a call that no rule forbids spares
 
@@ -115,6 +115,7 @@ def confirm_rule(store: Store, rule: Fact) -> None:
     path = os.path.join(store.private, _CONFIRMED)
     confirmed = read_json(path)
     write_json(path, {**(confirmed if isinstance(confirmed, dict) else {}), rule.id: _digest(rule)})
+    renew_forbids(store)
 
 
 def renew_forbids(store: Store) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.cli.commands.hook import _BEFORE as BEFORE
 from gitmem.hosts import NAMES, InstallPlace, Scope, caller, find_host, hook_script, is_ours, script_path
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.script import comes_back
@@ -26,7 +27,7 @@ def edits(host, scope=Scope.USER):
 @BY_NAME
 def test_a_host_says_who_it_is_and_names_events_that_gitmem_knows(host):
     assert find_host(host.name) is host
-    assert {name.partition(".")[0] for name in host.events.values()} <= {kind.value for kind in HookKind}
+    assert {name.partition(".")[0] for name in host.events.values()} <= {kind.value for kind in HookKind} | {BEFORE}
     assert all(is_ours(line) and len(line) <= 160 for line in host.commands().values())
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import unified_diff
+from functools import partial
 
 from gitmem.cli.app import OWN, App, Args
 from gitmem.errors import GitmemError, NotFoundError, UsageError
@@ -17,11 +18,13 @@ from gitmem.history.waiting_changes import OthersChange
 from gitmem.merge.documents import is_beside
 from gitmem.model.fact import Fact
 from gitmem.purge.purge import Preview, WaitingPurge, answer_purge, preview_purge, waiting_purges
-from gitmem.record.fact_edits import Holds, Pair, confirm, retire, waiting_pairs
+from gitmem.record.fact_edits import Holds, Pair, confirm, forbid, retire, waiting_pairs
 from gitmem.record.fact_edits import decide as decide_facts
 from gitmem.store.copies import Copy, drop_copy, find_copies, take_copy
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
+from gitmem.tell.firings import Counted, counted
+from gitmem.tell.forbidden import confirm_rule, forbidding, unconfirmed_rules
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 from gitmem.values import TYPE_CHECKING, Value
@@ -223,8 +226,42 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
             for change in others_changes(store).values()
         ),
         *(_copy(store, copy) for copy in find_copies(store)),
+        *_rules(store, people),
         *(_gone(store, fact, str(statuses[fact.id].place)) for fact in facts if statuses[fact.id].waits),
     ]
+
+
+def _rules(store: Store, people: People) -> Iterator[ReviewItem]:
+    """Yield rules that forbid something: those of others that wait for a yes, and those that are often ignored."""
+    rules, fired = forbidding(store), counted(store.private)
+    unconfirmed = unconfirmed_rules(store, rules)
+    for rule in rules:
+        literals = ", ".join(f"`{literal}`" for literal in rule.forbids)
+        number = fired.get(rule.id, Counted())
+        if rule in unconfirmed:
+            why = f"a rule by {people.whose(rule.id)} would answer at {literals}; it does nothing until you confirm it"
+        elif number.is_ignored:
+            why = f"a rule at {literals} was ignored {number.ignored:,} of {count(number.fired, 'time')}"
+        else:
+            continue
+        value: dict[str, object] = {"id": rule.id, "path": rule.path, "forbids": list(rule.forbids), "why": why}
+        yield ReviewItem(
+            names=(rule.id, rule.path),
+            line=f"{rule.id}: {why}: {rule.description}",
+            value=value,
+            takes=("theirs", "ours"),
+            choices="'theirs' keeps the rule and has it act, 'ours' takes out what it forbids.",
+            decide=partial(_decide_rule, store, rule),
+        )
+
+
+def _decide_rule(store: Store, rule: Fact, take: str) -> tuple[dict[str, object], str]:
+    if take == "theirs":
+        confirm_rule(store, rule)
+        return {"fact": rule.id, "take": take, "commits": []}, f"{rule.id} acts at tool calls on this machine now."
+    commits = forbid(store, rule, ())
+    value: dict[str, object] = {"fact": rule.id, "take": take, "commits": list(commits)}
+    return value, f"{rule.id} forbids nothing now.{_undo(*commits)}"
 
 
 def _find(items: Sequence[ReviewItem], name: str) -> int:

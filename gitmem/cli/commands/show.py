@@ -232,7 +232,7 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
     statuses = place_marks(store, [*facts.values()]).statuses
     known, status = as_it_stands(known, statuses), statuses[known.id]
     value = {**fact_value(known, status), "text": text, "origin": dict(fact.origin)}
-    value |= fields(fact, "supersedes keywords")
+    value |= fields(fact, "supersedes keywords forbids enforce")
     try:
         entry = find_entry(store, known.id)
     except NotFoundError:  # it has no line
@@ -255,11 +255,24 @@ def show_fact(store: Store, known: Fact, app: App) -> None:
         ("branch", known.branch),
         ("scope", ", ".join(known.scope)),
         ("supersedes", ", ".join(fact.supersedes)),
+        ("forbids", ", ".join(f"`{literal}`" for literal in known.forbids)),
+        ("enforce", known.enforce),
+        ("fired", _fired(store, known)),
         ("file", known.path),
     )
     lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
     lines += ["", *place_lines(entry)] if entry else []
     app.answer(value, plain("\n".join(lines)), "fact")
+
+
+def _fired(store: Store, rule: Fact) -> str:
+    """Return how often a rule fired at a tool call here, "" if it forbids nothing."""
+    if not rule.forbids:
+        return ""
+    from gitmem.tell.firings import Counted, counted
+
+    number = counted(store.private).get(rule.id, Counted())
+    return f"{count(number.fired, 'time')} here, ignored {number.ignored:,}"
 
 
 def _standing(status: Status, facts: Mapping[str, Fact]) -> str:

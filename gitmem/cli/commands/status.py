@@ -223,7 +223,7 @@ def run_stats(_: Args, app: App) -> None:
     from gitmem.tell.outcome_counts import measure
 
     store = app.settled()
-    figures = measure(store) | {"judged": _judged(store)}
+    figures = measure(store) | {"rules": _fired(store), "judged": _judged(store)}
     app.answer(figures, plain("\n".join(_rows(figures, bars=app.out.isatty()))), "stats")
 
 
@@ -258,7 +258,31 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
     for name, title in _TOKENS.items():
         weeks = _weeks(figures["tokens"][name].values(), bars=bars)
         yield _row(title, f"{total[name]:>10,} {session[name]:>8,}  {weeks}")
+    if figures["rules"]:
+        yield "Rules at tool calls"
+        for rule in figures["rules"]:
+            yield _row(
+                rule["id"], f"{rule['fired']:>10,} fired, {rule['ignored']:,} ignored  {shorten(rule['text'], _TITLE)}"
+            )
     yield from _judged_rows(figures["judged"])
+
+
+def _fired(store: Store) -> list[dict[str, object]]:
+    """Return how often each rule fired at a tool call on this machine, and how often the call was made all the same."""
+    from gitmem.store.known_facts import known_facts
+    from gitmem.tell.firings import counted
+
+    said = {fact.id: fact.description for fact in known_facts(store)}
+    return [
+        {
+            "id": rule,
+            "text": said.get(rule, ""),
+            "fired": number.fired,
+            "obeyed": number.obeyed,
+            "ignored": number.ignored,
+        }
+        for rule, number in sorted(counted(store.private).items(), key=lambda item: (-item[1].fired, item[0]))
+    ]
 
 
 def _tasks(tasks: Mapping[str, Any]) -> Iterator[str]:

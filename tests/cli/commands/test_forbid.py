@@ -127,7 +127,9 @@ def test_a_rule_of_another_author_waits_for_a_yes(desk, bare_git, rule):
     desk.run("status")
     desk.save("x")
     assert call(desk, "Bash", {"command": "make test"}) == {}
-    desk.run("facts", "confirm", rule)
+    assert "would answer at `make`" in desk.run("review").out
+    number = next(str(item["number"]) for item in desk.run("review", "--json").json if "forbids" in item)
+    desk.run("review", number, "--take", "theirs")
     assert call(desk, "Bash", {"command": "make test"})["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
@@ -157,3 +159,21 @@ def test_each_agent_is_answered_in_its_own_form(desk, rule):
         "permissionDecision": "deny",
         "permissionDecisionReason": "why",
     }
+
+
+def test_firings_are_counted_and_an_ignored_rule_is_offered_for_review(desk, rule):
+    given = {"command": "pip install x"}
+    for number in range(4):
+        session = f"s{number}"
+        call(desk, "Bash", given, session=session, use=f"t{number}")
+        if number:  # the call was made all the same
+            payload = {"tool_response": "ok", "prompt_id": "p"}
+            call(desk, "Bash", given, session=session, use=f"t{number}", event="PostToolUse", **payload)
+    desk.run("status")
+    assert "4 times here, ignored 3" in desk.run("facts", "show", rule).out
+    (counted,) = desk.run("stats", "--json").json["rules"]
+    assert (counted["fired"], counted["obeyed"], counted["ignored"]) == (4, 1, 3)
+    assert "ignored 3 of 4 times" in desk.run("review").out
+    desk.run("review", rule, "--take", "ours")
+    assert call(desk, "Bash", given, session="s9") == {}
+    assert desk.run("review").out == "Nothing waits for your review.\n"
