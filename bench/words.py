@@ -24,6 +24,7 @@ import tempfile
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from gitmem.document.entry import find_entries
 from gitmem.learn.end import find_transcripts, replay
@@ -56,12 +57,14 @@ class Said:
             if isinstance(item, dict):
                 self._read(item)
 
-    def _read(self, item: dict) -> None:
+    def _read(self, item: dict[str, Any]) -> None:
         if item.get("type") == "queue-operation" and item.get("operation") == "enqueue":
             self._add("queued", item.get("content") or "")
         message = item.get("message") or {}
         content = message.get("content") if isinstance(message, dict) else None
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        blocks: list[dict[str, Any]] = (
+            [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        )
         if item.get("type") == "assistant":
             self.kinds["edits"] += [
                 block["input"]["file_path"]
@@ -76,7 +79,7 @@ class Said:
         for block in blocks:
             self._block(item, block)
 
-    def _block(self, item: dict, block: dict) -> None:
+    def _block(self, item: dict[str, Any], block: dict[str, Any]) -> None:
         marked = any(item.get(key) for key in ("isMeta", "isCompactSummary", "origin"))
         if block.get("type") == "text" and not marked:
             command = re.search(r"<command-args>(.*?)</command-args>", block["text"], re.DOTALL)
