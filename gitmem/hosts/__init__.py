@@ -152,13 +152,14 @@ class Host(Value):
     for; `SessionStart` is answered at once, and `SessionStart` with `LATE` with the next prompt, or with the next event
     that has `DUE`. `folder`, below the home, shows that the host is there. `read` turns a payload into Claude Code's
     keys, or into None if memory does not need it; `recorded` adds to a payload that is to be answered what only the
-    session's record says. `decide` makes the answer to a call to be asked about or refused. `records` reads the lines
-    of a transcript; `lines` reads these from a path, or returns None if it is a text file. `sessions` are the paths
-    of a project's transcripts; `transcript` makes the path of one from the environment, the home and the session's
-    id, for hosts whose payloads name none. `subagents` are the paths of the transcripts of a session's subagents,
-    `says` which words of its user it tells. `sign` is the key of a line in an answer that the host shows to the
-    person, "" if it shows none. `trust` makes the tables by which the host trusts the hooks in a file with this path
-    and text, if it asks for that; `note` says what a person has to do once after
+    session's record says. `decide` makes the answer to a call to be asked about or refused, `hears_before` says
+    whether the model is given what a hook says before a call. `records` reads the lines of a transcript; `lines`
+    reads these from a path, or returns None if it is a text file. `sessions` are the paths of a project's
+    transcripts; `transcript` makes the path of one from the environment, the home and the session's id, for hosts
+    whose payloads name none. `subagents` are the paths of the transcripts of a session's subagents, `says` which
+    words of its user it tells. `sign` is the key of a line in an answer that the host shows to the person, "" if it
+    shows none. `trust` makes the tables by which the host trusts the hooks in a file with this path and text, if it
+    asks for that; `note` says what a person has to do once after
     installing. `slash` is what the host has people type before a command's name. `off_switch` is the setting, by its
     keys, and the value with which the host runs no hooks.
     """
@@ -172,6 +173,7 @@ class Host(Value):
     recorded: Callable[[Payload], Payload] = dict
     answer: Callable[[str, str], Payload] = nested_answer
     decide: Callable[[str, str, str], Payload] = nested_decision
+    hears_before: bool = True
     records: Callable[[Iterable[str], Unread | None], Iterator[Record]] | None = None
     lines: Callable[[str], Iterator[str] | None] | None = None
     sessions: Callable[[InstallPlace], list[str]] | None = None

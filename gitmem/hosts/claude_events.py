@@ -361,6 +361,7 @@ DROID = Host(
     read=lambda payload: named_as_claude(payload, _DROID_TOOLS),
     recorded=_droid_recorded,
     answer=_droid_answer,
+    hears_before=False,
     records=partial(records, read=_droid_item),
     sessions=lambda place: transcripts_in(place.own(".factory"), "sessions", folder_name(place.project)),
     says=Says(refusal=WORDLESS, queued=UNTESTED),

@@ -46,8 +46,11 @@ class Answer(Value):
     decision: Decision = Decision.TELL
 
 
-def answer_call(store: Store, payload: Mapping[str, object]) -> Answer:
-    """Return the answer to a tool call that the agent is about to make, an empty one if no rule in force forbids it."""
+def answer_call(store: Store, payload: Mapping[str, object], *, refuses_only: bool = False) -> Answer:
+    """Return the answer to a tool call that the agent is about to make, an empty one if no rule in force forbids it.
+
+    `refuses_only` leaves out what is only to be told: the agent hears it once the call was made.
+    """
     session, given = str(payload.get("session_id", "")), payload.get("tool_input")
     call, key = call_of(store, payload), call_key(payload)
     rules = [(rule, literal) for rule in acting(store) for literal in literals_of(rule) if meets(literal, call)]
@@ -56,6 +59,8 @@ def answer_call(store: Store, payload: Mapping[str, object]) -> Answer:
         return Answer()
     known = {(firing.session, firing.rule) for firing in firings(store.private)}
     decision = max((decision_of(rule) for rule, _ in fired.values()), key=[*Decision].index)
+    if refuses_only and decision is Decision.TELL:
+        return Answer()
     new = {name: rule for name, rule in fired.items() if (session, name) not in known or decision is not Decision.TELL}
     for name in new:
         note_firing(store.private, Firing(store.context.clock(), session, name, key))

@@ -273,3 +273,31 @@ def test_after_a_compaction_the_memory_is_told_again(machine, client, name):
     assert [text in told[0] for text in (FIRST, SECOND)] == [True, False]
     assert SECOND in told[-1]
     assert [told[at].count("uv instead of pip") for at in (0, -1)] == [1, 1]
+
+
+FORBIDDEN = "touch forbidden.txt"
+
+
+@pytest.mark.parametrize("name", in_ci(("claude", "codex", "copilot", "droid", "gemini", "qwen")))
+@pytest.mark.parametrize("enforce", ["tell", "deny"])
+def test_a_rule_answers_when_the_agent_is_about_to_break_it(machine, client, name, enforce):
+    program, about = client(name), CLIENTS[name]
+    machine.write_settings(name)
+    machine.run("gitmem", "install", name, "--user", "--yes", "--only", "hooks", *about.trust)
+    rule = (
+        "facts",
+        "add",
+        "Leave no marker files behind",
+        "--kind",
+        "rule",
+        "--forbids",
+        "touch forbidden.txt",
+        "--json",
+    )
+    fact = json.loads(machine.run("gitmem", *rule))["id"]
+    if enforce == "deny":
+        machine.run("gitmem", "facts", "forbid", fact, "touch forbidden.txt", "--enforce", "deny")
+    script = {FIRST: [with_command(name, FORBIDDEN), {"text": "I left it."}]}
+    asked = machine.ask(name, program, script, machine.words(name, FIRST))
+    assert "forbids (`touch forbidden.txt`)" in asked[-1], "the model reads the rule with the result of its call"
+    assert (machine.project / "forbidden.txt").exists() is (enforce == "tell")

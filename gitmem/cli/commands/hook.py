@@ -40,7 +40,7 @@ TENDING_SECONDS = 60.0  # after which no further step of the daily work begins
 _ANSWERED = "SessionStart"
 _PROMPT = "UserPromptSubmit"
 _TOLD = (_PROMPT, "PostToolUseFailure")
-_BEFORE = "PreToolUse"
+_BEFORE, _AFTER = "PreToolUse", "PostToolUse"
 _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/hook.sh; whether a long turn is saved then, `save.interval` says
@@ -157,7 +157,10 @@ def _answer_call(app: App, root: str, payload: dict[str, object], read: dict[str
     with _time_limit(TOLD_SECONDS, lambda: _log(app, f"{_BEFORE} was ended after {TOLD_SECONDS:g} s")):
         from gitmem.tell.forbidden import Decision, answer_call
 
-        answered = answer_call(_hurried(app, root, text_of(read, "cwd")), read)
+        before = text_of(read, "hook_event_name") == _BEFORE
+        answered = answer_call(
+            _hurried(app, root, text_of(read, "cwd")), read, refuses_only=before and not host.hears_before
+        )
         if answered.decision is Decision.TELL:
             tell(app.out, partial(host.answer, event), fenced(answered.text, "rule") if answered.text else "")
         else:
@@ -219,6 +222,8 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
     # Where nothing can be noted, each prompt is told the memory until the transcript has it.
     untold = spool.is_untold(owner) or (host.tells_later(_ANSWERED) and not event.recorded)
     starts = name == _ANSWERED or (host.tells_with(call.event or name) and untold)
+    if not starts and name == _AFTER and not host.hears_before:
+        _answer_call(app, root, event.payload, read, host.name)
     if not (starts or name in _TOLD):
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
             _settle_later(_open(app, root))
