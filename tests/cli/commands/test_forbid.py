@@ -19,7 +19,9 @@ def call(
     desk: Desk, tool: str, given: dict, *, session="s1", use="t1", host="claude", event="PreToolUse", **more
 ) -> dict:
     """Have the script look at a tool call; return the agent's answer, {} for none."""
-    named = {"claude": event}.get(host, f"PreToolUse.{host}")
+    named = {"claude": event, "AfterTool": "PostToolUse.gemini"}.get(
+        host if host == "claude" else event, f"PreToolUse.{host}"
+    )
     payload = {
         "hook_event_name": event,
         "session_id": session,
@@ -149,10 +151,10 @@ def test_hostile_literals_in_a_file_hide_nothing(desk, rule):
 
 
 def test_each_agent_is_answered_in_its_own_form(desk, rule):
-    gemini = call(
-        desk, "run_shell_command", {"command": "pip install x"}, host="gemini", event="BeforeTool", session="g"
-    )
-    assert "Use uv" in told(gemini)
+    given = {"command": "pip install x"}
+    assert call(desk, "run_shell_command", given, host="gemini", event="BeforeTool", session="g") == {}
+    after = call(desk, "run_shell_command", given, host="gemini", event="AfterTool", session="g", tool_response={})
+    assert "Use uv" in told(after), "it gives its model nothing before a call"
     codex = call(desk, "Bash", {"command": "pip install x"}, host="codex", session="c", turn_id="1")
     assert "Use uv" in told(codex)
     assert find_host("copilot").decide("preToolUse", "deny", "why") == {
