@@ -2,7 +2,8 @@
 
 Each is run as a host does, by `sh -c COMMAND` with 8 KB of JSON on standard input, as `gitmem install` writes it.
 Beside them `sh -c 'cat > tmp && mv tmp new'`, the least a safe delivery can be, and `python3 -c 'import json'`, the
-least an answer can be: a start, a prompt and an error are answered. All take turns, so that a noisy machine is noisy
+least an answer can be: a start, a prompt and an error are answered. Of a tool call that no rule forbids, PreToolUse,
+nothing is recorded; the store has forty literals to look for. All take turns, so that a noisy machine is noisy
 for all; what a hook left to the background is over before the next one starts. Medians are compared.
 
     python bench/hook.py [--rounds 31] [--sessions 500] [--host NAME]
@@ -70,6 +71,8 @@ class Project:
             for number in range(first, min(first + CHUNK, sessions)):
                 self.remember(number, time.time() - YEAR * (1 - number / max(sessions, 2)) - 86_400, source)
             self.settle()
+        rules = [word for number in range(40) for word in ("--forbids", f"tool{number} install")]
+        self.run(gitmem, "facts", "add", "Forty things are not to be run.", "--kind", "rule", *rules)
         count = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=folder / ".gitmem", capture_output=True)
         assert int(count.stdout) >= sessions, f"{count.stdout!r} commits for {sessions} sessions"
 
@@ -120,7 +123,8 @@ class Project:
             (self.spool / f"Unknown-1-1-{number}.json").write_bytes(b"{}")
         spent = timed(["/bin/sh", "-c", HOST.commands()[event]], self.folder, self.environ, data)
         if HOST.events[event] != ANSWERED:
-            assert list(self.spool.glob(f"{ours}[.-]*")) or ours in {"Stop", "SessionEnd", "PreCompact"}
+            kept = {"Stop", "SessionEnd", "PreCompact", "PreToolUse"}  # not waiting, or not recorded at all
+            assert list(self.spool.glob(f"{ours}[.-]*")) or ours in kept
         self.settle()
         self.clear()
         return spent
