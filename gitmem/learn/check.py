@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
-from gitmem.learn.contrary import numbers_of, says_contrary
+from gitmem.learn.contrary import lacks_number, numbers_of, says_contrary, tells_contrary
 from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded, part_of, points_of, share
 from gitmem.learn.question import AGENT, KINDS, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Judged, Mend, RequestResult, Verdict, is_found
@@ -141,8 +141,9 @@ class Reader:
         if says_contrary(statement, found.sentences, is_issue=kind == "issue"):
             raise RefusedError("contrary")
         numbers, said = numbers_of(statement), numbers_of(found.sentences)
-        anywhere = numbers_of(f"{self._record.own if is_acted_on else self._record.whole} {before}")
-        if not numbers <= anywhere or (said and numbers and numbers.isdisjoint(said)):
+        anywhere = f"{self._record.own if is_acted_on else self._record.whole} {before}"
+        differ = is_acted_on and said and numbers and numbers.isdisjoint(said)
+        if differ or lacks_number(statement, anywhere):
             raise RefusedError("number")
         if is_acted_on and found.who == AGENT and self._record.echoes(statement, str(item["quote"])):
             raise RefusedError("tool's words")
@@ -239,7 +240,7 @@ class Reader:
             raise RefusedError("unknown request")
         if share(sentence, self._record.whole) < _ANY_SHARE:
             raise RefusedError("unsupported")
-        if any(says_contrary(sentence, said) for said in self._record.users_sentences(request)):
+        if any(tells_contrary(sentence, said) for said in self._record.users_sentences(request)):
             raise RefusedError("contrary")
         is_known = re.fullmatch(r"C\d+", topic) is not None
         if topic and not (topic in self._topics if is_known else share(topic, self._record.whole)):

@@ -18,7 +18,7 @@ from gitmem.values import Value
 
 _WORDS = "contrary.tsv"
 _BREAK = re.compile(r"[,;:!?()\n\u2013\u2014\u3002\uff0c]|\.(?=\s|$)|\s-\s|->|\u2192")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"(?<![A-Za-z0-9_./#-])\d+(?:[.,]\d+)*(?![\w-]*_)")  # none that is a part of a name
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _KOREAN_NUMBER = re.compile(r"(?:(\d+)만)?\s?(?:(\d+)천)?(?:(\d+)백)?(?=\D|$)")
 _SPELLED = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
@@ -38,6 +38,16 @@ class _Clause(Value):
     sign: int
     focus: frozenset[str] = frozenset()
     required: bool = False  # of "never A without B", B
+
+
+def tells_contrary(sentence: str, said: str) -> bool:
+    """Return whether a sentence about what was done says the whole of what a clause of the user denies.
+
+    It may say what failed, or was left, so that nothing else of it can be the contrary.
+    """
+    affirmed = {stem for stem, sign in _signs(_clauses(sentence)).items() if sign > 0}
+    denied = (clause.stems for clause in _clauses(said) if clause.sign < 0 and len(clause.stems) > 1)
+    return any(stems <= affirmed for stems in denied)
 
 
 def says_contrary(statement: str, source: str, *, is_issue: bool = False) -> bool:
@@ -182,6 +192,11 @@ def _opposites() -> tuple[tuple[re.Pattern[str], ...], ...]:
 def _word(form: str) -> re.Pattern[str]:
     begin = "" if "가" <= form[0] <= "힣" else r"\b"
     return re.compile(f"{begin}(?:{form}){begin}", re.IGNORECASE)
+
+
+def lacks_number(statement: str, text: str) -> bool:
+    """Return whether a statement has a number that a text has nowhere, not even in a name."""
+    return any(number not in text for number in numbers_of(statement) - numbers_of(text) - {"1"})
 
 
 def numbers_of(text: str) -> frozenset[str]:

@@ -136,6 +136,11 @@ def test_a_statement_that_says_the_contrary_of_its_quotation_is_refused(said, cl
         ("Redis is out, sessions go to Postgres", "Sessions are stored in Postgres, not in Redis."),
         ("Don't ever commit the .env file", "The .env file must stay out of git."),
         ("빌드는 pip 말고 uv를 쓰자", "빌드는 pip 대신 uv를 쓴다."),
+        ("패키지는 쓰지 말고 내보내자", "내보내기는 패키지 없이 한다."),
+        (
+            "The hook in the clone can be skipped, the one on the server refuses them",
+            "Commits are refused on the server.",
+        ),
     ],
 )
 def test_a_statement_may_use_other_words_than_its_quotation(said, claimed):
@@ -221,8 +226,8 @@ def test_each_request_comes_to_a_sentence_about_it_with_its_topic():
     done = {"request": 2, "sentence": "Exports go into out/new by date; old files are not moved.", "state": "partial"}
     judged = read(requests=[done | {"topic": "exporter"}, done | {"request": 9, "topic": "exporter"}])
     assert [(one.request, one.state, one.topic) for one in judged.requests] == [(2, State.PARTIAL, "exporter")]
-    told = (SaidPart(1, USER, "Never push to main without a review. Fix the parser."), SaidPart(1, AGENT, "Fixed."))
-    contrary = {"request": 1, "sentence": "Push to main without a review.", "state": "done", "topic": "main"}
+    told = (SaidPart(1, USER, "Do not delete the staging database. Fix it."), SaidPart(1, AGENT, "Fixed."))
+    contrary = {"request": 1, "sentence": "Delete the staging database.", "state": "done", "topic": "staging"}
     assert read(requests=[contrary], record=told).refused == {"contrary": 1}
     judged = read(requests=[done | {"topic": "C7"}, done | {"sentence": "Buy milk and eggs.", "topic": "x"}])
     assert [one.topic for one in judged.requests] == [""]
