@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 from gitmem.document.ids import CONFIG
-from gitmem.git import STORE_FOLDER
+from gitmem.git.layout import STORE_FOLDER
 from gitmem.platform.machine import table
 from gitmem.platform.safe_open import read_small
 from gitmem.values import Value

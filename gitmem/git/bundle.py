@@ -11,9 +11,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 from gitmem.errors import GitmemError
-from gitmem.git import read_refs
 from gitmem.git.packing import SECONDS
 from gitmem.git.process import Git, git_without_repository
+from gitmem.git.repository import read_refs
 from gitmem.platform.safe_open import read_regular
 
 _LONGEST_LINE = 1 << 16

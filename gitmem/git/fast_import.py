@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable, Mapping
 
 from gitmem.errors import NotSavedError, RefusedError
-from gitmem.git import MOVED, SYNC, blob_id, lock_in_the_way
+from gitmem.git.left_behind import lock_in_the_way
 from gitmem.git.process import Dialogue, Git, failure
+from gitmem.git.repository import MOVED, SYNC, blob_id
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import drop_file
 from gitmem.platform.spawn import Child

@@ -12,8 +12,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from gitmem.errors import GitFailedError, GitmemError, RefusedError, UnfinishedError
-from gitmem.git import blob_id, clear_left_behind, empty_tree, lock_in_the_way, raw_changes
+from gitmem.git.left_behind import clear_left_behind, lock_in_the_way
+from gitmem.git.objects import raw_changes
 from gitmem.git.process import Dialogue, Git
+from gitmem.git.repository import blob_id, empty_tree
 from gitmem.platform.safe_open import MAX_FILE_BYTES, drop_file, enter, read_open, read_regular
 from gitmem.platform.spawn import Child
 

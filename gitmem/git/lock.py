@@ -24,7 +24,8 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError
-from gitmem.git import LEFT_BEHIND_SECONDS, clear_left_behind, common_dir_of
+from gitmem.git.layout import common_dir_of
+from gitmem.git.left_behind import LEFT_BEHIND_SECONDS, clear_left_behind
 from gitmem.git.process import Git
 from gitmem.platform.machine import is_running, namespace, start_time
 from gitmem.values import Value

@@ -13,9 +13,19 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from gitmem.errors import GitFailedError
-from gitmem.git import raw_changes
 from gitmem.git.process import MOST_OUTPUT, Dialogue, Git
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from gitmem.git.process import Git
+
+
+def raw_changes(raw: bytes) -> Iterator[tuple[list[str], str]]:
+    """Yield the fields of each path of a raw diff (modes, ids, status letter), and the path."""
+    fields = raw.split(b"\0")[:-1]
+    for meta, path in zip(fields[::2], fields[1::2], strict=True):
+        yield meta.decode().removeprefix(":").split(" "), os.fsdecode(path)
+
 
 _COMMAND = ("cat-file", "--batch-command", "--buffer")
 _AT_ONCE = 64  # held in memory: some 6 MB of archives

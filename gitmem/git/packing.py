@@ -13,8 +13,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from gitmem.errors import GitFailedError, RefusedError
-from gitmem.git import Layout
 from gitmem.git.fast_import import CRASH_REPORT
+from gitmem.git.layout import Layout
 from gitmem.git.process import Dialogue, Git
 from gitmem.platform.safe_open import drop_file, read_regular
 from gitmem.values import Value

@@ -19,7 +19,8 @@ from collections.abc import Container, Iterator, Mapping
 from functools import cache
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError
-from gitmem.git import clear_left_behind, common_dir_of, left_behind_after, lock_in_the_way
+from gitmem.git.layout import common_dir_of
+from gitmem.git.left_behind import clear_left_behind, left_behind_after, lock_in_the_way
 from gitmem.platform.machine import find_program, resource, table, with_absolute
 from gitmem.platform.safe_open import read_regular, read_text
 from gitmem.platform.spawn import Child, ExpiredError, FloodedError

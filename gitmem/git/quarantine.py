@@ -9,8 +9,8 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
-from gitmem.git import SYNC
 from gitmem.git.process import Git, unfiltered_settings
+from gitmem.git.repository import SYNC
 from gitmem.platform.safe_open import read_text
 
 OWN_REFS = "refs/worktree"  # of refs of the git folder alone, not of the common one

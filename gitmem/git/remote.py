@@ -16,11 +16,12 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from gitmem.errors import GitFailedError
-from gitmem.git import MEMORY_BRANCH, Layout, is_object_id
 from gitmem.git.address import S3, Remote, check_url, is_s3, is_ssh
+from gitmem.git.layout import MEMORY_BRANCH, Layout
 from gitmem.git.process import Git, unfiltered_settings
 from gitmem.git.quarantine import KNOWN, OWN_REFS, Quarantine, quarantine
 from gitmem.git.refusals import NO_SUCH_REF, explain_fetch, explain_push, is_dropped, is_locked, is_race, is_unforced
+from gitmem.git.repository import is_object_id
 from gitmem.platform.safe_open import read_text
 from gitmem.values import Value
 

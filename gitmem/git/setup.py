@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.git import MEMORY_BRANCH, being_added, find_layout, linked_git_dir
+from gitmem.git.layout import MEMORY_BRANCH, being_added, find_layout, linked_git_dir
 from gitmem.git.process import Git, git_version, git_without_repository
 from gitmem.git.trust import check_owner, is_at_its_place, is_copy, is_linked, recorded_link
 from gitmem.platform.safe_open import drop_file, read_text

@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping
 
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
-from gitmem.git import Layout, linked_git_dir
+from gitmem.git.layout import Layout, linked_git_dir
 from gitmem.platform.safe_open import read_text
 from gitmem.values import Value
 

@@ -17,9 +17,9 @@ from gitmem.values import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitmem.git import TreeEntry
     from gitmem.git.log import Commit
     from gitmem.git.objects import PathChange
+    from gitmem.git.repository import TreeEntry
     from gitmem.history.authors import People
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction

@@ -14,8 +14,8 @@ from gitmem.document.document import Document, as_text, as_texts
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import MEMORY
 from gitmem.errors import NotFoundError
-from gitmem.git import empty_tree, is_object_id
 from gitmem.git.objects import Objects, read_tree
+from gitmem.git.repository import empty_tree, is_object_id
 from gitmem.history.authors import People
 from gitmem.model.fact import without_links
 from gitmem.store.locate import user_store

@@ -12,11 +12,11 @@ from gitmem.document.entry import Entry, FoundEntry, find_by_digest, find_entrie
 from gitmem.document.ids import MEMORY, find_named, is_id
 from gitmem.document.message import VALUE_LENGTH, Op, Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git import Repository, is_object_id
 from gitmem.git.log import Commit, line_changes, log, was_at
 from gitmem.git.log import blame as blame_lines
 from gitmem.git.objects import Objects
 from gitmem.git.process import Git
+from gitmem.git.repository import Repository, is_object_id
 from gitmem.history.records import HEAD, CommitRecord, parse_date, read_records, record, resolve
 from gitmem.store.store import Store
 from gitmem.values import Value

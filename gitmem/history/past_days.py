@@ -13,7 +13,7 @@ import re
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.document.message import Op, Trailer
-from gitmem.git import is_object_id
+from gitmem.git.repository import is_object_id
 from gitmem.platform.machine import date
 from gitmem.platform.safe_open import read_regular, read_text, replace_file
 from gitmem.values import TYPE_CHECKING, Value

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable
 
 from gitmem.document.message import VALUE_LENGTH, Trailer, one_line
 from gitmem.errors import NotFoundError
-from gitmem.git import Repository, empty_tree
 from gitmem.git.log import Commit, commits, diff, diff_work_tree, log, newest_until, stats
 from gitmem.git.objects import PathChange
+from gitmem.git.repository import Repository, empty_tree
 from gitmem.platform.machine import UTC, datetime, timedelta, timezone
 from gitmem.store.store import Store
 from gitmem.values import Value

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from gitmem.errors import GitmemError
-from gitmem.git import Layout, Repository, blob_id, is_object_id, read_refs
+from gitmem.git.layout import Layout
 from gitmem.git.objects import Info, Objects, tree_changes
 from gitmem.git.process import filters_off
+from gitmem.git.repository import Repository, blob_id, is_object_id, read_refs
 from gitmem.model.fact import Fact
 from gitmem.model.validity import FactPlace, Ground
 from gitmem.platform.machine import time_limit

@@ -16,8 +16,8 @@ from itertools import groupby
 from gitmem.document.entry import MemoryType
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import NotFoundError, RefusedError, UsageError
-from gitmem.git import read_refs
 from gitmem.git.packing import every_object
+from gitmem.git.repository import read_refs
 from gitmem.git.rewrite import Occurrences, Written, affected, contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.platform.machine import read_resource

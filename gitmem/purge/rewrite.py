@@ -17,7 +17,6 @@ from functools import partial
 from gitmem.document.ids import PURGED, TEMPORARY
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
-from gitmem.git import RefMoves, blob_id, move_refs, read_refs
 from gitmem.git.lock import Lock, beating
 from gitmem.git.log import Commit, additions
 from gitmem.git.objects import PathChange, read_tree
@@ -30,6 +29,7 @@ from gitmem.git.packing import (
     stash_again,
     stashed,
 )
+from gitmem.git.repository import RefMoves, blob_id, move_refs, read_refs
 from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.trust import Signatures
 from gitmem.platform.safe_open import read_json, write_json

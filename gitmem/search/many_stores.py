@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from gitmem.document.ids import FORMAT
 from gitmem.errors import GitmemError, NotFoundError, UsageError
-from gitmem.git import STORE_FOLDER
+from gitmem.git.layout import STORE_FOLDER
 from gitmem.platform.machine import Context
 from gitmem.search import Query, fold, parse_query
 from gitmem.search.engine import LIMIT, answer, literals_of

@@ -8,9 +8,10 @@ from collections.abc import Collection, Mapping
 from gitmem.document.ids import FORMAT, fold, is_git_folder
 from gitmem.document.message import one_line
 from gitmem.errors import RefusedError, StoreFormatError
-from gitmem.git import Repository, find_layout
+from gitmem.git.layout import find_layout
 from gitmem.git.objects import PathChange, most_files
 from gitmem.git.process import Git
+from gitmem.git.repository import Repository
 from gitmem.git.trust import Signatures
 from gitmem.platform.machine import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES

@@ -15,9 +15,10 @@ from gitmem.document.document import Document, as_texts
 from gitmem.document.ids import CONFIG, FORMAT, LONGEST_SCOPE, MEMORY, README
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, UsageError, disk_errors
-from gitmem.git import STORE_FOLDER, Layout, Repository, find_layout
+from gitmem.git.layout import STORE_FOLDER, Layout, find_layout
 from gitmem.git.lock import open_lock
 from gitmem.git.process import Git
+from gitmem.git.repository import Repository
 from gitmem.git.setup import (
     add_linked_work_tree,
     clear_building,

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 
 from gitmem.errors import NotSavedError, RefusedError, StoreNotFoundError
-from gitmem.git import MEMORY_BRANCH, STORE_FOLDER, Layout, common_dir_of, find_layout, linked_git_dir
+from gitmem.git.layout import MEMORY_BRANCH, STORE_FOLDER, Layout, common_dir_of, find_layout, linked_git_dir
 from gitmem.git.trust import check_layout, check_link, is_at_its_place, is_linked
 from gitmem.platform.safe_open import drop_file, in_the_way, read_small, replace_file
 from gitmem.values import Value

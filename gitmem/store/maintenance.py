@@ -11,7 +11,7 @@ import contextlib
 import os
 
 from gitmem.errors import GitFailedError, GitmemError, disk_errors
-from gitmem.git import move_refs, read_refs
+from gitmem.git.repository import move_refs, read_refs
 from gitmem.platform.safe_open import drop_file, read_text, replace_file
 from gitmem.values import TYPE_CHECKING, Value
 

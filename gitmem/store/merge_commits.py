@@ -12,11 +12,11 @@ from gitmem.document.document import Document
 from gitmem.document.entry import entry_ids
 from gitmem.document.ids import FACTS, MEMORY, fold, is_fact_id
 from gitmem.document.message import Message, Op, Trailer, op_message
-from gitmem.git import RefMoves, Repository, empty_tree
 from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
 from gitmem.git.log import Commit, Fork, commits, fork
 from gitmem.git.objects import Tree, read_tree
 from gitmem.git.process import Git
+from gitmem.git.repository import RefMoves, Repository, empty_tree
 from gitmem.git.trust import GITMEM
 from gitmem.merge.documents import merge_trees
 from gitmem.model.fact import is_fact_path, parse_fact

@@ -11,8 +11,8 @@ import os
 import time
 
 from gitmem.errors import BusyError, RefusedError
-from gitmem.git import blob_id
 from gitmem.git.index import read_entries, set_entries
+from gitmem.git.repository import blob_id
 from gitmem.platform.safe_open import read_text
 from gitmem.values import TYPE_CHECKING
 

@@ -10,8 +10,9 @@ import os
 import re
 
 from gitmem.errors import NotFoundError, RefusedError, UsageError
-from gitmem.git import MEMORY_BRANCH, RefMoves, move_ref, move_refs, read_refs
 from gitmem.git.address import Remote, check_url, is_ssh
+from gitmem.git.layout import MEMORY_BRANCH
+from gitmem.git.repository import RefMoves, move_ref, move_refs, read_refs
 from gitmem.store.store import REMOTES_FILE, Store
 
 REFS = "refs/gitmem/remotes"  # the tips of each remote's branches at the last sync

@@ -10,7 +10,8 @@ from functools import cached_property
 from gitmem.config import read_config
 from gitmem.document.ids import FORMAT, LONGEST_SCOPE, TEMPORARY, is_within, scope_name
 from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError, disk_errors
-from gitmem.git import STORE_FOLDER, Repository, is_object_id
+from gitmem.git.layout import STORE_FOLDER
+from gitmem.git.repository import Repository, is_object_id
 from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.platform.machine import install_command, start_detached
 from gitmem.platform.safe_open import read_small, read_text

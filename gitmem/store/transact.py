@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from gitmem.document.ids import FACTS, FORMAT
 from gitmem.errors import BusyError, CopyError, GitmemError, RefusedError, UnfinishedPurgeError
-from gitmem.git import LEFT_BEHIND_SECONDS, clear_left_behind
 from gitmem.git.fast_import import CRASH_REPORT, TipLockedError, TipMovedError, Writer
 from gitmem.git.index import DRAFT, clear_left_lock
+from gitmem.git.left_behind import LEFT_BEHIND_SECONDS, clear_left_behind
 from gitmem.platform.safe_open import drop_file, read_text
 from gitmem.store.store import PURGING
 from gitmem.values import TYPE_CHECKING, Value

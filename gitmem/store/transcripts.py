@@ -14,12 +14,13 @@ from collections.abc import Iterable, Iterator
 from gitmem.document.ids import check_path, digest
 from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line, op_message
 from gitmem.errors import BusyError, RefusedError, disk_errors
-from gitmem.git import RefMoves, Repository, blob_id, clear_left_behind, move_refs, read_refs
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
+from gitmem.git.left_behind import clear_left_behind
 from gitmem.git.lock import beating
 from gitmem.git.log import Addition, additions, commits, fork
 from gitmem.git.objects import read_tree
 from gitmem.git.packing import remove_unreachable, sizes
+from gitmem.git.repository import RefMoves, Repository, blob_id, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.model.exchange import file_name
 from gitmem.platform.machine import UTC, datetime

@@ -24,12 +24,13 @@ from gitmem.errors import (
     UnreadableError,
     UsageError,
 )
-from gitmem.git import MEMORY_BRANCH, RefMoves, move_ref, move_refs
 from gitmem.git.address import Remote, check_url
 from gitmem.git.bundle import is_bundle, is_whole, write_bundle
+from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection
+from gitmem.git.repository import RefMoves, move_ref, move_refs
 from gitmem.git.setup import check_out, make_root
 from gitmem.model.validity import what_holds
 from gitmem.platform.machine import Context, is_running

@@ -15,8 +15,9 @@ from enum import StrEnum
 from gitmem.document.ids import FORMAT
 from gitmem.document.message import Op, op_message
 from gitmem.errors import RefusedError
-from gitmem.git import MEMORY_BRANCH, RefMoves, move_ref, move_refs, read_refs
 from gitmem.git.address import Remote
+from gitmem.git.layout import MEMORY_BRANCH
+from gitmem.git.repository import RefMoves, move_ref, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.store import arrivals

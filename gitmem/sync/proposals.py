@@ -18,12 +18,13 @@ from gitmem.document.document import Document
 from gitmem.document.ids import FACTS, FORMAT, check_path, slug
 from gitmem.document.message import SUBJECT_LENGTH, Op, Trailer, one_line, op_message
 from gitmem.errors import BusyError, GitFailedError, NotFoundError, RefusedError
-from gitmem.git import MEMORY_BRANCH, empty_tree, find_layout, move_refs, read_refs
 from gitmem.git.address import Remote
 from gitmem.git.fast_import import NewCommit, Signature, Writer
+from gitmem.git.layout import MEMORY_BRANCH, find_layout
 from gitmem.git.objects import Objects, PathChange, most_files, read_tree, tree_changes
 from gitmem.git.process import Git, failure
 from gitmem.git.remote import Connection, PushRacedError
+from gitmem.git.repository import empty_tree, move_refs, read_refs
 from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.merge.documents import conflict_lines
 from gitmem.model.compare import rivals_of

@@ -15,10 +15,11 @@ from enum import StrEnum
 from typing import TypeVar
 
 from gitmem.errors import BusyError, GitmemError, ProtectedError, RefusedError
-from gitmem.git import MEMORY_BRANCH, RefMoves, move_refs
 from gitmem.git.address import Remote
+from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.git.log import Fork, commits, count_commits, fork
 from gitmem.git.remote import INBOX, Connection, PushRacedError
+from gitmem.git.repository import RefMoves, move_refs
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.purge.records import news, read_state, record_path

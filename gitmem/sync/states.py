@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gitmem.git import MEMORY_BRANCH, read_refs
+from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.git.log import count_commits
+from gitmem.git.repository import read_refs
 from gitmem.platform.safe_open import read_text
 from gitmem.store.remotes import REFS, added_remotes, remotes
 from gitmem.store.store import Store

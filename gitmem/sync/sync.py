@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator
 
 from gitmem.errors import BusyError, GitmemError, RefusedError
-from gitmem.git import RefMoves, move_refs, read_refs
 from gitmem.git.address import Remote
 from gitmem.git.lock import open_lock
 from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError
+from gitmem.git.repository import RefMoves, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED, added_remotes

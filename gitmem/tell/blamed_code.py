@@ -13,8 +13,8 @@ from difflib import SequenceMatcher
 
 from gitmem.document.code_lines import normalized
 from gitmem.errors import GitFailedError, GitmemError
-from gitmem.git import empty_tree
 from gitmem.git.process import filters_off
+from gitmem.git.repository import empty_tree
 from gitmem.platform.machine import UTC
 from gitmem.project.code import COMMIT, ProjectCode, read_project_file
 from gitmem.values import Value

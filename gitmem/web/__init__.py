@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from gitmem.document.ids import slug
 from gitmem.errors import GitmemError
-from gitmem.git import STORE_FOLDER
+from gitmem.git.layout import STORE_FOLDER
 from gitmem.history.authors import People
 from gitmem.history.marks import known_marks, place_marks
 from gitmem.history.records import CommitRecord, records

@@ -15,7 +15,7 @@ from gitmem.document.document import Document
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git import blob_id
+from gitmem.git.repository import blob_id
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import marked
 from gitmem.history.records import CommitRecord, records

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import BusyError
-from gitmem.git import LEFT_BEHIND_SECONDS
 from gitmem.git import lock as file
+from gitmem.git.left_behind import LEFT_BEHIND_SECONDS
 from gitmem.git.lock import LOCK_REF, STALE_SECONDS, Clock, FileLock, Holder, Lock, LockKind, RefLock, open_lock
 from gitmem.git.process import Git
 from tests.copies import new_repository

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitFailedError, GitmemError
-from gitmem.git import empty_tree
 from gitmem.git import process as process_module
 from gitmem.git.log import additions, blame, commits, diff, fork, log, newest_until, show
 from gitmem.git.process import Git
+from gitmem.git.repository import empty_tree
 from tests.copies import new_repository
 
 KOREAN = "archive/메모 memory 하나.md"

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
-from gitmem.git import Repository, TreeEntry, blob_id, find_layout, is_object_id
 from gitmem.git import objects as trees
+from gitmem.git.layout import find_layout
 from gitmem.git.objects import Objects, most_files, read_objects
 from gitmem.git.process import Git
+from gitmem.git.repository import Repository, TreeEntry, blob_id, is_object_id
 from tests.conftest import RunsGit
 from tests.copies import new_repository
 from tests.property.hostile import Objects as Written

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
-from gitmem.git import find_layout
+from gitmem.git.layout import find_layout
 from gitmem.git.process import Git
 from gitmem.git.setup import (
     add_linked_work_tree,

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import RefusedError
-from gitmem.git import find_layout, trust
+from gitmem.git import trust
 from gitmem.git import trust as module
+from gitmem.git.layout import find_layout
 from gitmem.git.trust import GITMEM, Identity, IdentityLookup, check_layout, check_owner
 from tests.copies import new_repository
 

@@ -8,7 +8,7 @@ import pytest
 
 from gitmem.document.message import Message
 from gitmem.errors import BusyError
-from gitmem.git import read_refs
+from gitmem.git.repository import read_refs
 from gitmem.git.worktree import WorkTree
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store

@@ -15,7 +15,7 @@ from gitmem.archive.clear import clear
 from gitmem.document.entry import Entry, render_entry
 from gitmem.document.ids import TAIL_BYTES, id_in, make_id
 from gitmem.errors import RefusedError
-from gitmem.git import MEMORY_BRANCH
+from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.hosts import command
 from gitmem.learn.end import replay
 from gitmem.learn.extract import FoundFact
