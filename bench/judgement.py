@@ -28,7 +28,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from gitmem.config import Config
-from gitmem.hosts import find_host, writer
+from gitmem.hosts.host import find_host, writer
 from gitmem.learn import keep
 from gitmem.learn.check import Reader
 from gitmem.learn.end import read_lines, read_records
@@ -37,7 +37,7 @@ from gitmem.learn.judge import heard_in
 from gitmem.learn.question import SCHEMA, KnownMemory, SaidPart, digest_of, question_of, windows_of
 from gitmem.learn.reply import Judged
 from gitmem.learn.results import JudgedSession
-from gitmem.llm import Question, fenced, parse_reply
+from gitmem.llm.protocol import Question, fenced, parse_reply
 from gitmem.model.concept import Concept
 from gitmem.model.fact import FactKind, make_fact
 from gitmem.model.transcript import Record, hook_events

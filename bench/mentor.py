@@ -26,7 +26,7 @@ from gitmem.learn.check import Reader
 from gitmem.learn.facts import learn
 from gitmem.learn.question import SCHEMA, choose_known, digest_of, question_of, windows_of
 from gitmem.learn.results import JudgedSession
-from gitmem.llm import Question, fenced, parse_reply
+from gitmem.llm.protocol import Question, fenced, parse_reply
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import Context, read_resource
 from gitmem.store.init import Place, init_store

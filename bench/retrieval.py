@@ -27,10 +27,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from gitmem import llm, search
+from gitmem import search
 from gitmem.config import SearchConfig
 from gitmem.document.entry import Entry, clean_text, render_entry
 from gitmem.document.ids import make_id
+from gitmem.llm import providers
 from gitmem.llm.models import LocalEmbedder
 from gitmem.platform.machine import Context
 from gitmem.search import near, rank
@@ -92,7 +93,7 @@ class KeptEmbedder(LocalEmbedder):
 
 
 def _provider() -> str:
-    return "local" if vars(near)["make_embedder"] is not llm.make_embedder else "none"
+    return "local" if vars(near)["make_embedder"] is not providers.make_embedder else "none"
 
 
 def make_store(folder: Path, docs: list[dict[str, Any]], form: str) -> tuple[Store, dict[tuple[str, int], str]]:

@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from gitmem.hosts import find_host
+from gitmem.hosts.host import find_host
 from gitmem.platform.machine import Context, find_program
-from gitmem.search import parse_query
 from gitmem.search.engine import answer, literals_of
 from gitmem.search.files import RgScanner, list_paths, make_scanner
+from gitmem.search.query import parse_query
 from gitmem.store.init import Place, init_store
 
 if TYPE_CHECKING:

@@ -27,14 +27,15 @@ from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING, sections
 from gitmem.cli.parser import build_parser, own_commands
 from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
-from gitmem.hosts import NAMES, SCRIPT, InstallPlace, Scope, claude_code, command, find_host, gemini, shared_server
+from gitmem.hosts import claude_code, gemini
 from gitmem.hosts.edits import SERVER, as_toml, edits_of
+from gitmem.hosts.host import NAMES, SCRIPT, InstallPlace, Scope, command, find_host, shared_server
 from gitmem.hosts.settings import HOOKS, MCP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gitmem.hosts import Host
+    from gitmem.hosts.host import Host
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "templates" / "claude"

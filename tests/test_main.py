@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts import command, hook_script, script_path
+from gitmem.hosts.host import command, hook_script, script_path
 from gitmem.platform.machine import Context
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool

@@ -13,8 +13,8 @@ from pathlib import Path, PureWindowsPath
 import pytest
 
 from gitmem.git.log import log
-from gitmem.hosts import NAMES, InstallPlace, Scope, direct_command, find_host
 from gitmem.hosts.edits import edits_of
+from gitmem.hosts.host import NAMES, InstallPlace, Scope, direct_command, find_host
 from gitmem.hosts.install import FileEdit
 from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import Context
@@ -132,7 +132,7 @@ def test_a_session_is_recorded_by_gitmem_itself_where_no_script_runs(machine):
 @pytest.mark.few(4)
 def test_the_line_that_install_writes_on_windows_records_a_session(machine, monkeypatch, tmp_path, name, shell):
     """cmd gives a program all words of the line; `;` ends the command in PowerShell as it does in sh."""
-    monkeypatch.setattr("gitmem.hosts.WINDOWS", True)
+    monkeypatch.setattr("gitmem.hosts.host.WINDOWS", True)
     host = find_host(name)
     program = tmp_path / "bin" / "gitmem"
     program.parent.mkdir()
@@ -154,7 +154,7 @@ def test_the_line_that_install_writes_on_windows_records_a_session(machine, monk
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_install_writes_on_windows_is_taken_out_to_the_byte(name, monkeypatch):
-    monkeypatch.setattr("gitmem.hosts.WINDOWS", True)
+    monkeypatch.setattr("gitmem.hosts.host.WINDOWS", True)
     text = '{\n  "mine": 1\n}\n'
     for edit in edits_of(find_host(name), InstallPlace(Scope.PROJECT, "/p", "/h", {})):
         if edit.part == HOOKS and not isinstance(edit, FileEdit):

@@ -30,9 +30,9 @@ from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.marks import marks_for
 from gitmem.history.sessions import session_files
-from gitmem.llm import Question, ReplyError, parse_reply
 from gitmem.llm.ask import AskResult, ask, instructions_for, without_secrets
 from gitmem.llm.http import Patience
+from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.model.exchange import EXCHANGE, exchanges_in, sentence_of
 from gitmem.model.fact import FactKind
 from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks

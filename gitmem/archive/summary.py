@@ -11,9 +11,10 @@ import contextlib
 import os
 import re
 
-from gitmem.document.document import Document, as_text, as_texts, flow, plain_value
+from gitmem.document.document import Document, as_text, as_texts
 from gitmem.document.entry import clean_text, without_entries
 from gitmem.document.ids import ARCHIVE, summary_path
+from gitmem.document.plain_header import flow, plain_value
 from gitmem.errors import GitmemError
 from gitmem.platform.safe_open import read_text
 from gitmem.text.sentences import split

@@ -34,7 +34,7 @@ def follow_settings(store: Store, spool: HookSpool) -> None:
 
 def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
     """Return memories of the prompt of an event and what fixed its error before; `name` is gitmem's name of it."""
-    from gitmem.hosts import text_of  # late: a status line needs none
+    from gitmem.hosts.host import text_of  # late: a status line needs none
 
     session, prompt, error = (text_of(payload, key) for key in ("session_id", "prompt", "error"))
     if "session_id" not in payload or payload.get("is_interrupt") is True:
@@ -76,7 +76,7 @@ def tell(
 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:
     """Tell a starting session that its store is refused, that nothing is recorded, and what to run."""
-    from gitmem.hosts import find_host
+    from gitmem.hosts.host import find_host
     from gitmem.text.terminal import fenced, plain
 
     agent = find_host(host)

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from gitmem.document.document import YamlTextError, flow, newline_of, plain_value
+from gitmem.document.plain_header import YamlTextError, flow, newline_of, plain_value
 
 MAX_BYTES = 65_536  # of a text, in UTF-8
 MAX_DEPTH = 64

@@ -1,1 +1,1 @@
-"""Find a git repository, read its layout and refs, compute object ids, and move refs by compare-and-swap."""
+"""Everything that runs git or reads what it writes."""

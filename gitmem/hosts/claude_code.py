@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from gitmem.hosts import Host, Scope, folder_name, text_of, transcripts_in
+from gitmem.hosts.host import Host, Scope, folder_name, text_of, transcripts_in
 from gitmem.hosts.says import Says
 from gitmem.hosts.subagents import files_in
 from gitmem.platform.safe_open import read_json

@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from gitmem.hosts import (
+from gitmem.hosts.host import (
     ASKS,
     LATE,
     Host,

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
 
-from gitmem.hosts import ASKS, DUE, LATE, Host, InstallPlace, Payload, is_below, refused, text_of
+from gitmem.hosts.host import ASKS, DUE, LATE, Host, InstallPlace, Payload, is_below, refused, text_of
 from gitmem.hosts.says import QUEUES, UNTESTED, WORDLESS, Says
 from gitmem.hosts.sessions_in_json import document_lines
 from gitmem.model.transcript import Record, Role, content_text, objects, records

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
-from gitmem.hosts import Host, InstallPlace, Scope, command_hooks, direct_command, shared_server
+from gitmem.hosts.host import Host, InstallPlace, Scope, command_hooks, direct_command, shared_server
 from gitmem.hosts.install import FileEdit
 from gitmem.hosts.settings import COMMANDS, HOOKS, SKILL, SUMMARIES, TRUST, AllowEdit, Edit, HooksEdit, ServerEdit
 from gitmem.hosts.text_settings import BlockEdit, TablesEdit

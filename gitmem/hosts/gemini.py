@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from gitmem.hosts import (
+from gitmem.hosts.host import (
     ASKS,
     LATE,
     Host,

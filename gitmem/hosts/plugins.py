@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from gitmem.hosts import (
+from gitmem.hosts.host import (
     ASKS,
     Host,
     InstallPlace,

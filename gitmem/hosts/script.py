@@ -13,8 +13,8 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 
 from gitmem.errors import RefusedError
-from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, hook_script, is_current, script_path
 from gitmem.hosts.edits import edits_of
+from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, hook_script, is_current, script_path
 from gitmem.hosts.install import SettingsChange, carry_out, is_present, left_of, missing_folders, plan_whole
 from gitmem.hosts.json_settings import SettingsError, parse
 from gitmem.hosts.settings import HOOKS

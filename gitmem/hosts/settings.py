@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from gitmem.hosts import is_ours
+from gitmem.hosts.host import is_ours
 from gitmem.hosts.json_settings import (
     JsonItem,
     JsonNode,

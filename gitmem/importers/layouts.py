@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, tzinfo
 
 from gitmem.archive.summary import Summary, from_json, render_document
-from gitmem.document.document import flow
 from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import archive_path, make_id, monthly_path, session_path, slug, summary_path, weekly_path
-from gitmem.importers import (
+from gitmem.document.plain_header import flow
+from gitmem.importers.sources import (
     STAMP,
     ArchiveItem,
     FileItem,

@@ -34,7 +34,9 @@ from gitmem.document.ids import MEMORY, archive_path, daily_path, is_fact_id, ma
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError
 from gitmem.history.origin import commits_with
-from gitmem.importers import (
+from gitmem.importers.layouts import plan_layout
+from gitmem.importers.read import Source, plan_claude_mem, read_source
+from gitmem.importers.sources import (
     STAMP,
     ArchiveItem,
     FileItem,
@@ -48,8 +50,6 @@ from gitmem.importers import (
     item_key,
     reverse_days,
 )
-from gitmem.importers.layouts import plan_layout
-from gitmem.importers.read import Source, plan_claude_mem, read_source
 from gitmem.model.fact import PATH, is_fact_path
 from gitmem.model.rotation import Limits, plan_rotation
 from gitmem.record.save import day_log, memory_of, new_daily

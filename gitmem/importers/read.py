@@ -21,7 +21,7 @@ from itertools import islice
 from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import make_id
 from gitmem.errors import RefusedError
-from gitmem.importers import (
+from gitmem.importers.sources import (
     Found,
     Left,
     LogItem,

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gitmem.document.document import Document, flow
+from gitmem.document.document import Document
 from gitmem.document.ids import file_name_of, find_named, is_id, scopes_in, tail_of
 from gitmem.document.message import Message, Op, Trailer, link, one_line, session_message
+from gitmem.document.plain_header import flow
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.model.compare import overlap, stems_of
 from gitmem.model.concept import FOLDER, KIND, Concept, parse_concept

@@ -38,8 +38,9 @@ from gitmem.learn.question import (
 )
 from gitmem.learn.reply import Judged
 from gitmem.learn.results import JudgedSession
-from gitmem.llm import Question, ReplyError, parse_reply, requests
+from gitmem.llm import requests
 from gitmem.llm.ask import ask, instructions_for, is_worth_asking, without_secrets
+from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.model.exchange import file_name
 from gitmem.model.transcript import Record, Role
 from gitmem.model.turns import Turn

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from gitmem.llm import Question, Size
+from gitmem.llm.protocol import Question, Size
 from gitmem.model.compare import stems_of
 from gitmem.model.concept import Concept
 from gitmem.model.fact import Fact, FactKind, day_of

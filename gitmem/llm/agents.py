@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, NamedTuple
 
 from gitmem.config import SummaryConfig
-from gitmem.llm import (
+from gitmem.llm.protocol import (
     AGENT,
     MOST_BYTES,
     AnswerError,
@@ -289,7 +289,7 @@ PROGRAMS = {
 
 
 class AgentModel:
-    """See `gitmem.llm.Model`."""
+    """See `gitmem.llm.protocol.Model`."""
 
     remote = True
 

@@ -21,7 +21,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gitmem.errors import RefusedError
-from gitmem.llm import (
+from gitmem.llm.protocol import (
     HOST,
     OFFLINE,
     AnswerError,
@@ -31,9 +31,9 @@ from gitmem.llm import (
     ReplyError,
     cost_of,
     fenced,
-    make_model,
     parse_reply,
 )
+from gitmem.llm.providers import make_model
 from gitmem.platform.machine import is_running, namespace, read_resource, start_time
 from gitmem.redact.redact import redact
 from gitmem.store.findings import FailureLog, LoggedFailure
@@ -43,8 +43,8 @@ from gitmem.values import Value
 
 if TYPE_CHECKING:
     from gitmem.config import SummaryConfig
-    from gitmem.llm import Model, ModelAnswer, Question
     from gitmem.llm.http import Patience
+    from gitmem.llm.protocol import Model, ModelAnswer, Question
     from gitmem.store.store import Store
 
 

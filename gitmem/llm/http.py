@@ -17,7 +17,7 @@ from socket import SHUT_RDWR, socket
 from threading import Timer
 from urllib.parse import SplitResult, urlsplit
 
-from gitmem.llm import AnswerError, ConnectionFailedError, DeadlineError, ProviderError, StatusError
+from gitmem.llm.protocol import AnswerError, ConnectionFailedError, DeadlineError, ProviderError, StatusError
 from gitmem.values import Value
 
 MOST_BYTES = 16_000_000  # of an answer

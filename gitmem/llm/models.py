@@ -20,7 +20,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from gitmem.config import SummaryConfig
-from gitmem.llm import (
+from gitmem.llm.http import ONCE, Patience, is_private, post_json
+from gitmem.llm.protocol import (
     ANTHROPIC,
     MOST_BYTES,
     OPENAI,
@@ -34,7 +35,6 @@ from gitmem.llm import (
     counted,
     field,
 )
-from gitmem.llm.http import ONCE, Patience, is_private, post_json
 from gitmem.platform.machine import install_command, table
 from gitmem.text.words import estimate_tokens
 
@@ -59,7 +59,7 @@ _DIMENSIONS = 768  # of Gemini's 3,072: a prefix of its vectors is a vector, too
 
 
 class _ApiModel:
-    """See `gitmem.llm.Model`."""
+    """See `gitmem.llm.protocol.Model`."""
 
     provider: str
 
@@ -174,11 +174,11 @@ class ChatModel(_ApiModel):
 
 
 if TYPE_CHECKING:
-    from gitmem.llm import Vector
+    from gitmem.llm.protocol import Vector
 
 
 class OpenAIEmbedder:
-    """See `gitmem.llm.Embedder`."""
+    """See `gitmem.llm.protocol.Embedder`."""
 
     name = "openai"
     remote = True
@@ -229,7 +229,7 @@ class OpenAIEmbedder:
 
 
 class GeminiEmbedder(OpenAIEmbedder):
-    """See `gitmem.llm.Embedder`."""
+    """See `gitmem.llm.protocol.Embedder`."""
 
     name = "gemini"
     _base, _model = "https://generativelanguage.googleapis.com/v1beta", "gemini-embedding-001"
@@ -271,7 +271,7 @@ _model: list[Any] = []
 
 
 class LocalEmbedder:
-    """See `gitmem.llm.Embedder`."""
+    """See `gitmem.llm.protocol.Embedder`."""
 
     name = "local"
     model = "multilingual-e5-small-q4"

@@ -18,7 +18,7 @@ from gitmem.document.code_lines import day_of_lines, merge_written
 from gitmem.document.document import Document
 from gitmem.document.entry import FoundEntry, entry_ids, fences, find_entries, remove_entries, sections
 from gitmem.document.ids import ARCHIVE, SUMMARIES, fold, id_in, is_id
-from gitmem.merge import TOP, MergedBody, merge_bodies, merge_headers, moment_of, survivors
+from gitmem.merge.bodies import TOP, MergedBody, merge_bodies, merge_headers, moment_of, survivors
 from gitmem.text.difference import merge_lines
 from gitmem.values import Value
 
@@ -76,7 +76,7 @@ def merge(
 ) -> Merged:
     """Return three versions of the file at `path` merged; None stands for a version without it. Never raises.
 
-    For `with_facts` see `gitmem.merge.merge_bodies`.
+    For `with_facts` see `gitmem.merge.bodies.merge_bodies`.
     """
     if ours == theirs:
         return Merged(ours, MergeStatus.SAME)

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from math import log
 
-from gitmem.document.document import Document, as_line, as_moment, as_texts, flow, plain_value
+from gitmem.document.document import Document, as_line, as_moment, as_texts
 from gitmem.document.ids import agreed_id, do_meet, file_name_of, id_in, kind_id, tail_of
+from gitmem.document.plain_header import flow, plain_value
 from gitmem.model.error import MATCH, ErrorSignature, fields_of, likeness, read_error, signature
 from gitmem.model.outcome import Outcome
 from gitmem.model.turns import TaskType

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 
-from gitmem.document.document import flow
 from gitmem.document.entry import Entry, clean_text, find_entries
 from gitmem.document.ids import slug
 from gitmem.document.message import one_line
+from gitmem.document.plain_header import flow
 from gitmem.errors import RefusedError
 from gitmem.model.outcome import Outcome
 from gitmem.platform.machine import UTC

@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
 
-from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts, flow, plain_value
+from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts
 from gitmem.document.ids import ALPHABET, FACTS, agreed_id, digest, file_name_of, slug
+from gitmem.document.plain_header import flow, plain_value
 from gitmem.platform.machine import UTC, datetime
 from gitmem.text.words import keywords
 from gitmem.values import TYPE_CHECKING, Value

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
 
-from gitmem.document.document import Document, as_moment, as_texts, flow, plain_value
+from gitmem.document.document import Document, as_moment, as_texts
+from gitmem.document.plain_header import flow, plain_value
 from gitmem.model.turns import Turn
 from gitmem.platform.machine import table
 from gitmem.text.sentences import at_least

@@ -13,7 +13,7 @@ from gitmem.history.marks import marks_for
 from gitmem.model.fact import is_fact_path, parse_fact
 from gitmem.model.lines import Marks
 from gitmem.model.validity import Standing
-from gitmem.search import Query, Term, parse_query, sources
+from gitmem.search import sources
 from gitmem.search.files import LAYERS
 from gitmem.search.filters import (
     MOST,
@@ -27,6 +27,7 @@ from gitmem.search.filters import (
     without_links,
 )
 from gitmem.search.hits import Hit, facts_of, make_hit
+from gitmem.search.query import Query, Term, parse_query
 from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, score_file, worths
 from gitmem.search.sources import Pool
 from gitmem.search.units import ENTRY, HEADING, SECTION, Units
@@ -235,7 +236,7 @@ def _begin_vectors(store: Store, query: Query) -> Embedding | None:
     search, embedding = store.config.search, store.config.embedding
     if not (query.terms and query.words and search.vector_percent):
         return None
-    from gitmem.llm import NONE, choose
+    from gitmem.llm.providers import NONE, choose
 
     if choose(embedding, store.context.environ).provider == NONE:
         return None

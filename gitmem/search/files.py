@@ -23,7 +23,7 @@ from gitmem.errors import RefusedError
 from gitmem.platform.machine import Context, find_program
 from gitmem.platform.safe_open import MAX_FILE_BYTES, enter, read_json, read_open, write_json
 from gitmem.platform.spawn import Child, ExpiredError
-from gitmem.search import fold
+from gitmem.search.query import fold
 from gitmem.values import Value
 
 SUFFIXES = (".md", ".markdown", ".txt")

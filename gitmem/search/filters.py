@@ -19,9 +19,9 @@ from gitmem.history.authors import People
 from gitmem.model.exchange import ANSWER, ERROR, EXCHANGE, FILES, OUTCOME, SAID
 from gitmem.model.fact import FactKind
 from gitmem.model.lines import Marks
-from gitmem.search import Query, fold, parse_query
 from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
 from gitmem.search.hits import Facts, bare_text, facts_of
+from gitmem.search.query import Query, fold, parse_query
 from gitmem.search.rank import Ranked, find_terms, needles_of
 from gitmem.search.units import FRAME, Unit, Units
 from gitmem.store.store import Store

@@ -14,11 +14,11 @@ from gitmem.document.ids import FORMAT
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.git.layout import STORE_FOLDER
 from gitmem.platform.machine import Context
-from gitmem.search import Query, fold, parse_query
 from gitmem.search.engine import LIMIT, answer, literals_of
 from gitmem.search.files import Line, PythonScanner, is_searched, list_paths, make_rg, read_file
 from gitmem.search.filters import check_types, read_filters
 from gitmem.search.hits import Hit
+from gitmem.search.query import Query, fold, parse_query
 from gitmem.search.scan import BUDGET, Rarity, choose_files
 from gitmem.search.sources import MOST_FILES
 from gitmem.store.locate import is_store, known_stores

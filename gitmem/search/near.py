@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from heapq import nlargest
 
 from gitmem.errors import GitmemError
-from gitmem.llm import make_embedder
+from gitmem.llm.providers import make_embedder
 from gitmem.platform.machine import install_command
-from gitmem.search import Query, sources
+from gitmem.search import sources
 from gitmem.search.files import TRANSCRIPTS, FileVersion, list_files
 from gitmem.search.filters import Filters, excluded
+from gitmem.search.query import Query
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, neighbour_weight
 from gitmem.search.units import ENTRY, HEADING, Units
 from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, is_news, safe_text
@@ -22,7 +23,7 @@ from gitmem.store.store import Store
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gitmem.llm import Vector
+    from gitmem.llm.protocol import Vector
 
 # Of a unit that no word matches: above the nearest hits of questions about other stores (docs/search.md, "Weak hits").
 LEAST_NEAR = 0.45

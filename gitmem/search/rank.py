@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gitmem.search import INSIDE, WHOLE, Needle, Query, Term
+from gitmem.search.query import INSIDE, WHOLE, Needle, Query, Term
 from gitmem.search.units import Units
 from gitmem.text.words import stem
 from gitmem.values import Value

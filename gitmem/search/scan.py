@@ -19,9 +19,9 @@ from itertools import islice, takewhile, zip_longest
 from math import log
 
 from gitmem.errors import GitmemError
-from gitmem.search import Term, fold
 from gitmem.search.files import LINKED, LONGEST_LINE, Line, PythonScanner, RgScanner, is_searched
 from gitmem.search.hits import day_of
+from gitmem.search.query import Term, fold
 from gitmem.search.rank import find_terms, needles_of
 from gitmem.search.units import Excerpts
 from gitmem.store.store import Store

@@ -19,7 +19,6 @@ from gitmem.history.past_days import (
     removed_lines,
     week_name,
 )
-from gitmem.search import Term, fold
 from gitmem.search.files import (
     LINKED,
     FileVersion,
@@ -32,6 +31,7 @@ from gitmem.search.files import (
     read_file,
     stat_file,
 )
+from gitmem.search.query import Term, fold
 from gitmem.search.scan import BUDGET, Rarity, add_lines, choose_files, mixed, open_texts, write_texts
 from gitmem.search.scan import FOLDER as TEXTS
 from gitmem.search.units import Excerpts, Units

@@ -15,8 +15,8 @@ from itertools import accumulate
 
 from gitmem.document.entry import FIRST_LINE, fences
 from gitmem.document.ids import ID_FORM, LENGTH, is_id
-from gitmem.search import fold
 from gitmem.search.files import LINKED, TRANSCRIPTS, is_summary, layer_of
+from gitmem.search.query import fold
 from gitmem.values import Value
 
 Span = tuple[int, int, str]

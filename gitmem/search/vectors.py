@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from gitmem.errors import BusyError, GitmemError
-from gitmem.llm import ProviderError, choose, make_embedder
+from gitmem.llm.protocol import ProviderError
+from gitmem.llm.providers import choose, make_embedder
 from gitmem.search.files import FileVersion, list_files, read_file
 from gitmem.search.units import ENTRY, HEADING, Units, best_cut, first_line
 from gitmem.store.store import Store
 from gitmem.values import Value
 
 if TYPE_CHECKING:
-    from gitmem.llm import Embedder
+    from gitmem.llm.protocol import Embedder
 
 KEY_BYTES = 16
 BYTES = 1_600  # 400 tokens (gitmem.text.words), which is less than the 512 most models read

@@ -26,9 +26,9 @@ from gitmem.config import (
     rules,
     value_of,
 )
-from gitmem.document.document import YamlTextError, flow
 from gitmem.document.ids import CONFIG
 from gitmem.document.message import Op, op_message
+from gitmem.document.plain_header import YamlTextError, flow
 from gitmem.document.yaml import remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
 from gitmem.git.lock import writing_alone

@@ -28,9 +28,9 @@ from gitmem.model.turns import TaskType, classify
 from gitmem.model.validity import in_force
 from gitmem.model.working import TaskStatus, WorkingMemory
 from gitmem.record.working_memory import running
-from gitmem.search import fold, parse_query
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.hits import Hit, bare_text
+from gitmem.search.query import fold, parse_query
 from gitmem.search.recall import with_own
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store

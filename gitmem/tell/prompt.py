@@ -14,10 +14,10 @@ from gitmem.history.authors import People
 from gitmem.model.exchange import OUTCOME, Fields
 from gitmem.model.turns import TaskType, asks_back, classify, follows_up, is_trivial, without_ago
 from gitmem.model.words import user_text
-from gitmem.search import INSIDE, Term, fold, parse_query
 from gitmem.search.engine import answer, with_authors
 from gitmem.search.files import LINKED
 from gitmem.search.hits import Hit, bare_text, fields_in
+from gitmem.search.query import INSIDE, Term, fold, parse_query
 from gitmem.search.recall import hit_head
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import HOWS, PROMPT, GivenText, handles, known_to, note_asked

@@ -34,8 +34,8 @@ from gitmem.store.layers import private_store, store_for_session
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
 from gitmem.values import Value
-from gitmem.web import View
 from gitmem.web.facts import blob_of, lines_between
+from gitmem.web.view import View
 
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
 

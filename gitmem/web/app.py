@@ -30,10 +30,10 @@ from gitmem.purge.unfinished import finish_purge
 from gitmem.store.locate import known_stores
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.web import PageCache, ShownProject, View, commit_value
 from gitmem.web.acts import MovedError, act
 from gitmem.web.overview import waiting
 from gitmem.web.render import FILES, FILTERED, TWIN, page_of, to_html, to_json
+from gitmem.web.view import PageCache, ShownProject, View, commit_value
 
 _MAX_FORM = 256_000  # bytes
 _MAX_FIELDS = 300

@@ -35,7 +35,7 @@ from gitmem.store.known_concepts import known_concepts
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import known_patterns
 from gitmem.text.terminal import fields
-from gitmem.web import View, commit_value, over_time
+from gitmem.web.view import View, commit_value, over_time
 
 KINDS = [kind.value for kind in FactKind]
 _MAX_CODE = 12_000  # characters of a difference of code

@@ -23,8 +23,8 @@ from gitmem.store.store import Store
 from gitmem.tell.known_errors import pattern_headers, read_pattern
 from gitmem.tell.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.text.terminal import fields
-from gitmem.web import LENGTH, View, commit_value
 from gitmem.web.facts import fact_value
+from gitmem.web.view import LENGTH, View, commit_value
 
 _EXCHANGES = 20  # on one page
 _LINES = 100  # of a transcript, on one page

@@ -15,8 +15,8 @@ from gitmem.errors import GitmemError
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.records import records, resolve
 from gitmem.hosts.script import recorded_agents
-from gitmem.llm import HOST, OFFLINE, TURN_ON
 from gitmem.llm.ask import spending
+from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
 from gitmem.model.validity import Standing
 from gitmem.project.code import ProjectQuestions
 from gitmem.purge.purge import waiting_purges
@@ -34,8 +34,8 @@ from gitmem.tell.start import Shown, start_parts, start_text
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 from gitmem.text.words import estimate_tokens
-from gitmem.web import View, columns, moment, over_time
 from gitmem.web.facts import blob_of
+from gitmem.web.view import View, columns, moment, over_time
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
 _RECENT = 50  # commits in which the last save is looked for

@@ -26,10 +26,10 @@ from gitmem.store.store import Store
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import json_text
 from gitmem.text.words import hangul_stem, literal_of, stem, stop_words
-from gitmem.web import PageCache, View, in_zone
 from gitmem.web.facts import KINDS, show_concept, show_concepts, show_fact, show_facts, show_knowledge, show_review
 from gitmem.web.history import WHOLE, show_commit, show_session, show_sessions, show_timeline, show_transcript
 from gitmem.web.overview import show_home, show_search, show_stats, show_sync
+from gitmem.web.view import PageCache, View, in_zone
 
 TWIN = ".json"
 FILES = {"gitmem.css": "text/css", "gitmem.js": "text/javascript", "gitmem.svg": "image/svg+xml"}

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.document.document import BrokenHeaderError, Document, YamlTextError
+from gitmem.document.document import BrokenHeaderError, Document
+from gitmem.document.plain_header import YamlTextError
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document import yaml as module
-from gitmem.document.document import YamlTextError, flow, newline_of, plain_mapping, plain_value
+from gitmem.document.plain_header import YamlTextError, flow, newline_of, plain_mapping, plain_value
 from gitmem.document.yaml import MAX_DEPTH, load_mapping, remove_value, set_value
 
 CONFIG = """\

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from gitmem.config import SummaryConfig
-from gitmem.llm import PROVIDER_OF, Question, fenced
 from gitmem.llm.agents import AgentModel
+from gitmem.llm.protocol import PROVIDER_OF, Question, fenced
 from tests.e2e.clients import CLIENTS, CODEX_MODEL, in_ci
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]

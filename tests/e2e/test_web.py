@@ -15,7 +15,7 @@ import pytest
 
 from gitmem.document.entry import MemoryType, Save
 from gitmem.document.ids import make_id
-from gitmem.hosts import command
+from gitmem.hosts.host import command
 from gitmem.learn.end import replay
 from gitmem.platform.machine import Context
 from gitmem.record.fact_edits import pin

@@ -1,8 +1,8 @@
 import json
 
-from gitmem.hosts import InstallPlace, Scope
 from gitmem.hosts.claude_code import HOST
 from gitmem.hosts.edits import edits_of
+from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS
 from tests.hooked import put
 

@@ -5,9 +5,9 @@ import tomllib
 
 import pytest
 
-from gitmem.hosts import InstallPlace, Scope
 from gitmem.hosts.claude_events import CODEX, trust
 from gitmem.hosts.edits import edits_of
+from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS
 from gitmem.hosts.text_settings import TablesEdit
 from tests.hooked import put

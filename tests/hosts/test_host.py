@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts import DUE, LATE, command, direct_command, hook_script, is_ours, script_path
+from gitmem.hosts.host import DUE, LATE, command, direct_command, hook_script, is_ours, script_path
 from gitmem.store.locate import find_store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from gitmem.errors import NotSavedError, RefusedError
-from gitmem.hosts import command_hooks
 from gitmem.hosts.claude_code import HOST
+from gitmem.hosts.host import command_hooks
 from gitmem.hosts.install import FileEdit, Manifest, carry_out, plan_edits, plan_takes
 from gitmem.hosts.settings import HooksEdit
 from tests.hooked import hooked_events

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts import hook_script, script_path
 from gitmem.hosts.claude_code import HOST
+from gitmem.hosts.host import hook_script, script_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a POSIX shell")
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.hosts import InstallPlace, Scope, shared_server
+from gitmem.hosts.host import InstallPlace, Scope, shared_server
 from gitmem.hosts.json_settings import SettingsError, parse
 from gitmem.hosts.settings import HooksEdit, ServerEdit
 from gitmem.hosts.text_settings import BlockEdit

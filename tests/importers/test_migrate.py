@@ -13,9 +13,9 @@ from gitmem.archive.summary import pending_archives
 from gitmem.document.entry import MemoryType
 from gitmem.history.authors import People
 from gitmem.history.authorship import How
-from gitmem.importers import SourceKind
 from gitmem.importers.migrate import migrate
 from gitmem.importers.read import Source
+from gitmem.importers.sources import SourceKind
 from gitmem.model.fact import parse_fact
 from gitmem.model.rotation import Limits, needs_rotation
 from gitmem.record.save import save

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from gitmem.document.document import Document
 from gitmem.document.entry import clean_text, find_entries, render_entry
 from gitmem.document.ids import check_path
-from gitmem.importers import FileItem, LogItem, SourceFile, SourceKind, TranscriptItem, instant
 from gitmem.importers.layouts import plan_layout
+from gitmem.importers.sources import FileItem, LogItem, SourceFile, SourceKind, TranscriptItem, instant
 from gitmem.model.fact import parse_fact
 from gitmem.model.rotation import Limits
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.importers import split_memory
+from gitmem.importers.sources import split_memory
 from gitmem.model.rotation import Limits, needs_rotation
 
 SMALL = Limits(threshold_tokens=100, carryover_tokens=10)  # 95 tokens, so a part has 376 bytes at most

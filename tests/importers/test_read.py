@@ -3,9 +3,9 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from gitmem.importers import SourceKind
 from gitmem.importers import read as foreign
 from gitmem.importers.read import Source, find_sources, kind_of, read_source
+from gitmem.importers.sources import SourceKind
 from gitmem.platform.safe_open import HANDLES
 from tests.platform.test_safe_open import Swap
 

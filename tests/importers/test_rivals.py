@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.importers import SourceKind
 from gitmem.importers.migrate import migrate
 from gitmem.importers.read import Source, find_sources, kind_of
+from gitmem.importers.sources import SourceKind
 
 MORNING = 1_768_300_000_000  # 2026-01-13
 

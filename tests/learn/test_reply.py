@@ -22,7 +22,7 @@ from gitmem.learn.question import (
     windows_of,
 )
 from gitmem.learn.reply import Judged
-from gitmem.llm import Size
+from gitmem.llm.protocol import Size
 from gitmem.model.fact import FactKind, make_fact
 from gitmem.model.turns import Failure, Turn
 from gitmem.model.words import UserWords, WordKind

@@ -4,21 +4,11 @@ import time
 import pytest
 
 from gitmem.config import EmbeddingConfig
-from gitmem.llm import (
-    AUTO,
-    GEMINI,
-    LOCAL,
-    NONE,
-    OPENAI,
-    AnswerError,
-    DeadlineError,
-    ProviderError,
-    choose,
-    make_embedder,
-    models,
-)
+from gitmem.llm import models
 from gitmem.llm.http import Patience
 from gitmem.llm.models import GeminiEmbedder, LocalEmbedder, OpenAIEmbedder
+from gitmem.llm.protocol import OPENAI, AnswerError, DeadlineError, ProviderError
+from gitmem.llm.providers import AUTO, GEMINI, LOCAL, NONE, choose, make_embedder
 from gitmem.platform.machine import is_installed
 
 AT_ONCE = Patience(sleep=lambda _: None, random=lambda: 0.0)
@@ -133,7 +123,7 @@ def test_which_provider_is_chosen(settings, environ, chosen):
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_the_local_model_is_used_where_it_is_installed(monkeypatch, installed):
-    monkeypatch.setattr("gitmem.llm.is_installed", lambda _: installed)
+    monkeypatch.setattr("gitmem.llm.protocol.is_installed", lambda _: installed)
     keys = {"OPENAI_API_KEY": "sk", "GEMINI_API_KEY": "g"}  # which alone send nothing anywhere
     assert choose(config(), keys).provider == choose(config(), {}).provider == (LOCAL if installed else NONE)
     assert choose(config(AUTO), {}).provider == (LOCAL if installed else NONE)

@@ -8,7 +8,8 @@ import time
 import pytest
 
 from gitmem.config import SummaryConfig
-from gitmem.llm import (
+from gitmem.llm.agents import AgentModel
+from gitmem.llm.protocol import (
     AnswerError,
     ConnectionFailedError,
     DeadlineError,
@@ -18,9 +19,8 @@ from gitmem.llm import (
     StatusError,
     cost_of,
     fenced,
-    make_model,
 )
-from gitmem.llm.agents import AgentModel
+from gitmem.llm.providers import make_model
 
 SCHEMA = {
     "type": "object",

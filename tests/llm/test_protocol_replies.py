@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.llm import MOST, ReplyError, parse_reply
+from gitmem.llm.protocol import MOST, ReplyError, parse_reply
 
 SCHEMA = {
     "type": "object",

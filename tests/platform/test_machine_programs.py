@@ -18,9 +18,9 @@ import pytest
 from gitmem.__main__ import trusted
 from gitmem.config import SummaryConfig
 from gitmem.git.process import Git, clean_environment
-from gitmem.hosts import command, hook_script, script_path
-from gitmem.llm import ProviderError
+from gitmem.hosts.host import command, hook_script, script_path
 from gitmem.llm.agents import AgentModel
+from gitmem.llm.protocol import ProviderError
 from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 from tests.copies import USER

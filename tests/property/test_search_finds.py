@@ -10,8 +10,8 @@ import pytest
 
 from gitmem.mcp.reads import memory_search
 from gitmem.platform.machine import Context
-from gitmem.search import fold
 from gitmem.search.engine import answer
+from gitmem.search.query import fold
 from gitmem.search.recall import recall
 from gitmem.search.scan import FOLDER
 from gitmem.search.sources import renew_texts

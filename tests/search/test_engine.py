@@ -4,9 +4,10 @@ import unicodedata
 
 import pytest
 
-from gitmem.search import engine, parse_query, sources
+from gitmem.search import engine, sources
 from gitmem.search.engine import answer
 from gitmem.search.hits import LENGTH
+from gitmem.search.query import parse_query
 from gitmem.search.rank import FAR, LEAST_NEAR, NOTHING, UNKNOWN, Found, Ranked, worths
 
 ENTRY = "- [2026-11-2{n} 10:00:00] **Note**: {text} ^01m80m1r5d7wvtt7ft{n}{n}\n"

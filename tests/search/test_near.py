@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.config import EmbeddingConfig
-from gitmem.llm import make_embedder
+from gitmem.llm.providers import make_embedder
 from gitmem.platform.machine import install_command
 from gitmem.search.engine import answer
 from gitmem.search.vectors import Filled, fill

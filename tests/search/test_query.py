@@ -1,6 +1,6 @@
 """Which needles a query makes of its words."""
 
-from gitmem.search import PREFIX, parse_query
+from gitmem.search.query import PREFIX, parse_query
 
 
 def test_irregular_forms_are_looked_for_too():

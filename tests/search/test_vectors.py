@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.errors import BusyError, GitmemError
-from gitmem.llm import ConnectionFailedError, models
+from gitmem.llm import models
 from gitmem.llm.models import LocalEmbedder
+from gitmem.llm.protocol import ConnectionFailedError
 from gitmem.search import vectors
 from gitmem.search.files import FileVersion
 from gitmem.search.units import HEADING, Units

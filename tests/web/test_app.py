@@ -16,7 +16,7 @@ from gitmem.document.entry import Entry, render_entry
 from gitmem.document.ids import TAIL_BYTES, id_in, make_id
 from gitmem.errors import RefusedError
 from gitmem.git.layout import MEMORY_BRANCH
-from gitmem.hosts import command
+from gitmem.hosts.host import command
 from gitmem.learn.end import replay
 from gitmem.learn.extract import FoundFact
 from gitmem.learn.facts import learn_findings
@@ -90,7 +90,7 @@ def test_it_is_recording_where_an_agent_has_hooks_not_where_somebody_saved_once(
 
 
 def test_facts_are_filtered_and_go_on_behind_the_last_one(viewer, monkeypatch):
-    monkeypatch.setattr("gitmem.web.LENGTH", 2)
+    monkeypatch.setattr("gitmem.web.view.LENGTH", 2)
     ids = {viewer.add(f"Fact {word} is of its own.").id for word in ("apple", "river", "candle", "mountain", "paper")}
     seen, path = [], "/facts.json"
     while path:

@@ -11,8 +11,8 @@ from itertools import product
 from gitmem.cli.app import OWN, App, Args
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.git.setup import excluded, unexcluded
-from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host
 from gitmem.hosts.edits import edits_of
+from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host
 from gitmem.hosts.install import (
     WHOLE,
     FileEdit,

@@ -7,7 +7,7 @@ import os
 from gitmem.cli.app import OWN, App, Args
 from gitmem.cli.output import agreed, table
 from gitmem.config import Untrusted, personal_folder, read_agreed, read_config, shown, value_of
-from gitmem.document.document import flow
+from gitmem.document.plain_header import flow
 from gitmem.errors import RefusedError, UsageError
 from gitmem.store.settings import Setting, agree, check_key, read_value, set_for_all, set_for_store, settings
 from gitmem.text.sentences import count

@@ -9,8 +9,8 @@ from gitmem.cli.commands.agents import own_program, place_of
 from gitmem.cli.output import Progress, finding_lines
 from gitmem.errors import ExitCode
 from gitmem.health.doctor import DEEP, FULL, OPENED
-from gitmem.hosts import NAMES, Host, InstallPlace, Scope, find_host, script_path
 from gitmem.hosts.edits import edits_of
+from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, script_path
 from gitmem.hosts.install import FileEdit, is_present, plan_edits
 from gitmem.hosts.script import content, has_current_script, hooked_file, switched_off
 from gitmem.hosts.settings import HOOKS, MCP, Edit

@@ -13,7 +13,7 @@ from functools import partial
 
 from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused
 from gitmem.errors import ExitCode, RefusedError
-from gitmem.hosts import caller, find_host, read_payload, text_of
+from gitmem.hosts.host import caller, find_host, read_payload, text_of
 from gitmem.platform.machine import now, start_detached, time_limit
 from gitmem.store.locate import NotAcceptedError, accepted_folder, find_project, find_store, private_folder
 from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, hold, may_answer, parse, release

@@ -10,11 +10,12 @@ from gitmem.cli.app import OWN, App, Args, read_date
 from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import Progress, first_of, table
 from gitmem.errors import ExitCode, NotFoundError, UsageError
-from gitmem.hosts import NAMES, Scope, file_of, find_host
 from gitmem.hosts.claude_code import memory_folder
-from gitmem.importers import SourceKind, entire
+from gitmem.hosts.host import NAMES, Scope, file_of, find_host
+from gitmem.importers import entire
 from gitmem.importers.migrate import Migrated, migrate
 from gitmem.importers.read import DATABASE, Source, find_sources, kind_of, places_of
+from gitmem.importers.sources import SourceKind
 from gitmem.learn.end import Replayed, find_transcripts, replay
 from gitmem.learn.facts import adopt
 from gitmem.project.code import project_code

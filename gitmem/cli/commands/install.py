@@ -20,8 +20,8 @@ from gitmem.cli.commands.agents import (
 )
 from gitmem.config import read_config
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
-from gitmem.hosts import Host, InstallPlace, Scope
 from gitmem.hosts.edits import edits_of
+from gitmem.hosts.host import Host, InstallPlace, Scope
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
 from gitmem.hosts.script import (
     arrives,
@@ -37,7 +37,7 @@ from gitmem.hosts.script import (
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit
 from gitmem.hosts.text_settings import TablesEdit
-from gitmem.llm import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL
+from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL
 from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver

@@ -11,7 +11,7 @@ from gitmem.cli.app import OWN, VECTORS, App, Args
 from gitmem.cli.output import few, finding_lines
 from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
-from gitmem.llm import TURN_ON
+from gitmem.llm.protocol import TURN_ON
 from gitmem.platform.machine import timedelta
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import ASKED, read_notes

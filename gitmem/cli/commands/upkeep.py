@@ -19,7 +19,7 @@ from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all
 from gitmem.learn.lessons import clean_up
-from gitmem.llm import VARIABLE, choose, make_embedder
+from gitmem.llm.providers import VARIABLE, choose, make_embedder
 from gitmem.platform.machine import lower_priority, read_resource
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
 from gitmem.purge.record import MOST
@@ -35,7 +35,7 @@ from gitmem.text.terminal import fields, plain
 from gitmem.text.words import tokens_of_size
 
 if TYPE_CHECKING:
-    from gitmem.llm import Embedder
+    from gitmem.llm.protocol import Embedder
 
 
 def run_upkeep(args: Args, app: App) -> int:

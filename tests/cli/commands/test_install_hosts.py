@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.cli.app import App
-from gitmem.hosts import NAMES, find_host
 from gitmem.hosts.edits import READS
+from gitmem.hosts.host import NAMES, find_host
 from gitmem.platform.machine import machine_name
 from tests.cli.commands.project import Runner
 from tests.recorded import TRANSCRIPTS

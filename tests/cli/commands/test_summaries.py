@@ -36,7 +36,7 @@ def test_what_is_no_summary_is_refused_and_says_what_it_lacks(gitmem, rotated, t
 
 
 def test_the_schema_is_printed_and_its_example_passes(gitmem):
-    from gitmem.llm import parse_reply
+    from gitmem.llm.protocol import parse_reply
 
     schema = json.loads(gitmem("summary", "schema")[1])
     assert parse_reply(json.dumps(SUMMARY), schema) == SUMMARY

