@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem import __version__
-from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING, sections
 from gitmem.cli.parser import build_parser, own_commands
+from gitmem.cli.table import COMMANDS, GROUPS, PARTS, PLUMBING, sections
 from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
 from gitmem.hosts import claude_code, gemini

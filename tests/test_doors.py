@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.cli.commands import COMMANDS
+from gitmem.cli.table import COMMANDS
 from tests.desk import desk  # noqa: F401  # a fixture
 from tests.doors import AGENT, DOORS, ISSUE, JSON, SAID, World, texts
 

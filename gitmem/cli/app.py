@@ -297,7 +297,7 @@ class App(Value):
         """Tell a person at a terminal, after a second, what a saving command is doing."""
         if not self.err.isatty():
             return contextlib.nullcontext()
-        from gitmem.cli.output import Progress
+        from gitmem.cli.progress import Progress
 
         return Progress(self.err, "committing what you edited, and this")
 

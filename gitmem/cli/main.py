@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 
 from gitmem import __version__
 from gitmem.cli.app import App, Args, not_printed
-from gitmem.cli.commands import COMMANDS, HelpAskedError, command_word, parse, runner, unfolded
+from gitmem.cli.command_line import parse
+from gitmem.cli.table import COMMANDS, HelpAskedError, command_word, runner, unfolded
 from gitmem.errors import ExitCode, GitFailedError, GitmemError, disk_error
 
 _DAMAGE = "'gitmem doctor' says what is wrong with the store."

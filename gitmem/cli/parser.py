@@ -1,4 +1,4 @@
-"""The argparse parsers, for command lines that `gitmem.cli.commands.parse` does not read itself, and for help."""
+"""The argparse parsers, for command lines that `gitmem.cli.command_line.parse` does not read itself, and for help."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import re
 
 from gitmem import __version__
-from gitmem.cli.commands import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, arguments_of, sections
+from gitmem.cli.table import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, arguments_of, sections
 from gitmem.errors import UsageError
 from gitmem.values import TYPE_CHECKING
 

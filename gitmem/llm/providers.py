@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gitmem.llm.protocol import AGENTS, ANTHROPIC, HOST, KEYS, OFFLINE, OPENAI, ProviderError
 from gitmem.platform.machine import is_installed
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gitmem.config import EmbeddingConfig, SummaryConfig
-from gitmem.llm.protocol import AGENTS, ANTHROPIC, HOST, KEYS, OFFLINE, OPENAI, Embedder, Model, ProviderError
+    from gitmem.llm.protocol import Embedder, Model
 
 
 def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:

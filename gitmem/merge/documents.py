@@ -18,7 +18,8 @@ from gitmem.document.code_lines import day_of_lines, merge_written
 from gitmem.document.document import Document
 from gitmem.document.entry import FoundEntry, entry_ids, fences, find_entries, remove_entries, sections
 from gitmem.document.ids import ARCHIVE, SUMMARIES, fold, id_in, is_id
-from gitmem.merge.bodies import TOP, MergedBody, merge_bodies, merge_headers, moment_of, survivors
+from gitmem.merge.bodies import TOP, MergedBody, merge_bodies, survivors
+from gitmem.merge.headers import merge_headers, moment_of
 from gitmem.text.difference import merge_lines
 from gitmem.values import Value
 

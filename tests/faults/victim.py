@@ -169,7 +169,7 @@ def main() -> None:
     import gitmem.record.save
     import gitmem.store.init
     import gitmem.store.store  # noqa: F401
-    from gitmem.cli.commands import COMMANDS, MODULES
+    from gitmem.cli.table import COMMANDS, MODULES
 
     for command in COMMANDS:
         with contextlib.suppress(ModuleNotFoundError):

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from gitmem import __version__
-from gitmem.cli.commands import COMMANDS, PLUMBING
 from gitmem.cli.parser import build_parser
+from gitmem.cli.table import COMMANDS, PLUMBING
 from gitmem.hosts import claude_code
 from gitmem.text.words import estimate_tokens
 

@@ -200,7 +200,7 @@ def test_many_records_of_an_author_cost_few_digests_and_processes(
     eve.git("push", "-q", "origin", "HEAD:gitmem")
     digests: list[bytes] = []
     git_starts.clear()
-    for module in ("gitmem.purge", "gitmem.purge.erased"):
+    for module in ("gitmem.purge.record", "gitmem.purge.erased"):
         monkeypatch.setattr(f"{module}.digest_of", lambda text, _: digests.append(text) or b"")
     done = victim.sync()
     assert len(digests) < 100

@@ -10,10 +10,11 @@ from typing import Any
 
 from gitmem.archive.summary import archive_summaries
 from gitmem.cli.app import OWN, App, Args
-from gitmem.cli.commands import COMMANDS, FREE, GROUPS, PARTS, parse, unfolded
+from gitmem.cli.command_line import parse
 from gitmem.cli.commands.review import waiting
 from gitmem.cli.output import SHORT
 from gitmem.cli.parser import lines_of, listed, own_commands
+from gitmem.cli.table import COMMANDS, FREE, GROUPS, PARTS, unfolded
 from gitmem.config import rules
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.history.records import records

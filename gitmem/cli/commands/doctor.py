@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import App, Args
 from gitmem.cli.commands.agents import own_program, place_of
-from gitmem.cli.output import Progress, finding_lines
+from gitmem.cli.output import finding_lines
+from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode
 from gitmem.health.doctor import DEEP, FULL, OPENED
 from gitmem.hosts.edits import edits_of

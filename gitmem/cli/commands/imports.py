@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from gitmem.cli.app import OWN, App, Args, read_date
 from gitmem.cli.commands.agents import place_of
-from gitmem.cli.output import Progress, first_of, table
+from gitmem.cli.output import first_of, table
+from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.hosts.claude_code import memory_folder
 from gitmem.hosts.host import NAMES, Scope, file_of, find_host

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gitmem.cli.app import OWN, SESSIONS, App, Args, read_date
 from gitmem.cli.commands.agents import place_of
-from gitmem.cli.output import Progress
+from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode, RefusedError, UsageError
 from gitmem.history.sessions import SessionSummary, find_session, sessions
 from gitmem.hosts.host import NAMES, Scope, find_host

@@ -7,7 +7,8 @@ import re
 
 from gitmem.cli.app import OWN, App, Args, chosen_place
 from gitmem.cli.commands.hook import REMOTE
-from gitmem.cli.output import Progress, agreed, few
+from gitmem.cli.output import agreed, few
+from gitmem.cli.progress import Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, UnreachableError, UsageError
 from gitmem.git.address import check_url

@@ -13,8 +13,9 @@ from gitmem import __version__
 from gitmem.archive.clear import OLD_DAYS, Cleared, clear
 from gitmem.archive.rotate import check, consolidate_due
 from gitmem.cli.app import OWN, App, Args, read_date
-from gitmem.cli.commands import parse
-from gitmem.cli.output import Progress, agreed, first_of
+from gitmem.cli.command_line import parse
+from gitmem.cli.output import agreed, first_of
+from gitmem.cli.progress import Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all

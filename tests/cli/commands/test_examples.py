@@ -12,7 +12,8 @@ import sys
 
 import pytest
 
-from gitmem.cli.commands import COMMANDS, PLUMBING, HelpAskedError, parse
+from gitmem.cli.command_line import parse
+from gitmem.cli.table import COMMANDS, PLUMBING, HelpAskedError
 from gitmem.platform.machine import Context, machine_name, now, resource
 from tests.cli.commands.project import ROOT, SUMMARY
 from tests.copies import accept

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from gitmem import __version__
-from gitmem.cli.commands import COMMANDS, GROUPS, PLUMBING, command_word, read_plain, sections, unfolded
+from gitmem.cli.command_line import read_plain
 from gitmem.cli.commands import status as command
-from gitmem.cli.output import Progress
 from gitmem.cli.parser import build_parser
+from gitmem.cli.progress import Progress
+from gitmem.cli.table import COMMANDS, GROUPS, PLUMBING, command_word, sections, unfolded
 from gitmem.errors import BusyError, ExitCode, GitFailedError, GitmemError, NotFoundError, NotSavedError
 from gitmem.store.findings import FailureLog
 from gitmem.text.terminal import cells

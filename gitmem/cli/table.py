@@ -1,0 +1,234 @@
+"""The table of commands: names, groups, modules and their sections of commands.txt; and reading a command line.
+
+A plain command line is read here, since `argparse` takes a twelfth of the time of a save. `gitmem.cli.parser` reads all
+others, and reports mistakes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from functools import cache
+
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+
+# The first screen of `gitmem --help`, in groups. The lines, texts and arguments of all commands stand in
+# gitmem/cli/commands.txt. `run_NAME(args, app)` runs the command NAME and may return an exit code; it is in the module
+# of gitmem.cli.commands that `MODULES` names, by default the one of the same name.
+GROUPS = {
+    "begin": ("init", "install", "uninstall", "clone", "import"),
+    "save and find": ("save", "search", "show", "facts", "review"),
+    "look into history": ("why", "log", "undo", "web", "sync"),
+    "keep house": ("status", "doctor", "config", "forget", "upkeep"),
+}
+# The others, each under the command of the first screen that it is a part of: `gitmem import replay` is also `gitmem
+# replay`. Those under "more" are parts of none.
+PARTS = {
+    "clone": ("join",),
+    "save": ("private", "pause", "resume", "promote", "demote"),
+    "import": ("replay", "migrate", "adopt"),
+    "search": ("recall", "keywords"),
+    "show": ("get", "at", "start"),
+    "facts": ("resolve",),
+    "log": ("sessions", "diff", "blame", "index"),
+    "sync": ("propose", "remote", "trust", "backup", "restore", "export"),
+    "status": ("stats", "path"),
+    "forget": ("clear", "cleanup", "purge"),
+    "upkeep": ("check", "consolidate", "reindex", "maintain"),
+    "learned": ("episodes", "patterns", "concepts", "knowledge"),
+    "more": (
+        *("learned", "guide", "task", "summary", "summarize", "judge"),
+        *("mcp", "statusline", "completion", "help"),
+    ),
+}
+FREE = ("search", "more")  # `gitmem search recall` searches for a word
+PLUMBING = ("hook", "merge-driver")  # not for people
+_OF_MODULES = {  # modules of commands that have none of their own name
+    "agents": "uninstall",
+    "completion": "help",
+    "facts": "resolve",
+    "find": "search recall keywords get",
+    "history": "log sessions blame index diff undo",
+    "imports": "import replay migrate adopt",
+    "learned": "concepts episodes patterns knowledge guide task",
+    "plumbing": "start statusline merge-driver",
+    "serve": "mcp web",
+    "show": "at",
+    "status": "stats path",
+    "stores": "init clone join trust remote private pause resume promote demote sync propose export backup restore",
+    "summaries": "summary summarize",
+    "upkeep": "check consolidate reindex maintain forget clear cleanup purge",
+}
+MODULES = {name: module for module, names in _OF_MODULES.items() for name in names.split()}
+COMMANDS = tuple(name for group in (*GROUPS.values(), *PARTS.values(), PLUMBING) for name in group)
+
+
+class HelpAskedError(Exception):
+    """The command line asks for help, which is the message."""
+
+
+def command_word(argv: Sequence[str]) -> str | None:
+    """Return the first word that is neither an option nor the folder of `-C`, or None."""
+    place = command_place(argv)
+    return None if place is None else argv[place]
+
+
+def command_place(argv: Sequence[str]) -> int | None:
+    """Return the index of the word that names the command, None if there is none."""
+    words = iter(enumerate(argv))
+    for place, word in words:
+        if word == "-C":
+            next(words, None)
+        elif not word.startswith("-"):
+            return place
+    return None
+
+
+def unfolded(argv: Sequence[str]) -> Sequence[str]:
+    """Return a command line without the command around a part: `upkeep check` as `check`."""
+    place = command_place(argv)
+    if place is None or argv[place] in FREE or not {*argv[place + 1 : place + 2]} & {*PARTS.get(argv[place], ())}:
+        return argv
+    return [*argv[:place], *argv[place + 1 :]]
+
+
+def runner(name: str) -> Any:
+    """Return the function that runs a command; its module is imported late."""
+    module = f"gitmem.cli.commands.{MODULES.get(name, name.replace('-', '_'))}"
+    __import__(module)  # `importlib` takes half a millisecond
+    return getattr(sys.modules[module], f"run_{name.replace('-', '_')}")
+
+
+class HelpSection(Value):
+    """A section of commands.txt: the subcommand that runs if none is named, the line in lists, the text."""
+
+    usual: str
+    line: str
+    text: str
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """What the command does, its arguments, and its examples."""
+        text, _, examples = f"\n{self.text}".partition("\nExamples:\n")
+        about, _, arguments = text.partition("\nArguments:\n")
+        return about.strip(), arguments, examples
+
+    @property
+    def as_json(self) -> bool:
+        """Whether the command takes `--json`."""
+        return "\nWith --json" in self.text
+
+
+@cache
+def sections() -> Mapping[str, HelpSection]:
+    """Return the sections of commands.txt by the words of their commands."""
+    with open(os.path.join(os.path.dirname(__file__), "commands.txt"), encoding="utf-8") as file:
+        parts = file.read().split("\n== ")[1:]
+    found = {}
+    for part in parts:
+        head, _, text = part.partition("\n")
+        words, _, line = head.partition(": ")
+        name, _, usual = words.partition(" [")
+        found[name] = HelpSection._make((usual.rstrip("]"), line, text))
+    return found
+
+
+# Lists that commands.txt names: the module, imported when an argument needs it, and the name in it.
+_LISTS = {
+    "$agents": ("gitmem.hosts.host", "NAMES"),
+    "$ops": ("gitmem.document.message", "Op"),
+    "$providers": ("gitmem.llm.providers", "EMBEDDERS"),
+    "$types": ("gitmem.document.entry", "MemoryType"),
+}
+
+
+def arguments_of(text: str) -> Iterator[tuple[str, list[str], dict[str, Any], str]]:
+    """Yield the arguments of a section: its mark, its names, options for `add_argument` of argparse, and its help.
+
+    The head of commands.txt describes the notation.
+    """
+    for line in filter(None, text.split("\n")):
+        usage, _, help_line = line[2:].partition("  ")
+        if usage.startswith("@"):
+            yield from arguments_of(sections()[usage].text)
+            continue
+        mark = usage[:2] if usage[:2] in {"| ", "! "} else ""
+        yield mark, *_argument(_listed_in(usage.removeprefix(mark))), _listed_in(help_line).strip()
+
+
+def _argument(usage: str) -> tuple[list[str], dict[str, Any]]:
+    """Return the names of an argument, and options for `add_argument`."""
+    dest, _, usage = usage.rpartition(": ")
+    usage, has_default, default = usage.partition("=")
+    names = [word.rstrip(",") for word in usage.split() if word.startswith("-")]
+    usage = usage.rpartition(names[-1])[2].strip() if names else usage
+    long = next((name for name in names if name.startswith("--")), names[0] if names else "")
+    options: dict[str, Any] = {"dest": dest or long.lstrip("-").replace("-", "_")} if names else {}
+    if names and not usage:
+        return names, {**options, "action": "store_true", "default": False}
+    optional = usage.startswith("[") and usage.endswith("]")
+    usage = usage[1:-1] if optional else usage
+    value = _value(usage, options, is_named=bool(names))
+    if has_default:
+        options["default"] = whole_number(default) if value == "N" else default
+    repeats = usage.endswith(" ...")
+    if names and repeats:
+        options |= {"action": "append", "default": []}
+    elif repeats:
+        options["nargs"] = "*" if optional else "+"
+    elif optional and not names:
+        options["nargs"] = "?"
+    return names or [dest or value.lower()], options
+
+
+def _value(usage: str, options: dict[str, Any], *, is_named: bool) -> str:
+    """Put what a usage says of the value into `options`, and return the value's name."""
+    if usage.endswith("!"):
+        options["required"] = True
+    value, _, choices = usage.removesuffix(" ...").removesuffix("!").partition("{")
+    value = value.strip()
+    if choices:
+        options["choices"] = choices.rstrip("}").split(", ")
+        value = value or "|".join(options["choices"]) * (not is_named)
+    if value:
+        options["metavar"] = value
+    if value in _TYPES:
+        options["type"] = _TYPES[value]
+    return value
+
+
+def _listed_in(text: str) -> str:
+    """Return a text with each `$` name replaced by its list."""
+    for mark, (module, name) in _LISTS.items() if "$" in text else ():
+        if mark in text:
+            listed = getattr(__import__(module, fromlist=["*"]), name)
+            text = text.replace(mark, ", ".join(str(getattr(one, "value", one)) for one in listed))
+    return text
+
+
+def whole_number(text: str) -> int:
+    """Return the number in an argument."""
+    if not text.isdecimal():
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def share(text: str) -> float:
+    """Return the number from 0 to 1 in an argument."""
+    with contextlib.suppress(ValueError):
+        if 0 <= (number := float(text)) <= 1:
+            return number
+    from argparse import ArgumentTypeError
+
+    raise ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+
+
+_TYPES: Mapping[str, Callable[[str], float]] = {"N": whole_number, "0-1": share}
