@@ -123,7 +123,7 @@ def test_which_provider_is_chosen(settings, environ, chosen):
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_the_local_model_is_used_where_it_is_installed(monkeypatch, installed):
-    monkeypatch.setattr("gitmem.llm.protocol.is_installed", lambda _: installed)
+    monkeypatch.setattr("gitmem.llm.providers.is_installed", lambda _: installed)
     keys = {"OPENAI_API_KEY": "sk", "GEMINI_API_KEY": "g"}  # which alone send nothing anywhere
     assert choose(config(), keys).provider == choose(config(), {}).provider == (LOCAL if installed else NONE)
     assert choose(config(AUTO), {}).provider == (LOCAL if installed else NONE)
