@@ -336,16 +336,17 @@ def sentences(text: str, most: int) -> str:
 
 
 def log_before(store: Store, transaction: Transaction, day: date) -> bytes | None:
-    """Return the last version of a consolidated day's log, None if there is none.
+    """Return all that a consolidated day's log held, None if there was none.
 
-    Late deliveries and replays are compared with it, so that nothing is saved twice.
+    Late deliveries and replays are compared with it, so that nothing is saved twice. Such a delivery begins a new log,
+    which is consolidated as the one before was.
     """
     held: Sequence[bytes] = [data for path in holders_of(day) if (data := transaction.read(path)) is not None]
-    return _last(store, tuple(held), daily_path(day.isoformat())) if held else None
+    return _removed(store, tuple(held), daily_path(day.isoformat())) if held else None
 
 
 @lru_cache(maxsize=64)  # a replay asks for the same days turn after turn
-def _last(store: Store, _held: tuple[bytes, ...], path: str) -> bytes | None:
-    from gitmem.history.records import last_version
+def _removed(store: Store, _held: tuple[bytes, ...], path: str) -> bytes | None:
+    from gitmem.history.records import removed_versions
 
-    return last_version(store.repository, path)
+    return b"\n".join(removed_versions(store.repository, path)) or None

@@ -248,6 +248,15 @@ def last_version(repository: Repository, path: str, tip: str = HEAD) -> bytes | 
     return repository.read(f"{removed}^", path) if removed else None
 
 
+def removed_versions(repository: Repository, path: str) -> list[bytes]:
+    """Return the versions that a file had each time before it was deleted, the newest first."""
+    options = ("--format=%H", "--diff-filter=D", "--no-renames", HEAD)
+    removals = repository.git.run("--literal-pathspecs", "log", *options, "--", path).decode().split()
+    removals = removals or [_last_change(repository, path, HEAD)]  # a merge deleted it
+    versions = (repository.read(f"{commit}^", path) for commit in removals if commit)
+    return [version for version in versions if version is not None]
+
+
 def _last_change(repository: Repository, path: str, tip: str) -> str:
     return repository.git.run("--literal-pathspecs", "rev-list", "--max-count=1", tip, "--", path).decode().strip()
 

@@ -25,6 +25,12 @@ WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)  # kinds whose
 SAID = 0.9  # the confidence of what a user says
 MOST_DISPUTED = 3  # for one new fact; more are a series ("step 1 …", "step 2 …"), which nobody wants to review
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_CODE = r"[A-Za-z]+(?:[a-z0-9][A-Z]|[A-Za-z0-9][_./:])\w[\w./:]*"  # a name by its form: `RateTable`, `rate_table`
+# What a statement begins with, if it names the thing it is about: a name, the word behind an article, a Korean subject.
+_SUBJECT = re.compile(
+    rf"\W*(?:(?:[Tt]he|[Oo]ur)\s+)?(?:[`\"'\u201c]([^`\"'\u201d]{{1,60}})[`\"'\u201d]|({_CODE})(?=\W))"
+    r"|(?:[Tt]he|[Oo]ur)\s+([\w-]{1,60})|([^.,;:?!]{1,60}?[가-힣])(?:은|는|이|가)\s"
+)
 _LONGEST = 400  # characters of a statement
 
 
@@ -69,10 +75,24 @@ def contradict(one: str, other: str) -> bool:
 
     Half is enough where each has no more than a subject and a value.
     """
+    if are_of_two_things(one, other):
+        return False
     first, second = content_of(one), content_of(other)
     shared = overlap(first, second)
     is_short = max(len(first), len(second)) == _SUBJECT_AND_VALUE
     return (shared > RIVALS or (shared == RIVALS and is_short)) and not says_the_same(one, other)
+
+
+def are_of_two_things(one: str, other: str) -> bool:
+    """Return whether two statements name different things: other subjects, or a series in which all numbers differ.
+
+    "Service 1 listens on port 81" and "Service 2 listens on port 82"; one number that differs is a value.
+    """
+    first, second = (_SUBJECT.match(text) for text in (one, other))
+    if first and second and stems_of(first[0]) != stems_of(second[0]):
+        return True
+    numbers = [_NUMBER.findall(text) for text in (one, other)]
+    return len(numbers[0]) == len(numbers[1]) > 1 and not {*numbers[0]} & {*numbers[1]}
 
 
 def repeats(one: str, other: str) -> bool:

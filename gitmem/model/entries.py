@@ -171,14 +171,14 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
     for failure in turn.failures:
         end = f"{MENDED}{_mended(failure, korean=korean)}" if _is_mended(failure) else ""
         errors.append(f"{_code(failure.command or failure.tool)}: {told_error(failure.error)}{end}")
-    outcome = judge_outcome(turn._replace(answer=done)) if turn.closed else Outcome.SUCCESS  # else not known yet
+    outcome = judge_outcome(turn._replace(answer=done)) if turn.closed else Outcome.UNKNOWN
     return Fields(
         request=without_middle(turn.prompt, PROMPT_LENGTH),
         answer=without_middle(done, answer_chars) if turn.closed else "",
         said=texts_between(map(human_text, turn.said), done, answer_chars),
         errors=tuple(dict.fromkeys(errors)),
         files=tuple(files) if turn.closed else (),
-        outcome="" if outcome is Outcome.SUCCESS else outcome.value,
+        outcome="" if outcome in {Outcome.SUCCESS, Outcome.UNKNOWN} else outcome.value,
         words=tuple(map(render_words, turn.words)),
     )
 

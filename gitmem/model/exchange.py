@@ -52,7 +52,7 @@ class Exchange(Value):
     files: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
-    outcome: Outcome = Outcome.SUCCESS
+    outcome: Outcome = Outcome.UNKNOWN
     at: datetime | None = None  # when, if it is known in more than the clock of some machine
     raw: bool = False
 
@@ -68,6 +68,7 @@ _OUTCOMES = {
     Outcome.FAILED: ("failed", "실패"),
     Outcome.REFUTED: ("refuted", "사실 아님"),
     Outcome.INTERRUPTED: ("interrupted", "중단"),
+    Outcome.UNKNOWN: ("unknown", "모름"),
 }
 # Of a summary, whether the person writes Korean: changed files, tests that pass or fail, what was broken off, programs.
 WORDS = {
@@ -125,7 +126,7 @@ def parse(entry: Entry) -> Exchange | None:
         files=tuple(name for name in _listed(lines, LABEL_FILES) if not _MORE_FILES.fullmatch(name)),
         failed=tuple(line for line in lines if line.startswith(_prefixes(LABEL_FAILED))),
         keywords=tuple(_listed(lines, _KEYWORDS)),
-        outcome=next((kind for kind, words in _OUTCOMES.items() if outcome in words), Outcome.PARTIAL),
+        outcome=next((kind for kind, words in _OUTCOMES.items() if outcome in words), Outcome.UNKNOWN),
         raw=not outcome,
     )
 
@@ -149,8 +150,8 @@ def refutation_in(text: str) -> str:
 
 
 def sentence_of(exchange: Exchange) -> str:
-    """Return what an exchange came to as a sentence, with its outcome where that is no success."""
-    state = "" if exchange.outcome is Outcome.SUCCESS else f" ({exchange.outcome.value})"
+    """Return what an exchange came to as a sentence, with its outcome where that is known and no success."""
+    state = "" if exchange.outcome in {Outcome.SUCCESS, Outcome.UNKNOWN} else f" ({exchange.outcome.value})"
     return f"{exchange.summary.rstrip('.')}{state}."
 
 

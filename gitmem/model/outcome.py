@@ -52,18 +52,19 @@ class Outcome(StrEnum):
     PARTIAL = "partial"
     FAILED = "failed"
     REFUTED = "refuted"  # the agent said it was done, and the user or a later part of the session showed it was not
-    INTERRUPTED = "interrupted"  # the person, or the end of the session, broke it off: nobody judged a result
+    INTERRUPTED = "interrupted"  # the user, or the end of the session, broke it off: nobody judged a result
+    UNKNOWN = "unknown"  # no test and no build shows it
 
 
 def judge_outcome(turn: Turn) -> Outcome:
-    """Return the outcome of a turn: failed by its last test or build, interrupted, else a success.
+    """Return the outcome of a turn: that of its last test or build, interrupted, else unknown.
 
     A turn with neither an answer nor a result was interrupted.
     """
     has_result = bool(turn.answer.strip() or turn.files) or any(not run.failed for run in turn.runs)
     if turn.interrupted or not has_result:
         return Outcome.INTERRUPTED
-    return verdict_of(turn.runs) or Outcome.SUCCESS
+    return verdict_of(turn.runs) or Outcome.UNKNOWN
 
 
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
@@ -31,7 +32,7 @@ from gitmem.text.sentences import split
 from gitmem.values import Value
 
 BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
-_COMPARED = "noticed"  # in the folder of caches: the facts that were compared
+_COMPARED = "noticed"  # in the folder of caches: the facts that were compared, with a digest of their words
 _AT_ONCE = 50  # new facts of one run
 _MOST_SEEN = 5_000
 _UNREADABLE = "'gitmem doctor' names the line that is wrong."
@@ -122,7 +123,24 @@ def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
     if not split(clean):
         raise RefusedError("The new text is empty.", "To take a fact out, use 'gitmem facts retire'.")
     now, subject = store.context.clock(), f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}"
-    return change_facts(store, [fact], lambda linked: {fact.id: reworded(linked[fact.id], clean, now)}, subject)
+    rivals = _unsettled_rivals(store, reworded(fact, clean, now))
+
+    def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
+        changed = {**linked, fact.id: reworded(linked[fact.id], clean, now)}
+        for other in rivals:
+            changed |= dispute(changed, fact.id, other.id)
+        return changed
+
+    return change_facts(store, [fact, *(other._replace(source=b"") for other in rivals)], plan, subject)
+
+
+def _unsettled_rivals(store: Store, fact: Fact) -> list[Fact]:
+    """Return the facts that may contradict the new words of a fact, but for those that a user kept beside it."""
+    from gitmem.model.compare import rivals_of  # late, as in gitmem.record.fact_book
+
+    weighed = _weighed(store)
+    is_told = any(known.id == fact.id for known in weighed)
+    return [other for other in rivals_of(fact, weighed) if not _both_hold(store, fact, other)] if is_told else []
 
 
 def check_length(text: str) -> None:
@@ -285,8 +303,9 @@ def compare_new_facts(store: Store) -> None:
     path = os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
     seen = read_text(path).splitlines()
     known, facts = {*seen}, _weighed(store)
-    for new in [fact.id for fact in facts if fact.id not in known][:_AT_ONCE]:
-        fact = next(fact for fact in facts if fact.id == new)
+    # Before gitmem kept digests, a line was the id alone.
+    for new in [words for fact in facts if not {words := _words_of(fact), fact.id} & known][:_AT_ONCE]:
+        fact = next(fact for fact in facts if _words_of(fact) == new)
         rivals = rivals_of(fact, facts)
         for other in rivals:
             _mark_for_review(store, other, fact)
@@ -296,6 +315,11 @@ def compare_new_facts(store: Store) -> None:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.writelines(f"{name}\n" for name in seen[-_MOST_SEEN:])
+
+
+def _words_of(fact: Fact) -> str:
+    """Return what names a fact in these words: one that is reworded is compared like a new one."""
+    return f"{fact.id} {zlib.crc32(fact.description.encode('utf-8', 'replace')):08x}"
 
 
 def compare_arrivals(store: Store) -> bool:
@@ -322,12 +346,17 @@ def _weighed(store: Store) -> list[Fact]:
     )
 
 
+def _both_hold(store: Store, one: Fact, other: Fact) -> bool:
+    """Return whether a user said that two facts both hold."""
+    decided = log(store.repository.git, "HEAD", trailers={Trailer.FACT.value: one.id})
+    return any(
+        commit.subject.startswith(BOTH_HOLD) and other.id in commit.values(Trailer.FACT.value) for commit in decided
+    )
+
+
 def _mark_for_review(store: Store, one: Fact, other: Fact) -> None:
     """Mark two facts for review, unless they are or a person said that both hold."""
-    if other.id in one.review or one.id in other.review:
+    if other.id in one.review or one.id in other.review or _both_hold(store, one, other):
         return
-    for commit in log(store.repository.git, "HEAD", trailers={Trailer.FACT.value: one.id}):
-        if commit.subject.startswith(BOTH_HOLD) and other.id in commit.values(Trailer.FACT.value):
-            return
     subject = f"Contradiction: {max(one, other, key=lambda fact: fact.when).description}"
     change_facts(store, [one, other], lambda linked: dispute(linked, one.id, other.id), subject)

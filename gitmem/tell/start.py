@@ -111,7 +111,9 @@ _LONG_HEAD = re.compile(
     r"(?:\*\*(?:Exchange|Decision|Issue)\*\*(?: #[\w/-]+)*: |(\*\*[^*\n]{1,40}\*\*)(?: #[\w/-]+)*)"
 )
 _DAY = re.compile(r"^(- \[[0-9-]{10}) [0-9:]{5}\] ")  # of a decision, whose minute says nothing
-_NOTHING = re.compile(r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: success|결과: 성공)(?=\n|$))")
+_NOTHING = re.compile(
+    r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: (?:success|unknown)|결과: (?:성공|모름))(?=\n|$))"
+)
 # An exchange with its session, such a state as well, and an exchange that changed files or whose tests ran.
 _OF_SESSION, _EXCHANGE_OR_STATE = (
     re.compile(rf"^- \[[^\]\n]{{1,40}}\] \*\*(?:{labels})\*\*[^:\n]{{0,200}}? #([0-9a-z-]{{8}})(?=[ :])")
@@ -179,7 +181,7 @@ def start_parts(
     # As the skill in `hooks/` expects them (spec R6).
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
     parts = [
-        Part(_STANDS, _without_ids(stands.split("\n")), share=15),
+        Part(_STANDS, _without_ids(stands.split("\n") if stands else ()), share=15),
         Part("Project", _without_ids(project.lines() if project else ()), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
         Part("What holds", facts.lines, share=config.facts_percent),

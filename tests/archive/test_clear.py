@@ -34,25 +34,27 @@ def test_the_links_of_concepts_to_old_sessions_go_too(autumn):
     folder = Path(autumn.store.root)
     old, new = "sessions/2026/09/20260901_101010-x.md", "sessions/2026/11/20261120_101010-y.md"
     lines = {"xaaaaaaaaaa": old, "xbbbbbbbbbb": new}
-    concepts = {"both": ["xaaaaaaaaaa", "xbbbbbbbbbb"], "old": ["xaaaaaaaaaa"]}
+    both, gone = "concepts/kaaaaaaaaaa-both.md", "concepts/kbbbbbbbbbb-old.md"
+    concepts = {both: ["xaaaaaaaaaa", "xbbbbbbbbbb"], gone: ["xaaaaaaaaaa"]}
     for path in (old, new):
         (folder / path).parent.mkdir(parents=True)
         (folder / path).write_text("# Session\n", encoding="utf-8")
     (folder / "concepts").mkdir()
-    for name, ids in concepts.items():
+    for path, ids in concepts.items():
+        identifier, name = path.removeprefix("concepts/").removesuffix(".md").split("-")
         links = "".join(f"- 2026-09-01 [Done](of) it.](../{lines[one]}) {one}\n" for one in ids)
-        head = f"---\nid: k{name}\nkind: concept\nname: {name}\nexchanges: [{', '.join(ids)}]\n---\n# {name}\n\n"
-        (folder / f"concepts/{name}.md").write_text(f"{head}## Exchanges\n\n{links}", encoding="utf-8")
+        head = f"---\nid: {identifier}\nkind: concept\nname: {name}\nexchanges: [{', '.join(ids)}]\n---\n# {name}\n\n"
+        (folder / path).write_text(f"{head}## Exchanges\n\n{links}", encoding="utf-8")
     save(autumn.store, autumn.save("commits what was written"))
     done = clear(autumn.store, days=30)
-    assert {"concepts/old.md", old} <= {*done.files}
-    assert not (folder / "concepts/old.md").exists()
-    left = autumn.text("concepts/both.md")
+    assert {gone, old} <= {*done.files}
+    assert not (folder / gone).exists()
+    left = autumn.text(both)
     assert "xbbbbbbbbbb" in left
     assert "xaaaaaaaaaa" not in left
     undo(autumn.store)
-    assert "xaaaaaaaaaa" in autumn.text("concepts/both.md")
-    assert (folder / "concepts/old.md").exists()
+    assert "xaaaaaaaaaa" in autumn.text(both)
+    assert (folder / gone).exists()
 
 
 def test_all_goes_but_the_settings_and_comes_back_with_what_was_saved_since(autumn):

@@ -223,6 +223,7 @@ def test_what_is_delivered_late_is_not_saved_twice(autumn):
     assert tree(autumn, "daily")[0] == "daily/2026/09/2026-09-29.md"
     consolidate_due(autumn.store)
     assert len(tree(autumn, "daily")) == 1
+    assert save(autumn.store, autumn.note).commit is None
     month = autumn.text("monthly/2026/2026-10.md")
     assert month.count("## 2026-W40") == 1
     assert autumn.decision.id in month

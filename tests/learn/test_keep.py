@@ -50,6 +50,7 @@ def test_a_recorded_answer_becomes_facts_of_the_models(bench, desk, bare_git, na
     issues = {ending.known for ending in judged.endings}
     assert issues
     assert holds.isdisjoint(session.known.names()[name].description for name in issues)
+    assert bench.keep_in(desk.store, session, judged) is None
 
 
 def test_the_recorded_answers_hold_what_readers_labelled(bench):

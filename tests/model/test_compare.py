@@ -69,6 +69,9 @@ def test_no_two_texts_both_say_the_same_and_contradict(one, other):
         ("Session files go to var/sessions.", "Session files go to /tmp/sessions."),
         ("Never squash release branches.", "Squash release branches."),
         ("세션 토큰은 쿠키에 둔다.", "세션 토큰은 헤더에 둔다."),
+        ("The search service keeps its state in Redis.", "The search service keeps its state in files."),
+        ("Service 3 listens on port 81.", "Service 3 listens on port 82."),
+        ("`RateTable` is frozen.", "`RateTable` is mutable."),
     ],
 )
 def test_what_shares_its_subject_and_is_not_the_same_may_contradict(one, other):
@@ -83,6 +86,11 @@ def test_what_shares_its_subject_and_is_not_the_same_may_contradict(one, other):
         ("Uploads are retried three times.", "Downloads show a progress bar."),
         ("Put adapters into src/adapters because they are many.", "Name handlers after events because they are many."),
         ("세션 토큰은 쿠키에 둔다.", "로그는 파일로 남긴다."),
+        ("Service number 3 listens on port 3.", "Service number 4 listens on port 4."),
+        ("The billing service keeps its state in Redis.", "The search service keeps its state in files."),
+        ("`RateTable` is frozen.", "`CostTable` is frozen."),
+        ("rate_table is read once a day.", "cost_table is read once an hour."),
+        ("결제 서비스는 레디스에 상태를 둔다.", "검색 서비스는 파일에 상태를 둔다."),
     ],
 )
 def test_two_subjects_never_contradict(one, other):

@@ -11,7 +11,7 @@ from gitmem.learn.facts import learn
 from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
-from gitmem.record.fact_edits import Holds, decide, waiting_pairs
+from gitmem.record.fact_edits import Holds, decide, edit, find_fact, waiting_pairs
 from gitmem.record.save import save
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
@@ -103,3 +103,29 @@ def test_facts_that_came_by_a_sync_are_compared_once(desk):
     do_upkeep(desk.store, lambda: False)
     assert waiting_pairs(desk.store) == []
     assert desk.store.tip == tip
+
+
+def edit_by_hand(desk, fact, text: str) -> None:
+    path = Path(desk.store.root, fact.path)
+    path.write_text(path.read_text(encoding="utf-8").replace(fact.description, text), encoding="utf-8")
+    do_upkeep(desk.store, lambda: False)
+
+
+def edit_by_command(desk, fact, text: str) -> None:
+    edit(desk.store, fact, text)
+
+
+@pytest.mark.parametrize("reword", [edit_by_command, edit_by_hand])
+def test_a_reworded_fact_is_compared_like_a_new_one(desk, reword):
+    of_rule(desk, "Use tabs for the indentation of sources.")
+    desk.clock.now += timedelta(days=1)
+    of_rule(desk, "Keep the changelog sorted.")
+    do_upkeep(desk.store, lambda: False)
+    assert waiting_pairs(desk.store) == []
+    fact = find_fact(desk.store, facts(desk)["Keep the changelog sorted."].id)
+    reword(desk, fact, "Use spaces for the indentation of sources.")
+    [pair] = waiting_pairs(desk.store)
+    assert {pair.newer.id, pair.older.id} == {fact.id, facts(desk)["Use tabs for the indentation of sources."].id}
+    decide(desk.store, pair, Holds.BOTH)
+    reword(desk, find_fact(desk.store, fact.id), "Use blanks for the indentation of sources.")
+    assert waiting_pairs(desk.store) == []
