@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gitmem.document.ids import make_id
-from gitmem.learn.concepts import begun, joined, line_of, render_new
+from gitmem.model.concept import begun, joined, line_of, render_new
 from gitmem.model.exchange import Exchange
 from gitmem.model.fact import FactKind, make_fact, render_fact
 

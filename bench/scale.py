@@ -34,8 +34,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import gitmem
 from gitmem.document.entry import render_entry
 from gitmem.document.ids import exchange_id, session_path
-from gitmem.learn.concepts import concept_id, render_new
-from gitmem.model.concept import Concept
+from gitmem.model.concept import Concept, concept_id, render_new
 from gitmem.model.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.model.error import ErrorSignature
 from gitmem.model.exchange import Exchange, render

@@ -13,8 +13,7 @@ from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY, OF_GITMEM, PURGED
 from gitmem.document.message import Op, op_message
 from gitmem.history.past_days import drop_days
-from gitmem.learn.concepts import lines_of, link_of, render_changed
-from gitmem.model.concept import parse_concept
+from gitmem.model.concept import lines_of, link_of, parse_concept, render_changed
 from gitmem.model.rotation import last_day
 from gitmem.platform.machine import date
 from gitmem.store.init import new_memory

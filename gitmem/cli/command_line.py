@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gitmem.cli.app import Args
+from gitmem.cli.table import COMMANDS, arguments_of, command_place, command_word, sections, whole_number
 from gitmem.errors import UsageError
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
-from gitmem.cli.table import COMMANDS, arguments_of, command_place, command_word, sections, whole_number
 
 
 def parse(argv: Sequence[str]) -> Args:

@@ -19,7 +19,7 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.learn.episodes import find_episode_file, tasks_in
 from gitmem.learn.extract import find_facts
 from gitmem.learn.facts import learn_findings
-from gitmem.model.episode import episode_id, episode_paths, read_episode
+from gitmem.model.episode import episode_id
 from gitmem.model.error import MATCH, ErrorSignature, likeness
 from gitmem.model.error_occurrence import ErrorOccurrence, find_occurrences, with_errors
 from gitmem.model.fact import FactKind
@@ -43,6 +43,7 @@ from gitmem.model.turns import Turn
 from gitmem.project.code import Past, list_files, project_code
 from gitmem.record.exchanges import find_session_file, with_links, without_links
 from gitmem.record.read import boot_lines, redacted
+from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction

@@ -15,11 +15,20 @@ from gitmem.document.entry import find_by_digest, put_entry, replace_entry
 from gitmem.document.ids import MEMORY, daily_path, file_name_of, session_tag, tail_of
 from gitmem.document.message import Op, Trailer, one_line
 from gitmem.git.log import log
-from gitmem.learn.concepts import OFFLINE, begun, concept_id, joined, line_of, render_changed, render_new
 from gitmem.learn.episodes import find_episode_file, was_cleared
 from gitmem.learn.question import KnownMemory, State
 from gitmem.learn.reply import RequestResult
-from gitmem.model.concept import FOLDER, Concept
+from gitmem.model.concept import (
+    FOLDER,
+    OFFLINE,
+    Concept,
+    begun,
+    concept_id,
+    joined,
+    line_of,
+    render_changed,
+    render_new,
+)
 from gitmem.model.entries import relative_files
 from gitmem.model.episode import Episode, episode_id, episode_path, parse_episode, render_episode
 from gitmem.model.exchange import (

@@ -36,8 +36,8 @@ from gitmem.llm.protocol import (
 from gitmem.llm.providers import make_model
 from gitmem.platform.machine import is_running, namespace, read_resource, start_time
 from gitmem.redact.redact import redact
+from gitmem.store.day_log import DayLog
 from gitmem.store.findings import FailureLog, LoggedFailure
-from gitmem.tell.usage_log import DayLog
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
 

@@ -2,10 +2,182 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
 from gitmem.document.document import Document, as_texts
-from gitmem.document.ids import agreed_id
-from gitmem.platform.machine import datetime
+from gitmem.document.ids import agreed_id, file_name_of, is_id, scopes_in
+from gitmem.document.message import link, one_line
+from gitmem.document.plain_header import flow
+from gitmem.model.compare import overlap, stems_of
+from gitmem.model.exchange import Exchange
+from gitmem.model.fact import hashed_id
+from gitmem.platform.machine import UTC, datetime
 from gitmem.values import Value
+
+SECTION = "Exchanges"
+
+
+OFFLINE = "offline"
+
+
+MAX_KEYWORDS, MAX_FILES = 10, 12
+
+
+JOINS = 0.4  # affinity from which an exchange joins a concept
+
+
+_FEWEST = 2  # files and keywords in common
+
+
+_NAMED_AFTER = 8  # exchanges from which the name stays
+
+
+_NAMES = 3  # files and names in a name
+
+
+_LONGEST_NAME = 60  # characters
+
+
+_NAME = re.compile(r"[._/-]\w|\w[A-Z]|[0-9]")  # in a keyword that names something: `max_age`, `useTheme`, `utf8`
+
+
+_LISTS = ("keywords", "files", "scope", "exchanges", "merged")  # of a header, in order
+
+
+def concept_id(first: str) -> str:
+    """Return the id of the concept that starts with an exchange; the same on every machine."""
+    return hashed_id("k", KIND, first)
+
+
+def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
+    """Return how much an exchange, or another concept, and a concept have in common, from 0 to 1 (spec V3).
+
+    Half of it is the overlap of their files, half that of their keywords, each |A∩B| / min(|A|, |B|) without regard to
+    case and 0 where one is empty; where neither has files, keywords are all there is.
+    """
+    words = overlap(_stems(exchange.keywords), _stems(concept.keywords))
+    if not exchange.files and not concept.files:
+        return words
+    return (overlap(_folded(exchange.files), _folded(concept.files)) + words) / 2
+
+
+def choose(exchange: Exchange, concepts: Mapping[str, Concept]) -> Concept | None:
+    """Return the concept that has most in common with an exchange, the newest of equals; None for a new one."""
+    best, score = None, (JOINS, "")
+    for concept in concepts.values():
+        files = _folded(exchange.files) & _folded(concept.files)
+        shared = len(files) + len(_stems(exchange.keywords) & _stems(concept.keywords))
+        found = affinity(exchange, concept), concept.updated
+        if shared >= _FEWEST and found > score:
+            best, score = concept, found
+    return best
+
+
+def name_of(keywords: Sequence[str], files: Sequence[str]) -> str:
+    """Return a name for a concept: its first file and the names among its keywords, "" for a subject without either.
+
+    Words such as "timeouts, pushed, future" name nothing.
+    """
+    file = files[0].rpartition("/")[2] if files else ""
+    names = [word for word in keywords if _NAME.search(word) and word.casefold() not in file.casefold()]
+    said = ", ".join(names[: _NAMES - bool(file)])
+    return f"{file}: {said}" if file and said else file or said
+
+
+def begun(exchange: Exchange) -> Concept:
+    """Return a new concept with one exchange."""
+    identifier = concept_id(exchange.id)
+    name = name_of(exchange.keywords, exchange.files) or one_line(exchange.summary, _LONGEST_NAME)
+    when = _when(exchange)
+    words, files = tuple(exchange.keywords[:MAX_KEYWORDS]), tuple(exchange.files[:MAX_FILES])
+    path = f"{FOLDER}/{file_name_of(identifier, name)}"
+    return Concept(path, identifier, name, when, when, words, files, (exchange.id,), (), scopes_in(exchange.tags))
+
+
+def joined(concept: Concept, exchange: Exchange) -> Concept:
+    """Return a concept with one more exchange, whose files and keywords move to the front; a young one is renamed."""
+    after = concept._replace(
+        keywords=_moved(concept.keywords, exchange.keywords, MAX_KEYWORDS),
+        files=_moved(concept.files, exchange.files, MAX_FILES),
+        exchanges=tuple(sorted({*concept.exchanges, exchange.id})),
+        updated=max(concept.updated, _when(exchange)),
+        scope=tuple(sorted({*concept.scope, *scopes_in(exchange.tags)})),
+    )
+    return after if has_own_name(concept) else after._replace(name=name_of(after.keywords, after.files) or after.name)
+
+
+def has_own_name(concept: Concept) -> bool:
+    """Return whether a concept's name is fixed: it has grown, or a person or a model named it."""
+    return len(concept.exchanges) >= _NAMED_AFTER or concept.name != name_of(concept.keywords, concept.files)
+
+
+def line_of(exchange: Exchange, path: str) -> str:
+    """Return the line of an exchange in a concept's list; `path` is its session's file in the store."""
+    return f"- {exchange.time[:10]} {link(exchange.summary, f'../{path}')} {exchange.id}"
+
+
+def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
+    """Return the file of a new concept."""
+    head = ["---", f"id: {concept.id}", f"kind: {KIND}", f"name: {flow(concept.name)}", f"created: {concept.created}"]
+    head += [f"updated: {concept.updated}", f"method: {OFFLINE}"]
+    head += [f"{key}: {flow(list(values))}" for key in _LISTS if (values := getattr(concept, key))]
+    return "\n".join([*head, "---", f"# {concept.name}", "", f"## {SECTION}", "", *lines, ""]).encode(
+        "utf-8", "replace"
+    )
+
+
+def render_changed(data: bytes, concept: Concept, lines: Sequence[str], without: Iterable[str] = ()) -> bytes:
+    """Return a concept's file with another header, lines added and some exchanges removed; all else stays."""
+    document = Document.parse(data)
+    before = parse_concept(data, concept.path)
+    for key in ("name", "updated", *_LISTS):
+        value = getattr(concept, key)
+        if before is None or value != getattr(before, key):
+            value = datetime.fromisoformat(value) if key == "updated" else value
+            document = document.set(key, list(value) if isinstance(value, tuple) else value)
+    gone = tuple(f" {one}" for one in without)
+    kept = [line for line in document.body.rstrip().split("\n") if not (gone and line.rstrip().endswith(gone))]
+    known = {line.rstrip().rpartition(" ")[2] for line in kept}
+    kept += [line for line in lines if line.rpartition(" ")[2] not in known]
+    if before is not None and before.name != concept.name:
+        kept = [f"# {concept.name}" if line.rstrip() == f"# {before.name}" else line for line in kept]
+    return document.with_body(document.newline.join([*(line.rstrip("\r") for line in kept), ""])).render()
+
+
+def lines_of(body: str) -> list[tuple[str, str]]:
+    """Return the lines of a concept's exchanges, each with its id."""
+    lines = [line.rstrip() for line in body.split("\n") if line.startswith("- ")]
+    return [(identifier, line) for line in lines if is_id(identifier := line.rpartition(" ")[2])]
+
+
+def link_of(line: str) -> str:
+    """Return the path in the store that the line of an exchange links to, "" if it has no link."""
+    return line.rpartition("](../")[2].rpartition(") ")[0]
+
+
+def _moved(known: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ...]:
+    """Return names without regard to case: first those that came again, then new ones, then the rest."""
+    again = {one.casefold() for one in new}
+    front = {one.casefold(): one for one in known if one.casefold() in again}
+    merged = {**front, **{one.casefold(): front.get(one.casefold(), one) for one in new}}
+    rest = [one for one in known if one.casefold() not in merged]
+    return tuple([*merged.values(), *rest][:most])
+
+
+def _stems(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(stem for word in words for stem in (stems_of(word) or {word.casefold()}))
+
+
+def _folded(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(str.casefold, names))
+
+
+def _when(exchange: Exchange) -> str:
+    """Return the time of an exchange in UTC; a time without a zone counts as UTC."""
+    at = exchange.at or datetime.fromisoformat(exchange.time).replace(tzinfo=UTC)
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
+
 
 FOLDER = "concepts"
 KIND = "concept"

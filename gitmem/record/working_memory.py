@@ -179,7 +179,7 @@ def brief_session(store: Store, session: str, events: Iterable[HookEvent]) -> st
         held = _followed(held[0] if held else None, held[1] if held else frozenset(), own)
     if held and (text := brief(held[0])):
         return text
-    from gitmem.model.episode import last_episode
+    from gitmem.store.episodes import last_episode
 
     ended = last_episode(store, session)
     return brief_episode(ended) if ended else ""

@@ -18,7 +18,7 @@ from gitmem.history.marks import marked
 from gitmem.learn.lessons import known_knowledge
 from gitmem.model.compare import is_negated, overlap, stems_of
 from gitmem.model.episode import FOLDER as EPISODES_FOLDER
-from gitmem.model.episode import REJECTED, RankedEpisode, ending, ranked_episodes, similar
+from gitmem.model.episode import REJECTED, ending
 from gitmem.model.error import MATCH, likeness, quoted, read_errors, signature
 from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
@@ -46,6 +46,7 @@ from gitmem.tell.known_errors import (
     without_risk,
 )
 from gitmem.tell.prompt import needles_of, plain_query
+from gitmem.tell.similar_episodes import RankedEpisode, ranked_episodes, similar
 from gitmem.tell.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of
 from gitmem.text.sentences import seen_times
 from gitmem.values import Value

@@ -21,7 +21,6 @@ from gitmem.document.message import Message, Op, Trailer
 from gitmem.history.origin import undone_commits
 from gitmem.history.records import HEAD, CommitRecord, records
 from gitmem.llm.ask import Ledger
-from gitmem.model.episode import episode_paths, read_episode
 from gitmem.model.error_occurrence import find_occurrences, with_errors
 from gitmem.model.fact import Fact
 from gitmem.model.outcome import Outcome, verdict_of
@@ -30,6 +29,7 @@ from gitmem.model.turns import Turn
 from gitmem.record.fact_edits import BOTH_HOLD
 from gitmem.record.read import redacted
 from gitmem.search.files import list_paths
+from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact

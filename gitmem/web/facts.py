@@ -22,9 +22,9 @@ from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, sides_of
 from gitmem.history.sessions import session_files
 from gitmem.history.waiting_changes import OthersChange
-from gitmem.learn.concepts import SECTION, affinity, find_concept
+from gitmem.learn.concepts import find_concept
 from gitmem.learn.lessons import known_knowledge
-from gitmem.model.concept import Concept
+from gitmem.model.concept import SECTION, Concept, affinity
 from gitmem.model.fact import Fact, FactKind, FactStatus, parse_fact
 from gitmem.model.pattern import BugPattern
 from gitmem.model.validity import Status

@@ -15,10 +15,10 @@ from gitmem.document.ids import daily_path, id_in
 from gitmem.errors import NotFoundError
 from gitmem.history.records import difference, read_records, records, resolve
 from gitmem.history.sessions import SessionSummary, find_session, sessions
-from gitmem.model.episode import episode_paths, read_episode
 from gitmem.model.exchange import file_name, parse
 from gitmem.search.hits import named, session_text
 from gitmem.store import transcripts
+from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import pattern_headers, read_pattern
 from gitmem.tell.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes

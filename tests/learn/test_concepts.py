@@ -10,24 +10,22 @@ from hypothesis import strategies as st
 
 from gitmem.document.document import Document
 from gitmem.document.ids import check_path, make_id
-from gitmem.learn.concepts import (
+from gitmem.learn.concepts import find_concept, group, sort_in
+from gitmem.model.compare import overlap
+from gitmem.model.concept import (
     MAX_FILES,
     MAX_KEYWORDS,
     affinity,
     begun,
     choose,
-    find_concept,
-    group,
     joined,
     line_of,
     lines_of,
     name_of,
+    parse_concept,
     render_changed,
     render_new,
-    sort_in,
 )
-from gitmem.model.compare import overlap
-from gitmem.model.concept import parse_concept
 from gitmem.model.exchange import Exchange
 from gitmem.model.turns import Turn
 from gitmem.record.exchanges import save_exchanges

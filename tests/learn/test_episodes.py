@@ -11,7 +11,7 @@ from gitmem.history.undo import undo
 from gitmem.learn.end import read_records, replay
 from gitmem.learn.episodes import episodes_of, noting_growth, save_episodes, tasks_in
 from gitmem.learn.lessons import clean_up
-from gitmem.model.episode import episode_id, episode_path, last_episode, parse_episode, read_episode, render_episode
+from gitmem.model.episode import episode_id, episode_path, parse_episode, render_episode
 from gitmem.model.exchange import Exchange
 from gitmem.model.fact import FactStatus, parse_fact, render_fact
 from gitmem.model.outcome import Outcome
@@ -22,6 +22,7 @@ from gitmem.record.exchanges import turns_of
 from gitmem.record.working_memory import TOKENS as BRIEF
 from gitmem.record.working_memory import brief_episode, change_working, running
 from gitmem.search.engine import answer
+from gitmem.store.episodes import last_episode, read_episode
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import known_patterns

@@ -12,7 +12,6 @@ from gitmem.document.entry import MemoryType
 from gitmem.errors import BusyError
 from gitmem.learn.judge import answers_of, counted, is_judged, judge_requested, request_judgement
 from gitmem.llm.ask import patience
-from gitmem.model.episode import newest_episodes
 from gitmem.model.exchange import exchanges_in
 from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
@@ -20,6 +19,7 @@ from gitmem.model.validity import what_holds
 from gitmem.record.fact_edits import find_fact, retire
 from gitmem.record.save import save
 from gitmem.search.engine import answer
+from gitmem.store.episodes import newest_episodes
 from gitmem.store.findings import FailureLog
 from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.learn.end import replay
-from gitmem.model.episode import read_episode
 from gitmem.platform.machine import Context
+from gitmem.store.episodes import read_episode
 from gitmem.store.init import Place
 from gitmem.store.store import Store
 from gitmem.sync.clone import back_up, merge_in, restore_into

@@ -9,7 +9,6 @@ from gitmem.config import Config
 from gitmem.history.undo import undo
 from gitmem.learn.episodes import save_episodes
 from gitmem.learn.lessons import UNUSED_DAYS, clean_up, learn_bugs, learn_commands, learn_preferences, mark_stale
-from gitmem.model.episode import similar
 from gitmem.model.error import MATCH
 from gitmem.model.turns import Failure, Turn
 from gitmem.project.code import Past, ProjectCommit
@@ -19,6 +18,7 @@ from gitmem.store.store import Store
 from gitmem.tell.guide import guide
 from gitmem.tell.known_errors import known_patterns, match
 from gitmem.tell.outcome_counts import add_told
+from gitmem.tell.similar_episodes import similar
 
 FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
 AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"

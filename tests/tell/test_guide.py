@@ -7,7 +7,7 @@ import pytest
 
 from gitmem.document.entry import MemoryType
 from gitmem.learn.lessons import learn_bugs, learn_commands
-from gitmem.model.episode import Episode, episode_id, episode_path, ranked_episodes, render_episode
+from gitmem.model.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.model.outcome import Outcome
 from gitmem.model.project_knowledge import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.model.turns import Failure, Run, TaskType, Turn
@@ -19,6 +19,7 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.layers import store_for_session
 from gitmem.tell.guide import AdviceKind, as_text, guide
 from gitmem.tell.outcome_counts import judge
+from gitmem.tell.similar_episodes import ranked_episodes
 from tests.desk import given_texts
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"

@@ -19,10 +19,10 @@ from gitmem.config import rules
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.history.records import records
 from gitmem.history.sessions import sessions
-from gitmem.model.episode import newest_episodes
 from gitmem.model.fact import FactKind
 from gitmem.model.validity import in_force
 from gitmem.search.files import list_paths
+from gitmem.store.episodes import newest_episodes
 from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
 from gitmem.store.remotes import remotes

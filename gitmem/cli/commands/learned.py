@@ -13,18 +13,20 @@ from gitmem.history.authors import People
 from gitmem.learn.concepts import find_concept, merge, split
 from gitmem.learn.lessons import known_knowledge, learn_project
 from gitmem.model.concept import Concept
-from gitmem.model.episode import Episode, ending, newest_episodes, similar
+from gitmem.model.episode import Episode, ending
 from gitmem.model.outcome import Outcome
 from gitmem.model.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
 from gitmem.model.turns import TaskType
 from gitmem.model.working import WorkingMemory
 from gitmem.record.working_memory import as_json, brief, change_of, change_working, find_working
 from gitmem.search.hits import named
+from gitmem.store.episodes import newest_episodes
 from gitmem.store.known_concepts import known_concepts
 from gitmem.store.store import Store
 from gitmem.tell.guide import as_text, guide
 from gitmem.tell.known_errors import counts, known_patterns
 from gitmem.tell.outcome_counts import judge
+from gitmem.tell.similar_episodes import similar
 from gitmem.tell.usage_log import Count
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain

@@ -29,7 +29,7 @@ from gitmem.history.marks import marked, place_marks
 from gitmem.history.origin import find_entry
 from gitmem.history.records import difference, read_records, resolve
 from gitmem.model.episode import LETTER as EPISODE_LETTER
-from gitmem.model.episode import Episode, episode_paths, read_episode
+from gitmem.model.episode import Episode
 from gitmem.model.fact import Fact, day_of
 from gitmem.model.pattern import LETTER as BUG_LETTER
 from gitmem.model.pattern import BugPattern
@@ -37,6 +37,7 @@ from gitmem.model.validity import Status
 from gitmem.platform.machine import timedelta
 from gitmem.record.fact_edits import find_fact, read_fact
 from gitmem.search.hits import before_removal, named
+from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.known_facts import facts_for
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import counts, known_patterns
