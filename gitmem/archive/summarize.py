@@ -52,14 +52,16 @@ _DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
 def as_of_now(summary: Summary, store: Store) -> Summary:
     """Return a summary with marks on ended decisions, and on issues that were resolved since."""
     marks = marks_for(store, ())
+    archive = store.read(summary.archive) if marks.sources and summary.archive else None
+    sources = [one.entry for one in find_entries((archive or b"").decode("utf-8", "replace"))]
     return summary._replace(
-        themes=tuple(theme._replace(summary=with_marks(theme.summary, marks)) for theme in summary.themes),
+        themes=tuple(theme._replace(summary=with_marks(theme.summary, marks, "", sources)) for theme in summary.themes),
         key_decisions=tuple(_decision(decision, marks) for decision in summary.key_decisions),
         issues=tuple(
             issue._replace(status=RESOLVED) if marks.has_ended(_ended(issue.issue, (FactKind.ISSUE,), marks)) else issue
             for issue in summary.issues
         ),
-        overall_summary=with_marks(summary.overall_summary, marks),
+        overall_summary=with_marks(summary.overall_summary, marks, "", sources),
     )
 
 

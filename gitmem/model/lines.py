@@ -8,7 +8,7 @@ ids, by the memory it was learned from, or by its words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 from gitmem.document.entry import (
@@ -159,8 +159,7 @@ class Marks(Value):
         if own:
             return self.mark(own) or (self.now(own) if self.is_old_wording(own, memory.text) else "")
         told = [one for one in self.learned(memory.id, memory.text) if one not in stated]
-        quoted = (f"{self._quoted(one)} is " if self.has_ended(one) else "" for one in told)
-        return "; ".join(f"{words}{self.now(one)}" for words, one in zip(quoted, told, strict=True))
+        return "; ".join(self.quoted(one) if self.has_ended(one) else self.now(one) for one in told)
 
     def now(self, identifier: str) -> str:
         """Return the status of a fact, or what a reworded one says now, in words."""
@@ -168,9 +167,11 @@ class Marks(Value):
             return self.mark(identifier)
         return f"now: {self.facts[identifier].description}"
 
-    def _quoted(self, identifier: str) -> str:
+    def quoted(self, identifier: str) -> str:
+        """Return the status of a fact in words, behind its own, for a text that says it in others."""
         words = self.facts[identifier].description
-        return f'"{words}"' if len(words) <= _QUOTED else f'"{words[:_QUOTED].rstrip()}…"'
+        said = f'"{words}"' if len(words) <= _QUOTED else f'"{words[:_QUOTED].rstrip()}…"'
+        return f"{said} is {self.now(identifier)}"
 
 
 def _places(said: str, name: str, text: str) -> list[tuple[int, int, str]]:
@@ -213,26 +214,29 @@ def normalized(text: str) -> str:
 _ID_BEHIND = re.compile(rf" \^{ID_FORM}$")
 
 
-def with_marks(text: str, marks: Marks, memory: str = "") -> str:
+def with_marks(text: str, marks: Marks, memory: str = "", sources: Iterable[Entry] = ()) -> str:
     """Return a text with a mark behind each statement that does not hold as it says, or is in dispute.
 
     Every door calls this with what it is about to show: a document, or lines of one, perhaps those of one `memory`,
-    given by its id. What is said of a whole memory stands at the end of its first line.
+    given by its id. What is said of a whole memory stands at the end of its first line. `sources` are the entries that
+    a summary without ids was made of.
     """
-    return "".join(marked_parts(text, marks, memory))
+    return "".join(marked_parts(text, marks, memory, sources))
 
 
-def marked_parts(text: str, marks: Marks, memory: str = "") -> list[str]:
+def marked_parts(text: str, marks: Marks, memory: str = "", sources: Iterable[Entry] = ()) -> list[str]:
     """Return a text cut at its marks, which stand between the parts, as `with_marks` joins them."""
     stated = marks.stated(text)
+    echoes = _echoes(text, marks, memory, sources, stated)
     memories = _memories(text, marks) or ([_whole(text, memory, marks)] if memory else [])
     edits: list[tuple[int, int, str]] = []
     own: set[tuple[int, str]] = set()  # where the line of a fact states itself
     for one in memories:
-        inside = [(begin, name) for begin, _, name in stated if one.start <= begin < one.end]
+        inside = [(begin, name) for begin, _, name in [*stated, *echoes] if one.start <= begin < one.end]
         own.update((begin, name) for begin, name in inside if name == one.fact)
         if mark := marks.of_memory(one, {name for _, name in inside}):
             edits.append((one.at, one.at, f" [{mark}]"))
+    edits += [(end, end, f" [{marks.quoted(name)}]") for _, end, name in echoes]
     for begin, end, name in stated:
         if (begin, name) not in own:
             at = end if (of := _ID_BEHIND.search(text, begin, end)) is None else of.start()  # that of its entry
@@ -249,6 +253,22 @@ def marked_parts(text: str, marks: Marks, memory: str = "") -> list[str]:
         parts += [text[done:begin], words]
         done = max(done, end)
     return [*parts, text[done:]]
+
+
+def _echoes(
+    text: str, marks: Marks, memory: str, sources: Iterable[Entry], stated: Sequence[tuple[int, int, str]]
+) -> list[tuple[int, int, str]]:
+    """Return where a text says an ended fact in other words: begin, end and fact, as `Marks.stated` does."""
+    if not marks.sources:
+        return []
+    entries = [*sources, *(one.entry for one in find_entries(text))]
+    if memory and not entries:
+        entries = [Entry(memory, "", "", text)]
+    if not any(marks.has_ended(fact) for entry in entries for fact in marks.learned(entry.id, "")):
+        return []
+    from gitmem.model.echoes import places_of_echoes
+
+    return places_of_echoes(text, entries, marks, stated)
 
 
 def _whole(text: str, memory: str, marks: Marks) -> ShownMemory:

@@ -23,6 +23,21 @@ def line(identifier: str, label: str, text: str) -> str:
     return render_entry(Entry(identifier, "2026-01-01 10:00:00", label, text))
 
 
+def test_what_says_an_ended_fact_in_other_words_says_so_in_each_sentence_and_in_a_summary_of_it():
+    marks = marks_of([USE_REDIS])
+    mark = '["Use Redis for sessions." is retired since 2026-02-01]'
+    text = "Use Redis for sessions.\nDone: Noted: Redis. All is well."
+    entry = Entry(SAID_HERE, "2026-01-01 10:00:00", "Exchange", text)
+        SAID_HERE, "2026-01-01 10:00:00", "Exchange", "Use Redis for sessions.\nDone: Noted: Redis. All is well."
+    )
+    head, done, *_ = with_marks(render_entry(entry), marks).splitlines()
+    assert "sessions. [retired since 2026-02-01] ^" in head
+    assert done.strip() == f"Done: Noted: Redis. {mark} All is well."
+    summary = "One day\nNoted: Redis. It rained."
+    assert with_marks(summary, marks) == summary
+    assert with_marks(summary, marks, "", [entry]) == f"One day\nNoted: Redis. {mark} It rained."
+
+
 def test_lines_of_what_ended_say_so_before_their_id():
     holds = line(NEW.id, "Decision", NEW.text)
     text = holds + line(OLD.id, "Decision", OLD.text) + "words\n"
