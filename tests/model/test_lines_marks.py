@@ -28,8 +28,6 @@ def test_what_says_an_ended_fact_in_other_words_says_so_in_each_sentence_and_in_
     mark = '["Use Redis for sessions." is retired since 2026-02-01]'
     text = "Use Redis for sessions.\nDone: Noted: Redis. All is well."
     entry = Entry(SAID_HERE, "2026-01-01 10:00:00", "Exchange", text)
-        SAID_HERE, "2026-01-01 10:00:00", "Exchange", "Use Redis for sessions.\nDone: Noted: Redis. All is well."
-    )
     head, done, *_ = with_marks(render_entry(entry), marks).splitlines()
     assert "sessions. [retired since 2026-02-01] ^" in head
     assert done.strip() == f"Done: Noted: Redis. {mark} All is well."
