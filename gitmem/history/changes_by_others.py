@@ -11,7 +11,7 @@ from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.waiting_changes import OthersChange, read_changes, write_changes
-from gitmem.model.fact import FOLDER, PATH, Fact, FactKind, parse_fact, render_fact
+from gitmem.model.fact import FOLDER, PATH, Fact, FactKind, day_of, parse_fact, render_fact
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 
 _KINDS = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)
+_NAMED = ("scope", "pinned", "forbids", "until", "enforce")  # said with the old words where they were changed
 # The fields of a fact that its review brings back.
-_SHOWN = ("kind", "text", "description", "keywords", "status", "superseded_by", "scope", "pinned", "forbids", "until")
+_SHOWN = ("kind", "text", "description", "keywords", "status", "superseded_by", "created", *_NAMED)
 _MAX_COMMITS = 200  # of a fact, since the last look, that are examined
 _MAX_SOURCES = 50  # commits among which one is looked for whose edit another commit followed
 _NAME = 80  # characters of an author's name
@@ -71,7 +72,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         elif accept:
             content = render_fact(now._replace(updated=transaction.now))
         else:
-            same = {name: getattr(before, name) for name in _SHOWN if hasattr(before, name)}
+            same = {name: getattr(before, name) for name in _SHOWN}
             content = render_fact(now._replace(**same, updated=transaction.now))
         verb, took = ("Accept", "theirs") if accept else ("Refuse", "ours")
         about = ((Trailer.TOOK, took), (Trailer.FACT, change.id))
@@ -103,17 +104,16 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
     except GitmemError:  # a purge rewrote history
         return waiting
     left, twins = dict(waiting), None
-    gone = {change.path for change in changes if change.new is None}
-    for change in changes:
-        match = PATH.fullmatch(change.path)
-        if match is None or match["kind"] not in _KINDS:
+    files = [(change, match) for change in changes if (match := PATH.fullmatch(change.path))]
+    added = {match["id"] for change, match in files if change.old is None}
+    for change, match in files:
+        if match["kind"] not in _KINDS or (change.new is None and match["id"] in added):  # given another name
             continue
-        if change.old is None and match["id"] not in waiting:  # a second file of a fact may replace the first
+        if change.old is None and match["id"] not in waiting:  # another file of a fact replaces the first
             twins = _files_by_id(store, seen) if twins is None else twins
-            twin = next((entry for entry in twins.get(match["id"], ()) if entry.path not in gone), None)
-            if twin is None:
+            if match["id"] not in twins:
                 continue
-            change = change._replace(old=twin.oid)  # noqa: PLW2901
+            change = change._replace(old=twins[match["id"]][0].oid)  # noqa: PLW2901
         commits = log(repository.git, f"{seen}..{tip}", paths=[change.path], limit=_MAX_COMMITS)
         left.pop(match["id"], None)
         if found := _waits(store, people, change, commits, waiting.get(match["id"])):
@@ -167,7 +167,7 @@ def _waits(
         one_line(who.author, _NAME),
         who.authored.isoformat(),
         who.oid,
-        before.description,
+        _words(before, now),
         blob,
     )
 
@@ -204,9 +204,17 @@ def _facts(path: str, contents: Iterable[bytes | None]) -> list[Fact | None]:
     return [parse_fact(data, path) if data else None for data in contents]
 
 
+def _words(before: Fact, now: Fact | None) -> str:
+    """Return what a fact said: its first line, and the other fields that were changed."""
+    changed = [name for name in _NAMED if now and getattr(before, name) != getattr(now, name)]
+    fields = ((name, getattr(before, name)) for name in changed)
+    said = [f"{name}: {(', '.join(value) if isinstance(value, tuple) else value) or 'none'}" for name, value in fields]
+    return f"{before.description} ({'; '.join(said)})" if said else before.description
+
+
 def _says(fact: Fact | None) -> object:
-    """Return all of a fact that is shown: a change of any of it waits for the user."""
+    """Return all of a fact that is shown or acts: a change of any of it waits for the user."""
     if fact is None:
         return None
     shown = (fact.text, fact.description, fact.kind, fact.binds, fact.superseded_by, fact.scope, fact.pinned)
-    return *shown, getattr(fact, "forbids", ()), getattr(fact, "until", "")
+    return *shown, fact.forbids, fact.until, fact.enforce, day_of(fact.created)

@@ -104,29 +104,68 @@ def test_a_change_in_a_merge_waits(people, rule):
     assert "by Mallory on " in said
 
 
-@pytest.mark.parametrize("take", ["ours", "theirs"])
+@pytest.mark.parametrize("name", ["-always.md", ".md", "-a.md"])  # longer or shorter than the rule's own
 @pytest.mark.parametrize("kind", ["rule", "decision"])
-@pytest.mark.few(2)
-def test_a_second_file_with_the_id_of_a_rule_waits(people, rule, take, kind):
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.few(3)
+def test_a_second_file_with_the_id_of_a_rule_replaces_it_nowhere(people, rule, name, kind, keeps):
     ada, mallory = people
     [path] = (mallory.folder / ".gitmem" / "facts" / "rule").iterdir()
-    twin = mallory.folder / ".gitmem" / "facts" / kind / f"{path.name[:11]}-always.md"
+    twin = mallory.folder / ".gitmem" / "facts" / kind / f"{path.name[:11]}{name}"
     twin.parent.mkdir(exist_ok=True)
     twin.write_text(path.read_text().replace(RULE, TURNED).replace("kind: rule", f"kind: {kind}"))
+    if not keeps:
+        path.unlink()
     mallory.git("add", "-A")
     mallory.commit("-m", "More")
     mallory.git("push", "-q", "origin", "HEAD:gitmem")
-    sync(ada)
-    assert len(ada.waiting()) == 1
-    assert "changed by Mallory" in ada.told()
-    assert ada.run("review", rule, "--take", take).code == 0
+    said = sync(ada).err
+    if ada.waiting():
+        assert "changed by Mallory" in ada.told()
+        assert f"before: {RULE}" in ada.told()
+        assert ada.run("review", rule, "--take", "ours").code == 0
+    else:
+        assert "was left out" in said
     assert ada.waiting() == []
+    assert RULE in ada.run("show").out
+    assert TURNED not in ada.run("show").out + ada.told()
     assert len([*(ada.folder / ".gitmem" / "facts").rglob(f"{path.name[:11]}*.md")]) == 1
-    kept, other = (TURNED, RULE) if take == "theirs" else (RULE, TURNED)
-    assert ada.run("doctor").code == 0
-    assert kept in ada.run("show").out
-    assert other not in ada.run("show").out
-    assert kept in ada.told()
+
+
+@pytest.mark.parametrize(
+    "line, before",
+    [
+        ("scope: [docs]", "(scope: none)"),
+        ("forbids: [git push]", "(forbids: none)"),
+        ("enforce: deny", "(enforce: none)"),
+        ("until: 2020-01-01", "(until: none)"),
+        ("pinned: true", "(pinned: none)"),
+        ("created: 2001-01-01T00:00:00+00:00", ""),
+        ("description: Push to main.", ""),
+        ("**Why:** The reviewers are gone.", ""),
+    ],
+)
+@pytest.mark.few(3)
+def test_a_change_of_any_field_that_is_shown_waits(people, rule, line, before):
+    ada, mallory = people
+    [path] = (mallory.folder / ".gitmem" / "facts" / "rule").iterdir()
+    text = path.read_text(encoding="utf-8")
+    key = line.partition(":")[0]
+    lines = [one for one in text.splitlines() if not one.startswith(f"{key}:")]
+    lines = [*lines, "", line] if key.startswith("*") else [*lines[:-2], line, *lines[-2:]]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    mallory.commit("-m", "Fields")
+    mallory.git("push", "-q", "origin", "HEAD:gitmem")
+    sync(ada)
+    [said] = ada.waiting()
+    assert said.endswith(f"before: {RULE} {before}".rstrip())
+    assert "changed by Mallory" in ada.told()
+    assert f"before: {RULE}" in ada.told()
+    assert ada.run("review", "1", "--take", "ours").code == 0
+    assert ada.waiting() == []
+    shown = ada.run("facts", "show", rule).out
+    assert line not in shown
+    assert "Push to main." not in shown
 
 
 def edit_file(person: Person, rule: str, text: str) -> None:
