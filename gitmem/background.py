@@ -25,6 +25,7 @@ from gitmem.purge.unfinished import finish_purge
 from gitmem.record.capture import capture, is_due
 from gitmem.record.read import Pending, PendingSession, context_tokens, context_used, lacks_answer, look
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
+from gitmem.store.heard import note_heard
 from gitmem.store.known_facts import fact_headers, known_facts
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -54,6 +55,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
     if not spool.names():
         return []
     pending = _look_again(store, alive)
+    steps.run("agents heard of", lambda: note_heard(store.private, {event.host for event in pending.events}))
     steps.run("rules that fired", lambda: note_made(store.private, map(_made, filter(_is_call, pending.events))))
     steps.run("working memory", partial(_follow, store, pending))
     over, now = pending.over(), store.context.clock()

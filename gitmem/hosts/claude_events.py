@@ -208,7 +208,6 @@ CODEX = Host(
     says=Says(refusal=WORDLESS, queued=UNTESTED),
     subagents=lambda path: called_by(path, "parent_thread_id"),
     trust=trust,
-    note="Codex runs hooks only once you trust them: open /hooks in it, or install with --trust.",
 )
 
 
@@ -290,6 +289,7 @@ COPILOT = Host(
     says=Says(queued=UNTESTED),
     decide=lambda _, decision, reason: {"permissionDecision": decision, "permissionDecisionReason": reason},
     sign="",
+    off_switch=(("disableAllHooks",), True),
     records=partial(records, read=_copilot_item),
     sessions=_copilot_sessions,
 )
@@ -365,6 +365,7 @@ DROID = Host(
     records=partial(records, read=_droid_item),
     sessions=lambda place: transcripts_in(place.own(".factory"), "sessions", folder_name(place.project)),
     says=Says(refusal=WORDLESS, queued=UNTESTED),
+    off_switch=(("hooks", "hooksDisabled"), True),
     subagents=lambda path: called_by(path, "callingSessionId"),
     slash="/gitmem-",
 )

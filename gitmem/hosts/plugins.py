@@ -254,7 +254,6 @@ PI = Host(
     records=partial(records, read=_pi_item),
     sessions=lambda place: begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd"),
     says=Says(answer="it asks none", refusal="it asks for no leave", subagents="it has none"),
-    note="pi loads a project's extensions only once you trust the project.",
 )
 
 

@@ -10,52 +10,45 @@ import json
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from gitmem.errors import RefusedError
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, hook_script, is_current, script_path
+from gitmem.hosts.host import NAMES, Host, InstallPlace, find_host, hook_script, is_current, script_path
 from gitmem.hosts.install import SettingsChange, carry_out, is_present, left_of, missing_folders, plan_whole
-from gitmem.hosts.json_settings import SettingsError, parse
+from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import find_program, own_command
 from gitmem.platform.safe_open import drop_file, read_json, read_small
 
 
-def recorded_agents(project: str, home: str, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Return the titles of agents whose sessions are recorded, and a sentence for each whose hooks are switched off.
+def recorded_agents(
+    project: str, home: str, environ: Mapping[str, str], has_arrived: Callable[[str], bool]
+) -> tuple[list[str], list[str]]:
+    """Return the titles of agents whose sessions are recorded, and a sentence for each whose hooks do not run.
 
-    Both have gitmem's hooks, in a project's settings or the user's.
+    Both have gitmem's hooks, in a project's settings or the user's. `has_arrived` returns for an agent, as entries call
+    it, whether an event came since its installation: then it needs no more answers of the user.
     """
-    place = InstallPlace(Scope.USER, project, home, environ)
-    hosts = [
-        host
-        for host in map(find_host, NAMES)
-        if any(hooked_file(host, place._replace(scope=scope)) for scope in host.scopes)
+    titles, off = [], []
+    for host in map(find_host, NAMES):
+        places = [InstallPlace(scope, project, home, environ) for scope in host.scopes]
+        hooked = [place for place in places if hooked_file(host, place)]
+        if not hooked:
+            continue
+        if stops := stops_of(host, hooked, arrived=has_arrived(host.label)):
+            off.append(f"{stops[0].message}. {stops[0].remedy}")
+        else:
+            titles.append(host.title)
+    return titles, off
+
+
+def stops_of(host: Host, hooked: Sequence[InstallPlace], *, arrived: bool) -> list[Obstacle]:
+    """Return what keeps all of a host's installed hooks from running, nothing if those of one place run."""
+    found = [
+        [one for one in obstacles(host, place) if one.part == HOOKS and not (one.asked and arrived)] for place in hooked
     ]
-    off = {host.title: switched_off(host, place) for host in hosts}
-    return [title for title, words in off.items() if not words], [words for words in off.values() if words]
-
-
-def switched_off(host: Host, place: InstallPlace) -> str:
-    """Return a sentence on the setting that keeps a host from running any hooks; "" if none does.
-
-    Of the settings of several scopes those closest to the project count.
-    """
-    if host.off_switch is None:
-        return ""
-    keys, off = host.off_switch
-    for scope in (scope for scope in (Scope.LOCAL, Scope.PROJECT, Scope.USER) if scope in host.scopes):
-        items = (item for item in edits_of(host, place._replace(scope=scope)) if item.part == HOOKS)
-        path = next((item.path for item in items), "")
-        with contextlib.suppress(SettingsError):
-            node = parse(content(path).decode("utf-8", "surrogateescape"))
-            for key in keys:
-                node = node.get(key) if node else None
-            if node and isinstance(node.scalar, bool):
-                said = f"{'.'.join(keys)} is {str(off).lower()} in {path}"
-                return f"{host.title} runs no hooks: {said}" if node.scalar is off else ""
-    return ""
+    return found[0] if found and all(found) else []
 
 
 def hooked_file(host: Host, place: InstallPlace) -> str:

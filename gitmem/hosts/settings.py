@@ -140,7 +140,7 @@ def hook_places(text: str) -> Iterator[HookPlace]:
     mapping = root.get(HOOKS) if root else None
     if mapping is not None and not mapping.is_object:
         raise SettingsError(f'has something else than an object under "{HOOKS}"')
-    members = (mapping.items or ()) if mapping else ()
+    members = [item for item in mapping.items or () if not isinstance(item.node.scalar, bool)] if mapping else []
     for member in members:
         if member.node.items is None or member.node.is_object:
             raise SettingsError(f'has something else than a list under "{HOOKS}", "{member.key}"')

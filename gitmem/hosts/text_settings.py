@@ -69,7 +69,7 @@ def _without_tables(text: str, names: Sequence[str], noted: Noted) -> str:
 
 def _table(text: str, name: str) -> object:
     value: object = _parsed(text)
-    for key in _keys(name):
+    for key in keys_of(name):
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
@@ -83,7 +83,7 @@ def _parsed(text: str) -> dict[str, object]:
         raise SettingsError(f"is not TOML: {error}") from None
 
 
-def _keys(name: str) -> list[str]:
+def keys_of(name: str) -> list[str]:
     """Return the keys of a table's name, quoted ones without their quotes; none if it is no name."""
     import tomllib
 
@@ -100,10 +100,10 @@ def _keys(name: str) -> list[str]:
 
 def _span(text: str, name: str) -> tuple[int, int] | None:
     """Return the range of a table and its subtables: from its header to that of the next other table."""
-    keys = _keys(name)
+    keys = keys_of(name)
     start = None
     for match in _TABLE.finditer(_STRINGS.sub(lambda one: " " * len(one[0]) if one["long"] else one[0], text)):
-        inside = _keys(match["name"])[: len(keys)] == keys
+        inside = keys_of(match["name"])[: len(keys)] == keys
         if start is None and inside:
             start = match.start()
         elif start is not None and not inside:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit
 from gitmem.search.many_stores import StoreHit, search_stores
 from gitmem.store.findings import FailureLog
+from gitmem.store.heard import has_arrived
 from gitmem.store.spool import HookSpool
 from gitmem.sync.records import failures
 from gitmem.sync.states import states
@@ -106,7 +108,9 @@ def _recording(view: View) -> dict[str, Any]:
     newest = records(store, limit=_RECENT) if store.tip else []
     last = next((record for record in newest if record.op in _SAVES), None)
     log = FailureLog(store.private).failures()[-_FAILURES:]
-    agents, off = recorded_agents(view.project(), context.home, context.environ)
+    agents, off = recorded_agents(
+        view.project(), context.home, context.environ, partial(has_arrived, store.private, context.home)
+    )
     return {
         "agents": agents,
         "off": off,

@@ -85,6 +85,9 @@ def test_it_is_recording_where_an_agent_has_hooks_not_where_somebody_saved_once(
     settings.parent.mkdir()
     hook = {"type": "command", "command": command("Stop")}
     settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}}))
+    assert "Yes, I trust this folder" in viewer.json("/home.json")["recording"]["off"][0]
+    trusted = {str(viewer.root.parent): {"hasTrustDialogAccepted": True}}
+    (home / ".claude.json").write_text(json.dumps({"projects": trusted}))
     assert viewer.json("/home.json")["recording"]["agents"] == ["Claude Code"]
     assert ">yes</span> sessions of Claude Code" in viewer.get("/")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import App, Args
@@ -11,12 +12,14 @@ from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode
 from gitmem.health.doctor import DEEP, FULL, OPENED
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, script_path
+from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, file_of, find_host, script_path
 from gitmem.hosts.install import FileEdit, is_present, plan_edits
-from gitmem.hosts.script import content, has_current_script, hooked_file, switched_off
+from gitmem.hosts.obstacles import Obstacle, obstacles
+from gitmem.hosts.script import content, has_current_script, hooked_file, stops_of
 from gitmem.hosts.settings import HOOKS, MCP, Edit
-from gitmem.platform.machine import install_command, is_installed
+from gitmem.platform.machine import UTC, datetime, install_command, is_installed, local
 from gitmem.store.findings import Finding, Level, examine
+from gitmem.store.heard import has_arrived, last_installed
 from gitmem.sync.clone import check_opened
 from gitmem.text.sentences import count
 
@@ -27,7 +30,7 @@ def run_doctor(args: Args, app: App) -> int:
     with Progress(app.err) as progress:
         checks = DEEP if args.deep else FULL
         findings = examine(store, checks if store.acceptance.given() else OPENED, progress.step)
-        findings = [*findings, *_examine_hosts(app), *_examine_servers(app)]
+        findings = [*findings, *_examine_hosts(app, store.private), *_examine_servers(app)]
     levels = [finding.level for finding in findings]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
     value = {"problems": problems, "warnings": warnings, "checks": [finding._asdict() for finding in findings]}
@@ -40,24 +43,27 @@ def run_doctor(args: Args, app: App) -> int:
     return ExitCode.FAILURE if problems else ExitCode.OK
 
 
-def _examine_hosts(app: App) -> list[Finding]:
+def _examine_hosts(app: App, private: str) -> list[Finding]:
     """Check the hooks in the settings of each host that is on this machine."""
-    findings = [finding for host in map(find_host, NAMES) if (finding := _examine_host(app, host))]
+    findings = [finding for host in map(find_host, NAMES) if (finding := _examine_host(app, host, private))]
     if findings:
         return findings
     message = "No agent's sessions are remembered: no settings have gitmem's hooks."
     return [Finding("host", Level.NOTE, message, "'gitmem install' lists the agents that are here.")]
 
 
-def _examine_host(app: App, host: Host) -> Finding | None:
+def _examine_host(app: App, host: Host, private: str) -> Finding | None:
     """Check the hooks in the settings of one host; None if they have none."""
     places = [place_of(app, scope) for scope in host.scopes]
     hooked = {place.scope: path for place in places if (path := hooked_file(host, place))}
     if not hooked:
         return None
     details = tuple(hooked.values())
-    if broken := _broken_hooks(app, host, places, hooked):
+    arrived = has_arrived(private, app.home(), host.label)
+    if broken := _broken_hooks(app, host, places, hooked, arrived=arrived):
         return broken
+    if not arrived and (silent := _silent(app, host, places, hooked, private)):
+        return silent
     if len(hooked) > 1:
         message = f"{host.title} calls gitmem {len(hooked)} times for each event: several settings have hooks."
         remedy = f"'gitmem uninstall {host.name} --{[*hooked][-1].value}' removes some. Nothing is saved twice."
@@ -65,26 +71,52 @@ def _examine_host(app: App, host: Host) -> Finding | None:
     return Finding("host", Level.OK, f"{host.title}'s sessions are remembered, by hooks in {details[0]}.")
 
 
-def _broken_hooks(app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str]) -> Finding | None:
+def _silent(
+    app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str], private: str
+) -> Finding | None:
+    """Return that no event of a host has arrived in this project since its installation, with the likely cause."""
+    since = last_installed(private, app.home(), host.label)
+    if not since:
+        return None
+    day = local(datetime.fromtimestamp(since, UTC))
+    files = [file_of(path) for path in (host.sessions(places[0]) if host.sessions else ())]
+    begun = len({path for path in files if os.path.exists(path) and os.path.getmtime(path) > since})
+    message = f"No event of {host.title} has arrived here since the install on {day:%Y-%m-%d %H:%M}"
+    if begun:
+        told = count(begun, "session")
+        cause = f"{told} of it ran here since, so it does not run the hooks."
+        remedy = "Start it anew; if the next session is not recorded either, its list of hooks may say why."
+        return Finding("host", Level.WARNING, f"{message}, though {cause}", remedy, tuple(hooked.values()))
+    if Scope.PROJECT not in hooked and Scope.LOCAL not in hooked:
+        return None
+    remedy = f"Start {host.title} anew in this folder: a session that was open before has no hooks."
+    return Finding("host", Level.NOTE, f"{message}, nor has it a session here.", remedy, tuple(hooked.values()))
+
+
+def _broken_hooks(
+    app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str], *, arrived: bool
+) -> Finding | None:
     """Return why the hooks of one host record nothing, or not all; None if they do."""
     renew = f"'gitmem install {host.name} --{next(iter(hooked)).value}' renews them."
     details = tuple(hooked.values())
-    if off := switched_off(host, places[0]):
-        remedy = "Take that setting out, or nothing of its sessions is recorded."
-        return Finding("host", Level.WARNING, f"{off}.", remedy, details)
-    if not own_program(app):
+    stops = stops_of(host, [place for place in places if place.scope in hooked], arrived=arrived)
+    stop = next((one for one in stops if not one.asked), None)
+    if stop is None and not own_program(app):
         message = "'gitmem' is not on your PATH: hooks keep events, but only your next gitmem command saves them."
         remedy = "Add gitmem's folder to the PATH that your agent is started with."
         return Finding("host", Level.WARNING, message, remedy, details)
-    if not has_current_script(app.home()):
+    if stop is None and not has_current_script(app.home()):
         message = f"{script_path(app.home())}, which the hooks read, is missing or of another version."
         return Finding("host", Level.WARNING, message, renew, details)
-    for place in places:
+    for place in places if stop is None else ():
         for item in (item for item in edits_of(host, place) if item.part == HOOKS):
             if place.scope in hooked and _is_of_other_version(item):
                 message = f"Another version of gitmem wrote the hooks in {item.path}."
                 remedy = f"'gitmem install {host.name} --{place.scope.value}' renews them."
                 return Finding("host", Level.WARNING, message, remedy)
+    if stop := stop or next(iter(stops), None):
+        remedy = f"{stop.remedy} Until then nothing of its sessions is recorded."
+        return Finding("host", Level.WARNING, f"{stop.message}.", remedy, details)
     return None
 
 
@@ -93,6 +125,16 @@ def _is_of_other_version(edit: Edit) -> bool:
     if isinstance(edit, FileEdit):
         return is_present(edit) and content(edit.path) != edit.data
     return plan_edits(edit.path, [edit], None).changes
+
+
+def _stopped_server(app: App, host: Host) -> Obstacle | None:
+    """Return what keeps a host from starting the server, None if one of its settings starts it."""
+    places = [place_of(app, scope) for scope in host.scopes]
+    if host.events and not any(hooked_file(host, place) for place in places):
+        return None  # the list is another agent's, which shares it
+    listing = [place for place in places if any(one.part == MCP and is_present(one) for one in edits_of(host, place))]
+    found = [[one for one in obstacles(host, place) if one.part == MCP] for place in listing]
+    return found[0][0] if found and all(found) else None
 
 
 def _examine_servers(app: App) -> list[Finding]:
@@ -108,6 +150,8 @@ def _examine_servers(app: App) -> list[Finding]:
             message = f"{host.title} starts gitmem's MCP server, but the official SDK that it needs is missing."
             remedy = f"Run {install_command('mcp')}, or take the server out with 'gitmem uninstall {host.name}'."
             findings.append(Finding("mcp", Level.WARNING, message, remedy, tuple(listings)))
+        elif listings and (stops := _stopped_server(app, host)):
+            findings.append(Finding("mcp", Level.WARNING, f"{stops.message}.", stops.remedy, tuple(listings)))
         elif listings:
             message = f"{host.title} has the tools of the memory, by the MCP server in {listings[0]}."
             findings.append(Finding("mcp", Level.OK, message))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gitmem.cli.app import OWN, App, Args
 from gitmem.cli.commands.agents import (
@@ -19,10 +20,11 @@ from gitmem.cli.commands.agents import (
     short_path,
 )
 from gitmem.config import read_config
-from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
+from gitmem.errors import ExitCode, GitmemError, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import Host, InstallPlace, Scope
 from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
+from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.script import (
     arrives,
     comes_back,
@@ -33,12 +35,13 @@ from gitmem.hosts.script import (
     plan_script,
     project_top,
     put_script,
-    switched_off,
+    stops_of,
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit
 from gitmem.hosts.text_settings import TablesEdit
 from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL
 from gitmem.platform.machine import install_command, is_installed
+from gitmem.store.heard import has_arrived
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
 from gitmem.store.locate import find_store, private_folder, user_store
@@ -142,8 +145,9 @@ def _list(app: App) -> None:
     for host in found_hosts(app):
         paths = {scope: hooked_file(host, place_of(app, scope)) for scope in host.scopes}
         state = next((f"remembered, by {path}" for path in paths.values() if path), "not remembered")
-        off = switched_off(host, place_of(app, Scope.USER))
-        state = f"not remembered: {off}" if off and any(paths.values()) else state
+        places = [place_of(app, scope) for scope, path in paths.items() if path]
+        if stops := stops_of(host, places, arrived=_has_arrived(app, host)):
+            state = f"not remembered{' yet' * stops[0].asked}: {stops[0].message}"
         state = state if host.events else "gets tools for the memory, its sessions are not captured"
         parts = [part for part in PARTS if any(part == item.part for item in edits_of(host, place_of(app, Scope.USER)))]
         lines.append(f"{host.name:10} {host.title}: {state}; 'gitmem install {host.name}' brings {', '.join(parts)}")
@@ -295,21 +299,23 @@ def _carry_out(plan: _Plan, app: App, folders: set[str]) -> _Plan:
 def _told(app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
     """Return the lines that report the installed parts of a host to the user."""
     title, hooks, lines = plan.host.title, short_path(app, plan.hooks), []
+    in_the_way = [one for one in obstacles(plan.host, plan.place) if one.part in {HOOKS, *parts}]
     if plan.hooks:
         change = next(change for part, change in plan.changes if part == HOOKS)
         lines.append(f"{title}'s hooks are in {hooks} already.")
-        off = switched_off(plan.host, plan.place)
         if change.changes:
             begun = f"{title}'s sessions are remembered from the next one on, by hooks in {hooks}."
-            lines = [f"{title}'s hooks are in {hooks}." if off else begun]
-            trusted = any(item.part == TRUST for item in plan.items)
-            lines += [plan.host.note] * bool(plan.host.note and not trusted)
-        if off:
-            app.notices((f"{off}. Nothing of its sessions is recorded until you take that setting out.",))
+            stopped = any(one.part == HOOKS for one in in_the_way)
+            lines = [f"{title}'s hooks are in {hooks}." if stopped else begun]
+            lines += [plan.host.note] * bool(plan.host.note)
     elif HOOKS in parts and not plan.host.events:
         lines.append(plan.host.note)
     servers = (short_path(app, path) for path in _paths_of(plan, MCP))
     lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in servers]
+    lines += _answers(in_the_way)
+    if stops := [one for one in in_the_way if not one.asked]:
+        said = " Nothing of its sessions is recorded until then." * any(one.part == HOOKS for one in stops)
+        app.notices(tuple(dict.fromkeys(f"{one.message}. {one.remedy}{said}" for one in stops)))
     if ALLOW not in parts and _allowing(plan, parts):
         remedy = f"'gitmem install {plan.host.name} --allow' lets those that only read pass."
         lines.append(f"{title} asks before the first use of each tool, and refuses it in -p; {remedy}")
@@ -322,6 +328,18 @@ def _told(app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
     if plan.others:
         app.notices((f"Left as it is, since it is not gitmem's or was changed: {', '.join(plan.others)}",))
     return "\n".join(lines)
+
+
+def _answers(in_the_way: Sequence[Obstacle]) -> Iterator[str]:
+    """Yield what the agent will ask at its next start, and which answer to give."""
+    yield from dict.fromkeys(f"{one.message}. {one.remedy}" for one in in_the_way if one.asked)
+
+
+def _has_arrived(app: App, host: Host) -> bool:
+    """Return whether an event of an agent has come to the store here since its installation."""
+    with contextlib.suppress(GitmemError):
+        return has_arrived(app.open().private, app.home(), host.label)
+    return False
 
 
 def _on_summaries(app: App, plan: _Plan) -> str:

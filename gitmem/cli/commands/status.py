@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from gitmem.archive.summary import pending_archives
 from gitmem.cli.app import OWN, VECTORS, App, Args
@@ -13,6 +14,7 @@ from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.llm.protocol import TURN_ON
 from gitmem.platform.machine import timedelta
+from gitmem.store.heard import has_arrived
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import ASKED, read_notes
 from gitmem.text.sentences import age, bytes_of, count, shorten
@@ -38,7 +40,9 @@ def run_path(_: Args, app: App) -> None:
 def run_status(args: Args, app: App) -> None:
     store = app.settled(read=False)
     with status_reader(store) as read_status:  # git looks meanwhile
-        agents, off = recorded_agents(project_top(app.folder()), app.home(), app.environ)
+        agents, off = recorded_agents(
+            project_top(app.folder()), app.home(), app.environ, partial(has_arrived, store.private, app.home())
+        )
         used = _used(store)
         status = read_status()
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
@@ -160,7 +164,7 @@ def _recording(status: StoreStatus, more: _More, *, unread: bool, read_only: boo
     if read_only:
         return "nothing, as the environment says; see below"
     when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no session yet"
-    off = "; ".join(more.off)
+    off = " ".join(more.off)
     if more.agents:
         agents = ", ".join(more.agents) + (f"; {off}" if off else "")
         return agents if unread and not status.last_event else f"{agents}; {when}"

@@ -130,6 +130,8 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     gitmem("install", "claude", "--only", "hooks", *words)
     assert findings() == []
     gitmem("install", "claude", "--only", "mcp", *words)
+    (gitmem.cwd / ".claude").mkdir(exist_ok=True)  # as Claude Code keeps the answer to its question
+    (gitmem.cwd / ".claude" / "settings.local.json").write_text('{"enabledMcpjsonServers": ["gitmem"]}')
     monkeypatch.setattr("gitmem.cli.commands.doctor.is_installed", lambda _: True)
     [(level, message, remedy)] = findings()
     assert (level, remedy) == ("ok", "")

@@ -1,0 +1,320 @@
+"""What keeps an agent from running the hooks and the server that `gitmem install` wrote, by the agent's own settings.
+
+Trust of a folder or of hooks, answers to the agent's dialogs, switches, and what an organization allows. Each host has
+a function that yields what is in the way at a place; what it cannot know, such as a command-line option, it leaves out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+
+from gitmem.hosts.edits import SERVER, edits_of
+from gitmem.hosts.host import Host, InstallPlace, Scope, is_ours
+from gitmem.hosts.install import is_present
+from gitmem.hosts.json_settings import SettingsError, parse
+from gitmem.hosts.settings import HOOKS, MCP, ServerEdit
+from gitmem.platform.safe_open import read_json, read_small
+from gitmem.values import Value
+
+
+class Obstacle(Value):
+    """Why a part, hooks or the server, does not run, and the remedy.
+
+    `asked` if the agent asks about it at its next start; then the remedy is which answer to give.
+    """
+
+    part: str
+    message: str
+    remedy: str
+    asked: bool = False
+
+
+Found = Iterator[Obstacle]
+_OPEN = "Take that setting out."
+_POLICY = "Only your organization can change that."
+
+
+def obstacles(host: Host, place: InstallPlace) -> list[Obstacle]:
+    """Return what keeps a host from running what is installed at a place; of settings nothing is changed."""
+    parts = {edit.part for edit in edits_of(host, place) if edit.part in {HOOKS, MCP} and is_present(edit)}
+    found = [*_switched_off(host, place), *_READERS.get(host.name, _none)(host, place), *_server_off(host, place)]
+    return [obstacle for obstacle in found if obstacle.part in parts]
+
+
+def settings_paths(host: Host, place: InstallPlace) -> list[str]:
+    """Return the files that a host reads its switches from, those closest to the project first."""
+    paths = []
+    for scope in (scope for scope in (Scope.LOCAL, Scope.PROJECT, Scope.USER) if scope in host.scopes):
+        at = place._replace(scope=scope)
+        if host.name == "copilot":  # its hooks have a file of their own
+            paths += [
+                os.path.join(at.own(".copilot", "COPILOT_HOME"), name) for name in ("settings.json", "config.json")
+            ]
+        paths += [edit.path for edit in edits_of(host, at) if edit.part == HOOKS][:1]
+    return [*dict.fromkeys(paths)]
+
+
+def _switched_off(host: Host, place: InstallPlace) -> Found:
+    """Yield the switch with which a host runs no hooks; the settings closest to the project count."""
+    if host.off_switch is None:
+        return
+    keys, off = host.off_switch
+    for path in [*_managed_paths(host.name), *settings_paths(host, place)]:
+        value = _at(_settings(path), *keys)
+        if isinstance(value, bool):
+            if value is off:
+                said = f"{host.title} runs no hooks: {'.'.join(keys)} is {str(off).lower()} in {path}"
+                yield Obstacle(HOOKS, said, _POLICY if path in _managed_paths(host.name) else _OPEN)
+            return
+
+
+def _server_off(host: Host, place: InstallPlace) -> Found:
+    """Yield a server whose own entry says that it is off."""
+    for edit in (edit for edit in edits_of(host, place) if isinstance(edit, ServerEdit)):
+        entry = _at(_settings(edit.path), *edit.place)
+        if _at(entry, "disabled") is True or _at(entry, "enabled") is False:
+            yield _server_is_off(host, f"its entry in {edit.path} says so")
+
+
+def _server_is_off(host: Host, why: str, remedy: str = _OPEN) -> Obstacle:
+    return Obstacle(MCP, f"{host.title} does not start the server gitmem: {why}", remedy)
+
+
+def _settings(path: str) -> object:
+    """Return the value of a JSON file, with or without comments; {} if it cannot be read."""
+    with contextlib.suppress(SettingsError, RecursionError):
+        node = parse((read_small(path) or b"").decode("utf-8", "surrogateescape"))
+        return node.plain() if node else {}
+    return {}
+
+
+def _at(value: object, *keys: str) -> object:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _names(value: object, *keys: str) -> list[object]:
+    value = _at(value, *keys)
+    return value if isinstance(value, list) else []
+
+
+def _none(_host: Host, _place: InstallPlace) -> Found:
+    return iter(())
+
+
+def _around(folder: str) -> Iterator[str]:
+    """Yield a folder and those around it."""
+    folder = os.path.realpath(folder)
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+
+
+_MANAGED = {
+    "claude": {
+        "darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+        "win32": r"C:\Program Files\ClaudeCode\managed-settings.json",
+        "linux": "/etc/claude-code/managed-settings.json",
+    },
+    "gemini": {
+        "darwin": "/Library/Application Support/GeminiCli/settings.json",
+        "win32": r"C:\ProgramData\gemini-cli\settings.json",
+        "linux": "/etc/gemini-cli/settings.json",
+    },
+    "qwen": {
+        "darwin": "/Library/Application Support/QwenCode/settings.json",
+        "win32": r"C:\ProgramData\qwen-code\settings.json",
+        "linux": "/etc/qwen-code/settings.json",
+    },
+    "codex": {"linux": "/etc/codex/requirements.toml", "darwin": "/etc/codex/requirements.toml"},
+}
+
+
+def _managed_paths(name: str) -> list[str]:
+    """Return the files in which an organization decides for its users, the one that counts first."""
+    path = _MANAGED.get(name, {}).get(sys.platform, "")
+    if name != "claude" or not path:
+        return [path] * bool(path)
+    more = f"{path.removesuffix('.json')}.d"
+    with contextlib.suppress(OSError):
+        return [*(os.path.join(more, one) for one in sorted(os.listdir(more), reverse=True)), path]
+    return [path]
+
+
+def _claude(host: Host, place: InstallPlace) -> Found:
+    """Yield what Claude Code's policies, its record of projects, and its settings say.
+
+    https://code.claude.com/docs/en/settings; the dialogs were seen in 2.1.330, each with No preselected.
+    """
+    for path in _managed_paths("claude"):
+        policy = _settings(path)
+        if _at(policy, "allowManagedHooksOnly") is True:
+            said = f"{host.title} runs no hooks but your organization's: allowManagedHooksOnly is true in {path}"
+            yield Obstacle(HOOKS, said, _POLICY)
+        denied = any(_at(entry, "serverName") == SERVER for entry in _names(policy, "deniedMcpServers"))
+        allowed = _at(policy, "allowedMcpServers")
+        left_out = isinstance(allowed, list) and not any(_at(entry, "serverName") == SERVER for entry in allowed)
+        if denied or left_out:
+            yield _server_is_off(host, f"{path} does not allow it", _POLICY)
+    own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
+    projects = _at(read_json(own), "projects")
+    if not any(_at(projects, folder, "hasTrustDialogAccepted") is True for folder in _around(place.project)):
+        asks = f"{host.title} asks at its next start whether you trust this folder; until you do, it runs no hooks"
+        yield Obstacle(HOOKS, asks, "Choose 'Yes, I trust this folder'; No is preselected.", asked=True)
+    here = _at(projects, place.project)
+    if SERVER in _names(here, "disabledMcpServers"):
+        yield _server_is_off(host, "you switched it off", "Type /mcp in it and enable gitmem.")
+    if place.scope is Scope.PROJECT:
+        yield from _claude_answer(host, place, own, here)
+
+
+def _claude_answer(host: Host, place: InstallPlace, own: str, here: object) -> Found:
+    """Yield what the user answered about the servers of a project, or that they will be asked."""
+    answers = {path: _settings(path) for path in settings_paths(host, place)} | {own: here}
+    if path := next((path for path, said in answers.items() if SERVER in _names(said, "disabledMcpjsonServers")), ""):
+        yield _server_is_off(host, f"disabledMcpjsonServers names it in {path}", f'Take "{SERVER}" out there.')
+    elif not any(
+        SERVER in _names(said, "enabledMcpjsonServers") or _at(said, "enableAllProjectMcpServers") is True
+        for said in answers.values()
+    ):
+        asks = f"{host.title} asks at its next start about the MCP server {SERVER}"
+        remedy = "Choose 'Use this MCP server'; it is not preselected, and Enter alone refuses it."
+        yield Obstacle(MCP, asks, remedy, asked=True)
+
+
+def _codex(host: Host, place: InstallPlace) -> Found:
+    """Yield what Codex trusts: the project, then each hook by its digest."""
+    own = os.path.join(place.own(".codex", "CODEX_HOME"), "config.toml")
+    config = _toml(own)
+    for path in _managed_paths("codex"):
+        if _at(_toml(path), "allow_managed_hooks_only") is True:
+            said = f"{host.title} runs no hooks but your organization's: allow_managed_hooks_only is true in {path}"
+            yield Obstacle(HOOKS, said, _POLICY)
+    for key in ("hooks", "codex_hooks"):
+        if _at(config, "features", key) is False:
+            yield Obstacle(HOOKS, f"{host.title} runs no hooks: features.{key} is false in {own}", _OPEN)
+    level = _at(config, "projects", place.project, "trust_level")
+    if place.scope is Scope.PROJECT and level != "trusted":
+        part = "the hooks and the server of this project"
+        if level is None:
+            asks = f"{host.title} asks at its next start whether you trust this folder; until you do, it ignores {part}"
+            answer = "Choose Yes."
+        else:
+            asks, answer = f"{host.title} ignores {part}: {own} does not trust this folder", "Change trust_level there."
+        yield from (Obstacle(kind, asks, answer, asked=level is None) for kind in (HOOKS, MCP))
+    yield from _codex_hooks(host, place, config)
+    listing = os.path.join(place.folder(".codex", "CODEX_HOME"), "config.toml")
+    if _at(_toml(listing), "mcp_servers", SERVER, "enabled") is False:
+        yield _server_is_off(host, f"its entry in {listing} says so")
+
+
+def _codex_hooks(host: Host, place: InstallPlace, config: object) -> Found:
+    """Yield whether Codex has yet to be told that it may run the hooks."""
+    from gitmem.hosts.text_settings import keys_of
+
+    path = next(edit.path for edit in edits_of(host, place) if edit.part == HOOKS)
+    text = (read_small(path) or b"").decode("utf-8", "surrogateescape")
+    tables = host.trust(path, text) if host.trust else {}
+    states = {name: _at(config, *keys_of(name)) for name in tables}
+    if any(_at(state, "enabled") is False for state in states.values()):
+        yield Obstacle(
+            HOOKS, f"{host.title} runs no hook that you switched off", "Type /hooks in it and enable gitmem's."
+        )
+    elif any(_at(states[name], "trusted_hash") != table["trusted_hash"] for name, table in tables.items()):
+        said = f"{host.title} runs hooks only once you trust them; 'codex exec' passes over them without a word"
+        remedy = "At its next start review the hooks, or type /hooks, and trust gitmem's; or install with --trust."
+        yield Obstacle(HOOKS, said, remedy, asked=True)
+
+
+def _toml(path: str) -> object:
+    import tomllib  # few hosts have such settings
+
+    with contextlib.suppress(ValueError, RecursionError):
+        return tomllib.loads((read_small(path) or b"").decode())
+    return {}
+
+
+def _gemini(host: Host, place: InstallPlace) -> Found:
+    """Yield what Gemini CLI and Qwen Code, which came from it, say of folders, hooks and servers."""
+    paths = [*_managed_paths(host.name), *settings_paths(host, place)]
+    said = {path: _settings(path) for path in paths}
+    for path, settings in said.items():
+        if any(is_ours(name) for name in _names(settings, "hooksConfig", "disabled")):
+            yield Obstacle(HOOKS, f"{host.title} runs no hook that hooksConfig.disabled names in {path}", _OPEN)
+        allowed = _at(settings, "mcp", "allowed")
+        if SERVER in _names(settings, "mcp", "excluded") or (isinstance(allowed, list) and SERVER not in allowed):
+            yield _server_is_off(host, f"'mcp' in {path} leaves it out")
+    folder = place.own(host.folder)
+    switches = os.path.join(folder, "mcp-server-enablement.json")
+    if _at(_settings(switches), SERVER, "enabled") is False:
+        yield _server_is_off(host, "you switched it off", f"In it: /mcp enable {SERVER}")
+    wanted = [_at(settings, "security", "folderTrust", "enabled") for settings in said.values()]
+    asks_trust = next((value for value in wanted if isinstance(value, bool)), host.name == "gemini")
+    if place.scope is Scope.PROJECT and asks_trust and place.environ.get("GEMINI_CLI_TRUST_WORKSPACE") != "true":
+        named = place.environ.get("GEMINI_CLI_TRUSTED_FOLDERS_PATH", "") if host.name == "gemini" else ""
+        yield from _folder(
+            host, _trusted_by_gemini(named or os.path.join(folder, "trustedFolders.json"), place.project)
+        )
+
+
+def _trusted_by_gemini(path: str, project: str) -> bool | None:
+    """Return whether a list of folders trusts this one; None if no rule is about it."""
+    rules = _settings(path)
+    for folder in _around(project):
+        for named, rule in rules.items() if isinstance(rules, dict) else ():
+            whole = os.path.dirname(str(named)) if rule == "TRUST_PARENT" else str(named)
+            if os.path.realpath(whole) == folder:
+                return bool(rule != "DO_NOT_TRUST")
+    return None
+
+
+def _folder(host: Host, trusted: bool | None) -> Found:  # it is the agent's answer
+    """Yield that an agent ignores a project's settings in a folder that it does not trust."""
+    ignored = "it ignores the hooks and the server of this project"
+    message = f"{host.title} asks at its next start whether you trust this folder; until you do, {ignored}"
+    remedy = "Answer that you trust the folder; without a terminal it is not asked and nothing runs."
+    if trusted is False:
+        message, remedy = f"{host.title} does not trust this folder: {ignored}", "Have it trust the folder."
+    if not trusted:
+        yield from (Obstacle(part, message, remedy, asked=trusted is None) for part in (HOOKS, MCP))
+
+
+def _copilot(host: Host, place: InstallPlace) -> Found:
+    if place.scope is not Scope.PROJECT:
+        return
+    folder = place.own(".copilot", "COPILOT_HOME")
+    listed = [
+        os.path.realpath(name)
+        for file in ("config.json", "settings.json")
+        for key in ("trustedFolders", "trusted_folders")
+        for name in _names(_settings(os.path.join(folder, file)), key)
+        if isinstance(name, str)
+    ]
+    yield from _folder(host, True if any(around in listed for around in _around(place.project)) else None)
+
+
+def _pi(host: Host, place: InstallPlace) -> Found:
+    if place.scope is Scope.USER:
+        return
+    folder = place.own(host.folder)
+    answers, usual = _settings(os.path.join(folder, "trust.json")), _settings(os.path.join(folder, "settings.json"))
+    decided = (value for around in _around(place.project) if isinstance(value := _at(answers, around), bool))
+    by_default = {"always": True, "never": False}.get(str(_at(usual, "defaultProjectTrust")))
+    yield from _folder(host, next(decided, by_default))
+
+
+_READERS: Mapping[str, Callable[[Host, InstallPlace], Found]] = {
+    "claude": _claude,
+    "codex": _codex,
+    "gemini": _gemini,
+    "qwen": _gemini,
+    "copilot": _copilot,
+    "pi": _pi,
+}

@@ -1,0 +1,43 @@
+"""When an event of each agent last arrived in a store on this machine, and whether any did since its installation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from gitmem.store.locate import HOME_HOSTS, user_store
+
+_FOLDER = "heard"  # of empty files, one an agent; the time of each is that of the last event
+
+
+def note_heard(private: str, labels: Iterable[str]) -> None:
+    """Note that events of these agents have arrived."""
+    for label in labels:
+        path = os.path.join(private, _FOLDER, label)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        os.utime(path)
+
+
+def last_heard(private: str, label: str) -> float:
+    """Return the time of an agent's last event, 0 if none has arrived."""
+    return _time_of(os.path.join(private, _FOLDER, label))
+
+
+def last_installed(private: str, home: str, label: str) -> float:
+    """Return when an agent's hooks were last installed, by the records of that; 0 if there are none."""
+    folders = (os.path.join(private, HOME_HOSTS), os.path.join(user_store(home), HOME_HOSTS))
+    return max(_time_of(os.path.join(folder, f"{label}.json")) for folder in folders)
+
+
+def has_arrived(private: str, home: str, label: str) -> bool:
+    """Return whether an event of an agent has arrived since its hooks were last installed."""
+    heard = last_heard(private, label)
+    return heard > 0 and heard >= last_installed(private, home, label)
+
+
+def _time_of(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
