@@ -233,26 +233,26 @@ def change_facts(
 
 
 def move(store: Store, known: Fact, target: Store) -> tuple[str, ...]:
-    """Move a fact into another store: a commit in each. Returns the commits.
+    """Move a fact into another store: a commit in each. Returns both, that of the other store first.
 
     It is written there first, so that a crash between the two leaves it twice, not nowhere. Links to other facts stay
     behind. What was pushed stays in the history of the remote.
     """
     fact = read_fact(store, known)
-    there = fact._replace(source=b"", file="", supersedes=(), superseded_by="", review=())
-    data = render_fact(there)
+    moved = fact._replace(source=b"", file="", supersedes=(), superseded_by="", review=())
+    data = render_fact(moved)
 
     def put(transaction: Transaction) -> None:
-        transaction.commit(fact_message(f"Move here: {fact.description}", [fact.id]), {there.path: data})
+        transaction.commit(fact_message(f"Move here: {fact.description}", [fact.id]), {moved.path: data})
 
     def drop(transaction: Transaction) -> None:
         transaction.read(MEMORY)
         transaction.commit(fact_message(f"Move elsewhere: {fact.description}", [fact.id]), {known.path: None})
 
-    first = transact(target, put, purpose="fact").commits
-    commits = (*first, *transact(store, drop, purpose="fact").commits)
+    there = transact(target, put, purpose="fact").commits[-1:]
+    here = transact(store, drop, purpose="fact").commits[-1:]
     known_facts(store)
-    return commits
+    return (*there, *here)
 
 
 class Pair(Value):

@@ -40,8 +40,14 @@ from gitmem.web.view import View
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
 
 
+ELSEWHERE = "other."  # before a commit that is one of the other layer
+
+
 class ActResult(Value):
-    """The page to go on with, and the commit that was made, "" if none; or `ask`: a page that asks whether to do it."""
+    """The page to go on with, and what was done; or `ask`: a page that asks whether to do it.
+
+    `commit` has the commits that were made, in their order, between blanks; those of the other layer are marked.
+    """
 
     href: str
     commit: str = ""
@@ -80,8 +86,7 @@ def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = 
         case ["review", what] if what in _REVIEWS:
             return ActResult("/review", _REVIEWS[what](view.store, form) or "")
         case ["undo"]:
-            undone = undo(view.store, revision=form.get("commit", ""))
-            return ActResult(_local(form.get("back", "")), undone.commit or "")
+            return ActResult(_local(form.get("back", "")), _undo(view, form.get("commit", "").split()))
     raise NotFoundError("There is no such act.")
 
 
@@ -121,13 +126,29 @@ def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) ->
         elif verb == "purge":
             return _purge(view, facts, form)
         elif verb in ("promote", "demote") and verb == view.here.moves:
-            target = _other_layer(view)
+            target, steps = _other_layer(view), list[str]()
             for fact in facts:
-                move(store, fact, target)
-            return ActResult("/facts" if back.startswith("/fact/") else back)
+                there, here = move(store, fact, target)
+                steps += [f"{ELSEWHERE}{there}", here]
+            return ActResult("/facts" if back.startswith("/fact/") else back, " ".join(steps))
         else:
             raise NotFoundError("There is no such act.")
     return ActResult(back, commits[-1] if commits else "")
+
+
+def _undo(view: View, done: Sequence[str]) -> str:
+    """Undo the commits of an act, the last one first; return the new ones."""
+    if not done:
+        raise NotFoundError("There is no commit to undo.")
+    made = []
+    for step in reversed(done):
+        other = step.startswith(ELSEWHERE)
+        store = _other_layer(view) if other else view.store
+        commit = undo(store, revision=step.removeprefix(ELSEWHERE)).commit
+        if other:
+            known_facts(store)
+        made += [f"{ELSEWHERE if other else ''}{commit}"] if commit else []
+    return " ".join(made)
 
 
 def _other_layer(view: View) -> Store:

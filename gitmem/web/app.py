@@ -30,7 +30,8 @@ from gitmem.purge.unfinished import finish_purge
 from gitmem.store.locate import known_stores
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
-from gitmem.web.acts import MovedError, act
+from gitmem.text.sentences import count
+from gitmem.web.acts import ELSEWHERE, MovedError, act
 from gitmem.web.overview import waiting
 from gitmem.web.render import FILES, FILTERED, TWIN, page_of, to_html, to_json
 from gitmem.web.view import PageCache, ShownProject, View, commit_value
@@ -170,14 +171,21 @@ class Pages:
         )
 
     def _note(self, view: View) -> dict[str, Any] | None:
-        """Return the commit that the act before this page made."""
-        if not view.word(DONE):
+        """Return the last commit that the act before this page made here, with all its commits to undo."""
+        made = view.word(DONE).split()
+        here = [step for step in made if not step.startswith(ELSEWHERE)]
+        if not here:
             return None
         try:
-            oid = resolve(view.store, view.word(DONE))
+            oid = resolve(view.store, here[-1])
         except NotFoundError:
             return None
-        return commit_value(view.store, read_records(view.store, [oid])[oid])
+        others = f", and {count(len(here) - 1, 'more commit')}" if len(here) > 1 else ""
+        return {
+            **commit_value(view.store, read_records(view.store, [oid])[oid]),
+            "done": " ".join(made),
+            "others": others,
+        }
 
     def _html(
         self, template: str, page: dict[str, Any], view: View | None, status: int = 200, **around: Any

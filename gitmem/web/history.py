@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Iterable
-from datetime import date, datetime, time, timedelta
+from collections.abc import Iterable, Mapping
+from datetime import date, timedelta
 from typing import Any
 
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import daily_path, id_in
 from gitmem.errors import NotFoundError
-from gitmem.history.records import difference, read_records, records, resolve
+from gitmem.history.records import CommitRecord, difference, read_records, resolve
 from gitmem.history.sessions import SessionSummary, find_session, sessions
 from gitmem.model.exchange import file_name, parse
 from gitmem.search.hits import named, session_text
@@ -186,21 +186,16 @@ _MAX_DIFF = 24_000  # characters
 def show_timeline(view: View) -> dict[str, Any]:
     """Return a page of the commits, the newest first, starting behind the commit `after`."""
     given = {name: view.word(name) for name in ("session", "type", "host", "machine", "op", "day")}
-    filters: dict[str, Any] = {name: given[name] or None for name in ("session", "host", "machine", "op")}
-    start, now = None, view.store.context.clock()
+    day = None
     with contextlib.suppress(ValueError):
-        start = date.fromisoformat(given["day"]) if given["day"] else None
-    if start:
-        filters["since"] = datetime.combine(start, time.min, view.at_home(now).tzinfo)
-        filters["until"] = datetime.combine(start, time.max, view.at_home(now).tzinfo)
-    after, made, today = view.word("after"), view.days(), view.at_home(now).date()
+        day = date.fromisoformat(given["day"]) if given["day"] else None
+    made, today = view.days(), view.at_home(view.store.context.clock()).date()
     strip = [today - timedelta(days=back) for back in reversed(range(DAYS))]
-    try:
-        after = resolve(view.store, after) if after else ""
-        found = records(view.store, kind=given["type"] or None, limit=LENGTH + 1, after=after or None, **filters)
-    except NotFoundError:
-        found = []
-    found = [record for record in found if record.parents]  # the first commit of every store is dated 1970
+    # By the time of the memory: an import commits years at once.
+    fitting = [record for record in view.records() if record.parents and _fits(view, record, given, day)]
+    fitting.sort(key=lambda record: record.date, reverse=True)
+    first = next((place + 1 for place, record in enumerate(fitting) if record.commit == view.word("after")), 0)
+    found = fitting[first : first + LENGTH + 1]
     days: dict[str, list[dict[str, Any]]] = {}
     for record in found[:LENGTH]:
         days.setdefault(view.at_home(record.date).date().isoformat(), []).append(commit_value(view.store, record))
@@ -212,6 +207,15 @@ def show_timeline(view: View) -> dict[str, Any]:
         "known": view.kept.get_or_make("names", view.store.tip, lambda: _names(view)),
         "sessions": [fields(one, "id about") for one in known_sessions(view)[:_MOST_NAMES]],
     }
+
+
+def _fits(view: View, record: CommitRecord, given: Mapping[str, str], day: date | None) -> bool:
+    """Return whether a commit passes the filters; the first commit of every store, dated 1970, is no memory."""
+    if not (record.session or "").startswith(given["session"]):
+        return False
+    if any(given[name] not in ("", getattr(record, name)) for name in ("type", "host", "machine", "op")):
+        return False
+    return day is None or view.at_home(record.date).date() == day
 
 
 def show_commit(view: View, revision: str) -> dict[str, Any]:

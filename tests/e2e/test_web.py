@@ -244,7 +244,7 @@ def test_an_act_and_its_undo_are_commits(site, script):
         page.click("summary:has-text('Retire')")
         send(page, "form[action$=retire] button")
         assert page.is_visible(".mark.retired")
-        send(page, "button:has-text('It holds again')")
+        send(page, "button:has-text('Restore')")
         assert page.is_visible(".mark.in-force")
 
 
@@ -394,7 +394,7 @@ def test_pictures(site, tmp_path):
     with site.tab() as page:
         page.set_viewport_size({"width": 1000, "height": 640})
         page.goto(f"{site.base}/fact/{fact.id}")
-        send(page, "button:has-text('It holds')")
+        send(page, "button:has-text('Confirm')")
         page.click("summary:has-text('Edit')")
         page.fill("textarea[name=text]", "We hash passwords with argon2id, because bcrypt cuts them at 72 bytes.")
         send(page, "button:has-text('Save')")

@@ -218,7 +218,14 @@ def test_a_fact_is_made_private_and_promoted_again(viewer):
     assert 'value="demote">Make private<' in viewer.get("/")
     assert viewer.post("/facts/many", fact=ticked(viewer, fact), verb="promote").status_code == 404
     answer = viewer.post("/facts/many", fact=ticked(viewer, fact), verb="demote", back=f"/fact/{fact.id}")
-    assert answer.headers["location"] == "/facts"
+    shown = viewer.get(answer.headers["location"])
+    assert answer.headers["location"].startswith("/facts?done=other.")
+    assert "Move elsewhere: We deploy on Fridays." in shown
+    undo = {"commit": re.search(r'name="commit" value="([^"]+)"', shown)[1], "back": "/facts"}
+    undone = viewer.get(viewer.post("/undo", **undo).headers["location"])  # and done again by its own undo
+    assert {one["id"] for one in viewer.json("/facts.json")["facts"]} == {fact.id, other.id}
+    again = {"commit": re.search(r'name="commit" value="([^"]+)"', undone)[1], "back": "/facts"}
+    assert viewer.post("/undo", **again).status_code == 303
     assert [one["id"] for one in viewer.json("/facts.json")["facts"]] == [other.id]
     base = re.search(r'href="(/p/[a-z-]*private-[0-9a-f]{8})"', viewer.get("/"))[1]
     (moved,) = viewer.json(f"{base}/facts.json")["facts"]

@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 import urllib.request
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from gitmem.archive.clear import clear
-from gitmem.document.entry import Entry, render_entry
+from gitmem.document.entry import Entry, MemoryType, Save, render_entry
 from gitmem.document.ids import TAIL_BYTES, id_in, make_id
 from gitmem.errors import RefusedError
 from gitmem.git.layout import MEMORY_BRANCH
@@ -22,6 +23,7 @@ from gitmem.learn.extract import FoundFact
 from gitmem.learn.facts import learn_findings
 from gitmem.model.fact import FactKind
 from gitmem.platform.machine import resource
+from gitmem.record.save import save
 from gitmem.search.many_stores import search_stores
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.known_facts import known_facts
@@ -446,3 +448,13 @@ def test_each_page_leads_to_its_twin_and_a_session_to_its_transcript(viewer):
     assert said[0]["role"] == "user"
     assert {"call", "result"} <= {one["role"] for one in said}
     assert "Add a login endpoint" in viewer.get(f"/transcript/{session}")
+
+
+def test_the_timeline_is_newest_first_by_the_time_of_the_memory(viewer):
+    viewer.add("We deploy on Fridays.")
+    store = viewer.open()
+    old = store.context.clock() - timedelta(days=700)
+    save(store, Save(make_id(1, b"1" * 10), old, "We chose Postgres.", MemoryType.DECISION, (), "", "cli"), scan=True)
+    days = [day["day"] for day in viewer.json("/timeline.json")["days"]]
+    assert days == sorted(days, reverse=True)
+    assert len(days) == 2
