@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 _OWN = "your settings"
+_PROVIDER = "summary.provider"
+_ANSWERED = "judge-answered"  # the value of that setting which an installation wrote
 _MADE = "config-made"  # the digest of the settings file that gitmem made
 
 
@@ -200,6 +202,31 @@ def set_for_all(environ: Mapping[str, str], home: str, key: str, value: object |
     """
     _check_carryover(read_config(environ, home, None), key, value)
     return SettingChange(_set_in_own_file(environ, home, tuple(key.split(".")), value), None)
+
+
+def answer_for_models(context: Context, provider: str) -> None:
+    """Set which model judges sessions, as the user answered at an installation; `take_answer_back` removes it."""
+    set_for_all(context.environ, context.home, _PROVIDER, provider)
+    _write_personal(os.path.join(personal_folder(context.environ, context.home), _ANSWERED), provider.encode())
+
+
+def take_answer_back(context: Context) -> None:
+    """Remove the answer of an installation, unless the user changed it since, and files and folders made for it."""
+    folder = personal_folder(context.environ, context.home)
+    note, config = os.path.join(folder, _ANSWERED), os.path.join(folder, CONFIG)
+    answered = read_small(note)
+    if answered is None:
+        return
+    origins = {origin.key for origin in read_config(context.environ, context.home, None).origins}
+    if _PROVIDER in origins and read_config(context.environ, context.home, None).summary.provider == answered.decode():
+        set_for_all(context.environ, context.home, _PROVIDER, None)
+    is_empty = (read_small(config) or b"").strip() in {b"", b"summary: {}"}
+    made = [config, os.path.join(folder, _MADE)] if is_empty and _is_made(config) else []
+    with contextlib.suppress(OSError):
+        for path in (note, *made):
+            os.unlink(path)
+        os.rmdir(folder)  # only if it is empty
+        os.rmdir(os.path.dirname(folder))
 
 
 def _edited(name: str, data: bytes, path: tuple[str, ...], value: object | None) -> bytes:

@@ -25,6 +25,7 @@ from gitmem.hosts.install import (
     plan_whole,
     record_of,
 )
+from gitmem.hosts.host import script_path
 from gitmem.hosts.script import (
     drop_script,
     hooked_file,
@@ -39,7 +40,7 @@ from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program
 from gitmem.store.arrivals import check_hosts_untracked
 from gitmem.store.init import plan_unexclude, uninstall_driver
 from gitmem.store.locate import HOME_HOSTS, find_project, recorded_stores, user_store
-from gitmem.store.settings import made_files
+from gitmem.store.settings import made_files, take_answer_back
 from gitmem.text.sentences import listed
 from gitmem.text.terminal import plain
 
@@ -223,6 +224,8 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     if not args.dry_run:
         left_of(around for change in done if lost and change.after is None for around in _folders(place, change.path))
         drop_script(app.home(), {change.path for change in done} | {edit.path for edit in edits if edit.part == HOOKS})
+        if not os.path.exists(script_path(app.home())):  # that was the last agent
+            take_answer_back(app.context())
     return done
 
 

@@ -45,7 +45,7 @@ from gitmem.store.heard import has_arrived
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store, install_driver
 from gitmem.store.locate import find_store, private_folder, user_store
-from gitmem.store.settings import set_for_all
+from gitmem.store.settings import answer_for_models
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.sentences import listed
@@ -264,7 +264,7 @@ def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
     elif agreed:
         app.notices((f"A model judges finished sessions. {_judged_by(provider, names)}",))
     if agreed is not None:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
-        set_for_all(context.environ, context.home, "summary.provider", provider if agreed else OFFLINE)
+        answer_for_models(context, provider if agreed else OFFLINE)
 
 
 _JUDGE_WHAT = (
