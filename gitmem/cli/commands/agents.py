@@ -12,7 +12,7 @@ from gitmem.cli.app import OWN, App, Args
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.git.setup import excluded, unexcluded
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host
+from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, script_path
 from gitmem.hosts.install import (
     WHOLE,
     FileEdit,
@@ -25,7 +25,6 @@ from gitmem.hosts.install import (
     plan_whole,
     record_of,
 )
-from gitmem.hosts.host import script_path
 from gitmem.hosts.script import (
     drop_script,
     hooked_file,

@@ -206,3 +206,16 @@ def test_settings_wait_for_another_gitmem_that_writes_some(gitmem, home, monkeyp
         code, _, err = gitmem(command, "codex", "--project")
         assert (code, "Another gitmem is writing the settings of agents." in err) == (ExitCode.BUSY, True)
     assert gitmem(command, "codex", "--project")[0] == 0
+
+
+def test_the_last_uninstall_takes_back_what_the_user_was_asked_but_no_later_change(gitmem, home):
+    (home / ".claude").mkdir(exist_ok=True)
+    settings = home / ".config" / "gitmem"
+    assert gitmem("install", "claude", "--user", "--yes")[0] == 0
+    assert "provider: agent" in (settings / "config.yaml").read_text()
+    assert gitmem("uninstall", "claude", "--user")[0] == 0
+    assert not settings.exists()
+    assert gitmem("install", "claude", "--user", "--yes")[0] == 0
+    assert gitmem("config", "--user", "summary.provider", "offline")[0] == 0
+    assert gitmem("uninstall", "claude", "--user")[0] == 0
+    assert "provider: offline" in (settings / "config.yaml").read_text()
