@@ -66,9 +66,10 @@ def test_on_a_terminal_it_asks_once_whether_a_model_may_judge(gitmem, settings, 
     assert (code, err.count("May a model judge each finished session, once?")) == (0, 1)
     given = json.loads(gitmem("config", "summary.provider", "--json")[1])
     assert given["value"] == (provider or "offline")
+    again = gitmem("install", "claude", "--only", "skill", answer="p\ny\nn\n")[2]
+    assert ("judge each finished session" in again) is (provider is None)
     gitmem("uninstall", "claude")
-    asked = "judge each finished session" in gitmem("install", "claude", answer="p\ny\nn\n")[2]
-    assert asked is (provider is None)
+    assert "judge each finished session" in gitmem("install", "claude", answer="p\ny\nn\n")[2], "it took the answer back"
 
 
 @pytest.mark.parametrize(
