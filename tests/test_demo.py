@@ -26,7 +26,8 @@ def without_ids(text: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "language, decision", [("en", "Floats lose money."), ("ko", "주문 목록은 커서로 나누기로 했어")]
+    "language, decision",
+    [("en", "Keep prices in cents, because floats lose money."), ("ko", "주문 목록은 커서로 나눈다")],
 )
 def test_the_next_session_is_told_the_decision_and_the_mend_on_one_screen(language, decision):
     text = printed(language)

@@ -21,7 +21,7 @@ from gitmem.platform.machine import read_resource, resource
 
 SERVER = "gitmem"
 # The tools that only read: without a permission Claude Code asks before the first use of each, and refuses it in `-p`.
-READS = tuple(f"mcp__{SERVER}__memory_{name}" for name in ("search", "get", "load", "history", "guide"))
+READS = tuple(f"mcp__{SERVER}__memory_{name}" for name in ("search", "get", "load", "history", "why", "guide"))
 _SERVERS = "mcpServers"
 _BEGUN = '{\n  "version": 1\n}\n'
 _DESCRIPTION = "description: "

@@ -569,6 +569,7 @@ CAPTURES = st.builds(
     errors=st.lists(st.sampled_from(["`a`: no", "`b`: no"]), max_size=2, unique=True).map(tuple),
     files=st.lists(st.sampled_from(["a.py", "b.py"]), max_size=2, unique=True).map(tuple),
     outcome=st.just(""),
+    words=st.just(()),
 ).filter(any)
 
 

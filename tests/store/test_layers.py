@@ -101,45 +101,6 @@ def test_nothing_of_a_pause_is_recorded(desk, tmp_path, bare_git):  # noqa: F811
     assert "Zephyrine" not in objects(bare_git, desk.store.root)
 
 
-def test_current_state_is_of_a_person_and_a_branch(desk, tmp_path, bare_git):  # noqa: F811
-    project = Path(desk.store.root).parent
-    bare_git(project, "init", "-qb", "main")
-    bare_git(project, "commit", "-q", "--allow-empty", "-m", "x")
-    turns = [("ada", "main"), ("ada", "feature/한글"), ("bob", "main"), ("ada", "main")]
-    for number, (person, branch) in enumerate(turns):
-        bare_git(project, "config", "--global", "user.name", person)
-        bare_git(project, "config", "--global", "user.email", f"{person}@example.org")
-        bare_git(project, "symbolic-ref", "HEAD", f"refs/heads/{branch}")
-        session(
-            Store(desk.store.root, desk.store.context), tmp_path, f"s-{number}", f"{OPEN} number {number}", str(project)
-        )
-    text = Path(desk.store.root, "memory.md").read_text(encoding="utf-8")
-    states = [line for line in text.splitlines() if "**State**" in line]
-    assert len(states) == 3
-    assert {line.partition(" #by/")[2].partition(":")[0][:3] for line in states} == {"ada", "bob"}
-    assert sum("feature-" in line for line in states) == 1
-    assert not any("number 0" in line for line in states), "ada's later turn on main replaced it"
-
-
-def test_people_of_one_name_and_machines_without_a_person_have_states_of_their_own(desk, tmp_path, bare_git):  # noqa: F811
-    project = Path(desk.store.root).parent
-    bare_git(project, "init", "-qb", "main")
-    bare_git(project, "config", "--global", "user.name", "Kim")
-    bare_git(project, "commit", "-q", "--allow-empty", "-m", "x")
-    people = ["one@example.org", "two@example.org", "", ""]
-    for number, address in enumerate(people):
-        if address:
-            bare_git(project, "config", "--global", "user.email", address)
-        elif number == 2:
-            bare_git(project, "config", "--global", "--remove-section", "user")
-        context = desk.store.context._replace(machine=f"localhost-{number}")
-        session(Store(desk.store.root, context), tmp_path, f"s-{number}", f"{OPEN} number {number}", str(project))
-    text = Path(desk.store.root, "memory.md").read_text(encoding="utf-8")
-    tags = [line.partition(" #by/")[2].partition(":")[0] for line in text.splitlines() if "**State**" in line]
-    assert len({*tags}) == len(people)
-    assert sorted(tag.rpartition("-")[0] for tag in tags) == ["kim", "kim", "localhost-2", "localhost-3"]
-
-
 def test_a_pause_is_said_where_recording_is(desk, runner):  # noqa: F811
     layers.pause(desk.store, None)
     assert json.loads(runner("status", "--json")[1])["paused"] is True

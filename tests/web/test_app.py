@@ -428,7 +428,7 @@ def test_the_clock_is_the_one_of_the_reader_s_browser(viewer, zone, shown):
     replay(viewer.open(), str(DEMO / "1-login.jsonl"))
     viewer.cookies["gitmem-zone"] = zone
     assert shown in viewer.get("/timeline")
-    told = re.search(r'\[<time datetime="[^"]*">2026-11-(\d\d \d\d:\d\d)</time>] The login endpoint', viewer.get("/"))
+    told = re.search(r'\[<time datetime="[^"]*">2026-11-(\d\d \d\d:\d\d)</time>] Add a login endpoint', viewer.get("/"))
     assert (told[1] == "18 23:13") == (zone == "Pacific/Kiritimati")
 
 

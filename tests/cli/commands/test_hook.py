@@ -560,7 +560,7 @@ import sys, time
 from gitmem.cli.commands import hook
 import gitmem.background, gitmem.tell.start
 hook.{limit} = 0.2
-gitmem.sessions.{what} = lambda *_, **__: time.sleep(90)
+gitmem.{what} = lambda *_, **__: time.sleep(90)
 from gitmem.cli.app import real_app
 hook.hook(["hook", "claude", *sys.argv[1:]], real_app())
 raise SystemExit("it was waited for")
@@ -571,7 +571,7 @@ raise SystemExit("it was waited for")
     "limit, what, args, said",
     [
         ("BACKGROUND_SECONDS", "background.process_spool", ["--drain"], "0.2 s"),
-        ("LONGEST_SECONDS", "start.start_parts", [], "ended after 0.2 s"),
+        ("LONGEST_SECONDS", "tell.start.start_parts", [], "ended after 0.2 s"),
     ],
 )
 def test_neither_a_start_nor_what_is_done_behind_a_hook_waits_for_what_hangs(host, limit, what, args, said):

@@ -69,7 +69,9 @@ def test_on_a_terminal_it_asks_once_whether_a_model_may_judge(gitmem, settings, 
     again = gitmem("install", "claude", "--only", "skill", answer="p\ny\nn\n")[2]
     assert ("judge each finished session" in again) is (provider is None)
     gitmem("uninstall", "claude")
-    assert "judge each finished session" in gitmem("install", "claude", answer="p\ny\nn\n")[2], "it took the answer back"
+    assert "judge each finished session" in gitmem("install", "claude", answer="p\ny\nn\n")[2], (
+        "it took the answer back"
+    )
 
 
 @pytest.mark.parametrize(

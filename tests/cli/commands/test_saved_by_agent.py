@@ -8,10 +8,8 @@ import pytest
 from gitmem.background import process_spool
 from gitmem.document.entry import MemoryType
 from gitmem.document.ids import exchange_id
-from gitmem.learn.end import save_lessons
 from gitmem.mcp.tools import Call, memory_save
 from gitmem.platform.machine import Context, now
-from gitmem.record.read import PendingSession
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from tests.cli.commands.project import Runner
@@ -95,16 +93,3 @@ def test_korean_words_with_other_endings_are_the_same_statement(desk):
     process_spool(desk.store())
     [fact] = known_facts(desk.store())
     assert fact.origin["exchange"] == exchange_id("s-1", "t-1")
-
-
-def test_before_a_compaction_the_transcript_brings_no_second_one(desk, tmp_path):
-    desk.deliver("claude", "UserPromptSubmit", prompt=PROMPT)
-    by_shell(desk, "claude", "s-1")
-    desk.deliver("claude", "Stop", last_assistant_message=ANSWER)
-    process_spool(desk.store())
-    path = tmp_path / "s-1.jsonl"
-    text = ANSWER + "\n\nDecision: we run ruff instead of flake8."
-    said = {"type": "assistant", "timestamp": now().isoformat(), "sessionId": "s-1", "message": {"content": text}}
-    path.write_text(json.dumps(said) + "\n", encoding="utf-8")
-    assert save_lessons(desk.store(), PendingSession("s-1", "claude-code", False, str(path), ()), "before compaction")
-    assert {one.description for one in known_facts(desk.store())} == {SAVED}
