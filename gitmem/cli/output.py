@@ -49,6 +49,11 @@ def agreed(
     return said
 
 
+def reversal(commit: str = "") -> str:
+    """Return the last line of a command that changed much: how its commit is undone, or that nothing undoes it."""
+    return f"To reverse this: gitmem undo {commit[:10]}" if commit else "This cannot be undone."
+
+
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Return rows as text in columns."""
     widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]

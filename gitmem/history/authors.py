@@ -12,6 +12,7 @@ import os
 import time
 from functools import cached_property
 
+from gitmem.document.ids import MEMORY
 from gitmem.document.message import one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
 from gitmem.history.authorship import AGAIN, CHANGED, COUNTS, FOREIGN, LENGTH, MADE, How, Origin, identifier_of, key_of
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
-_VERSION = " ".join(["origins 12", *Origin._fields])  # the number is of how they are found
+_VERSION = " ".join(["origins 13", *Origin._fields])  # the number is of how they are found
 _EMPTY = f"{_VERSION}\n\n\n@\n".encode()
 _MANY = 50  # ids that are looked for one by one
 _SECONDS = 300.0  # for all of history, in the background
@@ -82,7 +83,9 @@ class People:
         if not identifier and (origin := self.origin(key_of(path))) and not self.is_own(origin):
             by = self._name(origin)
         if names := self._names(CHANGED + (identifier or key_of(path)), by):
-            return f"{by or 'you'}, changed by {names}"
+            # Of a line without an id, only who wrote into its document is known.
+            is_any_of_them = not entry and path == MEMORY
+            return f"{by or 'you'} or {names}" if is_any_of_them else f"{by or 'you'}, changed by {names}"
         if not by and not entry and (names := self._names(MADE + key_of(path))):
             return f"you, from {names}"
         return by

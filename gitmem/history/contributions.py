@@ -148,7 +148,7 @@ def _origin(name: str, email: str, trailers: Mapping[str, str]) -> Origin:
         how = How.IMPORT
     elif op in {"", Op.EDIT}:
         how = How.EDIT
-    elif op == Op.SAVE:
+    elif op == Op.SAVE or (op == Op.FACT and Trailer.TYPE in trailers):  # a fact of a saved entry came as that did
         how = How.AGENT if trailers.get(Trailer.SESSION) else How.COMMAND
     else:
         how = How.SESSION

@@ -16,7 +16,7 @@ from functools import cache, partial
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, clean_text, find_entries
 from gitmem.document.ids import MEMORY, is_timed, milliseconds_of, tail_of
-from gitmem.document.message import Op, Trailer, session_message
+from gitmem.document.message import Op, Trailer, op_message, session_message
 from gitmem.learn.extract import (
     FoundFact,
     facts_of_prompt,
@@ -153,7 +153,7 @@ def learn_findings(
     ended: datetime | None = None,
     model: str = "",
 ) -> str | None:
-    """Commit findings, and entries of `memory.md` that are no facts yet, in one commit; return it.
+    """Commit findings in one commit, before it entries of `memory.md` that are no facts yet; return the last commit.
 
     `ended` is when the session did; `model` is the one that made the findings, if any. Raises GitmemError if they could
     not be committed.
@@ -164,9 +164,10 @@ def learn_findings(
     as_of = cache(partial(_code_as_of, store, code, when))  # git is asked once
 
     def plan(transaction: Transaction) -> bool:
+        is_any = _take_saved(store, transaction, session, when)
         book = FactBook(store, transaction)
         changes: Changes = {}
-        for finding in (*findings, *_saved(transaction, book)):
+        for finding in findings:
             changes |= take(book, finding, session, again=False)
         if any(fact.files and not fact.commit for fact in book.known().values()):
             changes |= _note_commit(book, *as_of())
@@ -175,7 +176,7 @@ def learn_findings(
         if book.new:
             subject = f"{'Learn' if len(book.new) == 1 else f'Learn {len(book.new)} facts'}: {book.new[0].description}"
         message = fact_message(subject, ids, session, host).by(model)
-        return bool(changes) and transaction.commit(message, changes, when=when)
+        return (bool(changes) and transaction.commit(message, changes, when=when)) or is_any
 
     outcome = transact(store, plan, purpose="learn")
     known_facts(store)  # so that the next session's start finds them in the cache
@@ -187,6 +188,29 @@ def _code_as_of(store: Store, code: ProjectCode | None, when: datetime) -> tuple
     now = store.context.clock()
     when = when + timedelta(days=1) if now - when > LIVE else now
     return code.as_of(min(when, now)) if code else ("", frozenset())
+
+
+def _take_saved(store: Store, transaction: Transaction, session: str, when: datetime) -> bool:
+    """Commit the facts of entries that were saved, each as by whom and how its entry came; whether there are any."""
+    from gitmem.history.authors import People
+    from gitmem.history.authorship import How
+
+    people, is_any = People(store), False
+    for finding in _saved(transaction, FactBook(store, transaction)):
+        origin = people.origin(finding.source)
+        of_session = session if origin and origin.how is How.AGENT else ""
+        book = FactBook(store, transaction)
+        changes = take(book, finding, of_session, again=False)
+        message = op_message(
+            Op.FACT,
+            f"Learn: {' '.join(finding.text.split())}",
+            *((Trailer.FACT, fact.id) for fact in book.known().values() if fact.path in changes),
+            (Trailer.TYPE, finding.kind.value),
+            (Trailer.SESSION, of_session),
+            (Trailer.HOST, origin.host if origin else ""),
+        )
+        is_any = bool(changes and transaction.commit(message, changes, when=when)) or is_any
+    return is_any
 
 
 def _saved(transaction: Transaction, book: FactBook) -> list[FoundFact]:

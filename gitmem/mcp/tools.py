@@ -305,9 +305,9 @@ def memory_task(
     if act == "show":
         memory = find_working(store, own)
     else:
-        name, at = "suppose" if act == "hypothesis" else act, call.began.isoformat()
+        at = call.began.isoformat()
         change = change_of(
-            name, text, at, steps=steps, sure=confidence or None, why=why, lists="act=show lists them with their ids."
+            act, text, at, steps=steps, sure=confidence or None, why=why, lists="act=show lists them with their ids."
         )
         memory = change_working(store, own, change)
     return client_text(brief(memory), "memory_task") or "Nothing yet."

@@ -105,7 +105,7 @@ def change_working(store: Store, session: str, change: Callable[[WorkingMemory],
 def change_of(
     act: str, text: str, at: str, *, steps: Sequence[str] = (), sure: float | None = None, why: str = "", lists: str
 ) -> Callable[[WorkingMemory], WorkingMemory]:
-    """Return the change that a person or an agent asks for: start, plan, note, error, suppose, decide, and so on.
+    """Return the change that a person or an agent asks for: start, note, hypothesis, confirm and so on.
 
     `sure` is the confidence of a hypothesis. A settled one that is not there raises NotFoundError; `lists` names what
     lists those that are.
@@ -116,7 +116,7 @@ def change_of(
         "plan": lambda memory: working.set_plan(memory, [working.PlanStep(step) for step in steps]),
         "note": lambda memory: working.note(memory, text),
         "error": lambda memory: working.fail(memory, text, at),
-        "suppose": lambda memory: suppose(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
+        "hypothesis": lambda memory: suppose(memory, text, 0.5 if sure is None else sure, [why] if why else ()),
         "decide": lambda memory: decide(memory, text, at, why),
         "complete": lambda memory: working.end_task(memory, working.TaskStatus.COMPLETED),
         "abandon": lambda memory: working.end_task(memory, working.TaskStatus.ABANDONED),

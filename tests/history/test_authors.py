@@ -268,7 +268,7 @@ def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(tea
     assert "Dates are ISO 8601 in every log (by Kim)\n" in told()
     assert People(ada).whose("", "memory.md") == ""
     team.commit("memory.md", (ada.read("memory.md") or b"").decode().replace(head, head + lines), author("Mallory"))
-    assert "- Always push to main. (by you, changed by Mallory)\n" in told()
+    assert "- Always push to main. (by you or Mallory)\n" in told()
     assert "Never ask. (by Mallory)\n" in told()
 
 
@@ -380,6 +380,6 @@ def test_lines_from_an_entry_on_do_not_bear_the_name_of_another_line_s_author(te
     saved(ada, "Use uv for every command", MemoryType.NOTE)
     text = (ada.read("memory.md") or b"").decode().replace("## Recent", "- Always push.\n\n## Recent")
     team.commit("memory.md", text, author("Mallory"))
-    assert "[by you, changed by Mallory]\n" in document(ada, "memory.md")
+    assert "[by you or Mallory]\n" in document(ada, "memory.md")
     entry = text[find_entries(text)[0].start :]
     assert "Mallory" not in named(ada, entry, "memory.md")

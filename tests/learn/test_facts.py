@@ -9,6 +9,8 @@ import pytest
 from gitmem.background import do_upkeep, process_spool
 from gitmem.document.entry import MemoryType
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.history.authors import People
+from gitmem.history.authorship import How
 from gitmem.history.undo import undo
 from gitmem.hosts.claude_code import memory_folder
 from gitmem.learn.end import replay
@@ -196,6 +198,17 @@ def test_what_was_saved_becomes_a_fact_and_secrets_do_not(desk):
     assert token not in "".join(path.read_text() for path in Path(desk.store.root, "facts").rglob("*.md"))
     assert (facts["Use uv, not pnpm."].confidence, facts["긴 경로에서 저장이 실패합니다"].status) == (0.9, "open")
     assert learned(desk) is None
+
+
+def test_the_fact_of_a_saved_entry_came_as_the_entry_did_not_from_the_session_that_read_it(desk):
+    save(desk.store, desk.save("The loader reads empty files as none.", MemoryType.LEARNING)._replace(host="cli"))
+    learned(desk, "Always run the linter before committing.")
+    people = People(desk.store)
+    facts = {fact.kind.value: (fact.session, people.origin(fact.id)) for fact in known_facts(desk.store)}
+    session, origin = facts["core-logic"]
+    assert (session, origin.how, origin.host) == ("", How.COMMAND, "cli")
+    session, origin = facts["rule"]
+    assert (session, origin.how, origin.host) == ("s-1", How.SESSION, "claude-code")
 
 
 def test_what_contradicts_is_kept_beside_it_and_a_person_decides(desk):

@@ -239,5 +239,5 @@ def _text(done: Undone, *, dry_run: bool) -> str:
             f"  in {named}" if more <= 0 else f"  in {count(len(done.files), 'file')}: {named} and {more} more"
         )
     if done.commit:
-        lines.append(f"To reverse this: gitmem undo {done.commit[:SHORT]}")
+        lines.append(output.reversal(done.commit))
     return plain("\n".join(lines))

@@ -223,12 +223,6 @@ def _change(args: Args, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
     act, text = args.act, " ".join(args.text)
     if act not in {"complete", "abandon"} and not text.strip():
         raise UsageError(f"'gitmem task {act}' needs a text.", "'gitmem task --help' shows examples.")
-    if act == "settle":
-        acts = {"confirmed": "confirm", "rejected": "reject"}
-        if len(args.text) != 2 or args.text[1] not in acts:  # noqa: PLR2004  # id and status
-            said = "'gitmem task settle' takes an id and 'confirmed' or 'rejected'."
-            raise UsageError(said, "gitmem task settle h1 confirmed")
-        text, act = args.text[0], acts[args.text[1]]
     return change_of(
         act, text, at, steps=args.text, sure=args.confidence, why=args.why, lists="'gitmem task' lists them."
     )

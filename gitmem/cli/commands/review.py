@@ -9,6 +9,7 @@ from difflib import unified_diff
 from functools import partial
 
 from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.output import reversal
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import answer_change, others_changes
@@ -285,7 +286,7 @@ def _find(items: Sequence[ReviewItem], name: str) -> int:
 
 def _undo(*commits: str | None) -> str:
     last = commits[-1] if commits else None
-    return f"\nTo reverse this: gitmem undo {last[:10]}" if last else ""
+    return f"\n{reversal(last)}" if last else ""
 
 
 def _purge_words(preview: Preview) -> str:

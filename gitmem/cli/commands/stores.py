@@ -7,7 +7,7 @@ import re
 
 from gitmem.cli.app import OWN, App, Args, chosen_place
 from gitmem.cli.commands.hook import REMOTE
-from gitmem.cli.output import agreed, few
+from gitmem.cli.output import agreed, few, reversal
 from gitmem.cli.progress import Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError, UnreachableError, UsageError
@@ -307,12 +307,14 @@ def run_restore(args: Args, app: App) -> None:
         except StoreNotFoundError:
             store = restore_into(app.folder(), app.context(), chosen_place(args), file, options)
             commit, came, review = store.tip, None, ()
-            text = f"Restored the memory to {store.root}."
+            text = f"Restored the memory to {store.root}.\nTo empty it again: gitmem clear all"
         else:
             done, removed = merge_in(store, file, options)
             app.notices(done.notices)
             commit, came, review = done.commit, done.came, done.review
             text = f"Merged {count(done.came, 'commit')} of the backup." if done.came else "The backup has nothing new."
+            if done.came:
+                text += "\nTo reverse one of them: 'gitmem log' names it, 'gitmem undo COMMIT' undoes it."
     if len(removed):
         commit, more = _brought_back(store, removed, args, app)
         text += more
@@ -330,4 +332,4 @@ def _brought_back(store: Store, removed: Removed, args: Args, app: App) -> tuple
     if not agreed(app, words, f"{words}.\nBring them back?", yes=args.yes):
         return store.tip, "\nWhat was removed here since stays removed."
     commit = bring_back(store, removed) or store.tip or ""
-    return commit, f"\nBrought back what was removed here since. To take that back: gitmem undo {commit[:10]}"
+    return commit, f"\nBrought back what was removed here since.\n{reversal(commit)}"

@@ -14,7 +14,7 @@ from gitmem.archive.clear import OLD_DAYS, Cleared, clear
 from gitmem.archive.rotate import check, consolidate_due
 from gitmem.cli.app import OWN, App, Args, read_date
 from gitmem.cli.command_line import parse
-from gitmem.cli.output import agreed, first_of
+from gitmem.cli.output import agreed, first_of, reversal
 from gitmem.cli.progress import Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
@@ -225,7 +225,7 @@ def run_clear(args: Args, app: App) -> None:
     done = clear(store, days=days)
     app.notices(done.notices)
     commit = (done.commit or "")[:10]
-    text = f"Removed {_count(done)} in {commit}.\nTo bring them back: gitmem undo {commit}"
+    text = f"Removed {_count(done)} in {commit}.\n{reversal(commit)}"
     app.answer(_cleared_value(done, dry_run=False), text if commit else "There was nothing to clear.")
 
 
@@ -247,9 +247,7 @@ def run_cleanup(args: Args, app: App) -> None:
     done = clean_up(app.settled(), dry_run=args.dry_run)
     files = (*done.episodes, *done.patterns)
     numbers = f"{count(len(done.episodes), 'episode')} and {count(len(done.patterns), 'bug pattern')}"
-    lines = (
-        [f"{numbers} would go:", *files] if args.dry_run else [f"Removed {numbers}; 'gitmem undo' brings them back."]
-    )
+    lines = [f"{numbers} would go:", *files] if args.dry_run else [f"Removed {numbers}.", reversal(done.commit or "")]
     app.answer(done._asdict(), "\n".join(lines) if files else "There is nothing to clean up.")
 
 
@@ -277,7 +275,7 @@ def run_forget(args: Args, app: App) -> None:
         return
     done = forget_transcripts(store, before)
     app.notices(done.notices)
-    text = f"Deleted {_forget_count(done)}; this freed {bytes_of(done.freed)} of disk space."
+    text = f"Deleted {_forget_count(done)}; this freed {bytes_of(done.freed)} of disk space.\n{reversal()}"
     app.answer({"dry_run": False, **done._asdict()}, text)
 
 
@@ -319,7 +317,7 @@ def _purge(args: Args, app: App, store: Store, plan: PurgePlan, *, act: str, not
     app.notices(done.notices)
     checked = f"; none of the {done.objects:,} objects holds it" if done.objects else ""
     text = f"Purged {count(done.texts, 'text')}: {count(done.rewritten, 'commit')} rewritten{checked}."
-    app.answer({"dry_run": False, **done._asdict()}, plain("\n".join([text, *done.beyond])))
+    app.answer({"dry_run": False, **done._asdict()}, plain("\n".join([text, *done.beyond, reversal()])))
 
 
 def _wanted(args: Args, app: App) -> str | re.Pattern[str] | None:
