@@ -7,18 +7,18 @@ shows a day as it was, and `gitmem undo` of a step restores its days, which are 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
 from gitmem.config import RotationConfig
 from gitmem.document.document import Document
 from gitmem.document.entry import FIRST_LINE
-from gitmem.document.ids import ARCHIVE, MEMORY, SUMMARIES, daily_path, summary_path
+from gitmem.document.ids import ARCHIVE, MEMORY, SUMMARIES, daily_path, is_timed, summary_path, tail_of
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import RefusedError
 from gitmem.history.past_days import keep_days
 from gitmem.model.consolidation import DAILY, WEEKLY, ConsolidationStep, consolidate, plan_consolidation
-from gitmem.model.fact import Fact, is_fact_path, parse_fact
+from gitmem.model.fact import Fact, FactKind, is_fact_path, parse_fact
 from gitmem.model.lines import SECTIONS, TOLD, marks_of, without_ended
 from gitmem.model.rotation import Limits, holders_of, needs_rotation, outdated_archives, plan_rotation
 from gitmem.model.validity import in_force
@@ -256,7 +256,7 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
             finished = False
             break
         try:
-            outcome = None if dry_run else transact(store, partial(_add, step=step), purpose="consolidate")
+            outcome = None if dry_run else transact(store, partial(_add, store, step=step), purpose="consolidate")
         except RefusedError as error:  # such as a link in place of a log; other steps go on
             notices[f"{step.period} is not consolidated: {error.sentences}"] = None
             continue
@@ -306,7 +306,7 @@ def _kept(store: Store) -> frozenset[str]:
     )
 
 
-def _add(transaction: Transaction, step: ConsolidationStep) -> bool:
+def _add(store: Store, transaction: Transaction, step: ConsolidationStep) -> bool:
     """Add the commit of a step to a transaction; False if its files are gone."""
     documents: dict[str, bytes] = {}
     for path in step.sources:
@@ -321,18 +321,30 @@ def _add(transaction: Transaction, step: ConsolidationStep) -> bool:
         return False
     step = ConsolidationStep(step.target, step.period, tuple(documents))
     most = SENTENCES[step.tier]
-    data = consolidate(step, documents, transaction.read(step.target), lambda text, _: sentences(text, most))
+    before = transaction.read(step.target)
+    data = consolidate(step, documents, before, partial(sentences, most), _decisions(known_facts(store)))
     changes: dict[str, bytes | None] = {step.target: data, **dict.fromkeys(documents)}
     period = "day" if step.tier == WEEKLY else "week"
     subject = f"Consolidate {count(len(step.sources), period)} into {step.period}"
     return transaction.commit(op_message(Op.CONSOLIDATE, subject, (Trailer.PERIOD, step.period)), changes)
 
 
-def sentences(text: str, most: int) -> str:
-    """Summarize a part of memory in a few sentences, a line each, offline."""
+def _decisions(facts: Iterable[Fact]) -> dict[str, str]:
+    """Return a line on each decision that was learned from an exchange, by the tail of the exchange's id."""
+    decided = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
+    return {
+        tail_of(fact.sources[0]): f"**{fact.kind.value.title()}**: {' '.join(fact.description.split())}"
+        for fact in facts
+        if fact.kind in decided and fact.sources and not is_timed(fact.sources[0])
+    }
+
+
+def sentences(most: int, text: str, period: str) -> str:
+    """Summarize a part of memory in a few sentences, offline; each line of a day's log begins with the day."""
     from gitmem.archive.extractive import digest
 
-    return "\n".join(f"- {sentence}" for sentence in digest(text, most))
+    day = "" if "W" in period else f"{period}: "
+    return "\n".join(f"- {'' if line.startswith(day) else day}{line}" for line in digest(text, most))
 
 
 def log_before(store: Store, transaction: Transaction, day: date) -> bytes | None:

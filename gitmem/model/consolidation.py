@@ -6,7 +6,8 @@ and takes its sources out of the tree; history keeps them.
 
 A document of weeks or months has a section for each day or week: a few sentences made of it by `Digest`. What is no
 chatter stays as it is, with its ids: decisions, preferences and open issues for ever, in weeks also what was
-learned and mended; and every line that a person wrote by hand. So tiers lose no decision.
+learned and mended; what was decided in a prompt, a line each; and every line that a person wrote by hand. So tiers
+lose no decision.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from gitmem.document.entry import (
     restore_entries,
     sections,
 )
-from gitmem.document.ids import daily_path, monthly_path, scopes_in, weekly_path
+from gitmem.document.ids import daily_path, monthly_path, scopes_in, tail_of, weekly_path
 from gitmem.model.exchange import split_fields
 from gitmem.model.rotation import holders_of, last_day, month_of, week_of
 from gitmem.platform.machine import date
@@ -47,6 +48,8 @@ _PERIOD = re.compile(r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|W[0-9]{2})")
 _ALWAYS = tuple(kind.label for kind in MemoryType if kind.lasts)
 _IN_WEEKS = (*_ALWAYS, MemoryType.LEARNING.label, MemoryType.ERROR_FIX.label)
 _EXCHANGE = "Exchange"
+# A line on a decision that the user made in a prompt: whole and with its day, in weeks and months alike.
+_DECIDED = re.compile(r"^- [0-9]{4}-[0-9]{2}-[0-9]{2}: \*\*(?:Decision|Preference|Rule)\*\*: [^\n]*\n?", re.MULTILINE)
 _HEADING = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)
 _OWN_TITLE = re.compile(r"(?:[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{4}-W[0-9]{2})?")
 _OWN_SECTIONS = ("", TIMELINE.casefold(), *(kind.label.casefold() for kind in MemoryType))
@@ -84,10 +87,17 @@ def plan_consolidation(
     return tuple(ConsolidationStep(target, period, tuple(sources)) for target, (period, sources) in steps.items())
 
 
-def consolidate(step: ConsolidationStep, documents: Mapping[str, bytes], before: bytes | None, digest: Digest) -> bytes:
+def consolidate(
+    step: ConsolidationStep,
+    documents: Mapping[str, bytes],
+    before: bytes | None,
+    digest: Digest,
+    decisions: Mapping[str, str] = {},
+) -> bytes:
     """Return the target's document with its sources added to the content `before`.
 
-    Idempotent: a section is replaced, an entry added once.
+    `decisions` are lines on what was decided in prompts, by the tail of the exchange's id. Idempotent: a section is
+    replaced, an entry added once.
     """
     document = Document.parse(before if before is not None else period_document(step.period))
     body, scope = document.body, {*as_texts(document.get("scope"))}
@@ -100,7 +110,8 @@ def consolidate(step: ConsolidationStep, documents: Mapping[str, bytes], before:
         period = path.rpartition("/")[2].removesuffix(".md")
         place = find_section(body, period)
         known = body[place.body : place.end] if place else ""  # a day that came again: keep both
-        sentences = digest(known + told, period)
+        decided = _decided(f"{known}{told}", source, period, decisions)
+        sentences = "\n".join(filter(None, (*decided, digest(_DECIDED.sub("", f"{known}{told}"), period))))
         if sentences:
             body = _put_section(body, period, sentences, document.newline)
         body = restore_entries(body, _kept(source, period, keeps), document.newline)
@@ -112,6 +123,13 @@ def consolidate(step: ConsolidationStep, documents: Mapping[str, bytes], before:
     if scope and document.problem is None:
         document = document.set("scope", sorted(scope))
     return document.with_body(body).render()
+
+
+def _decided(told: str, source: str, period: str, decisions: Mapping[str, str]) -> list[str]:
+    """Return the lines on decisions of a section: those it has, and those learned from its day's exchanges."""
+    lines = [match[0].rstrip("\n") for match in _DECIDED.finditer(told)]
+    made = (decisions.get(tail_of(entry.entry.id), "") for entry in find_entries(source))
+    return [*dict.fromkeys((*lines, *(f"- {period}: {line}" for line in made if line)))]
 
 
 def period_document(period: str, text: str = "", method: str = OFFLINE) -> bytes:

@@ -244,3 +244,22 @@ def test_a_week_and_a_month_name_the_parts_of_the_project_they_are_made_of():
     assert Document.parse(month).get("scope") == ["a", "b"]
     (plain,) = run({daily_path(str(days[1])): daily(days[1], notes[1])}, TODAY).values()
     assert b"scope" not in plain
+
+
+def test_what_was_decided_in_prompts_stays_with_its_day_in_weeks_and_months():
+    day = date(2026, 9, 2)
+    asked = Entry("xaaaaaaaaaa", "10:00:00", "Exchange", "From now on use tabs.")
+    decided = {"aaaaaaaaaa": "**Rule**: From now on use tabs."}
+    files = {daily_path(str(day)): daily(day, asked)}
+    shown = []
+    for tier_of in (date(2026, 10, 1), TODAY):
+        while steps := plan_consolidation(files, tier_of):
+            step = steps[0]
+            files[step.target] = consolidate(step, files, files.get(step.target), say, decided)
+            files[step.target] = consolidate(step, files, files[step.target], say, decided)  # adds nothing
+            for path in step.sources:
+                del files[path]
+        shown.append(bodies(files))
+    line = f"- {day}: **Rule**: From now on use tabs."
+    assert [text.count(line) for text in shown] == [1, 1]
+    assert list(files) == [monthly_path("2026-09")]

@@ -1,0 +1,20 @@
+"""A rule that a user made in a prompt stays in the week of its day."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+from gitmem.archive.rotate import consolidate_due
+from gitmem.background import process_spool
+from tests.desk import BEGAN, Recorder
+
+
+def test_a_rule_made_in_a_prompt_stays_in_its_week(desk, tmp_path):
+    session = Recorder(tmp_path / "s.jsonl", project=os.path.dirname(desk.store.root))
+    session.turn(1, "From now on indent with tabs, never with blanks.", "Noted.")
+    session.live(desk.store)
+    process_spool(desk.store)
+    desk.clock.now = BEGAN + timedelta(days=30)
+    assert consolidate_due(desk.store).done
+    [week] = Path(desk.store.root, "weekly").rglob("*.md")
+    assert f"- {BEGAN:%Y-%m-%d}: **Rule**: From now on indent with tabs, never with blanks." in week.read_text("utf-8")
