@@ -10,10 +10,12 @@ from gitmem.document.entry import find_entries
 from gitmem.learn import end as capture
 from gitmem.learn.end import find_transcripts, replay
 from gitmem.model.exchange import split_fields
+from gitmem.record.fact_edits import waiting_pairs
 from gitmem.store import transcripts
 from gitmem.store.findings import FailureLog
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
+from tests.desk import Recorder
 from tests.own_settings import own_settings
 from tests.recorded import EVERY_EVENT, EVERY_EVENT_TRANSCRIPT, SESSIONS, payloads_in, transcript_of
 
@@ -262,3 +264,11 @@ def test_secrets_in_code_and_between_tool_calls_are_kept_nowhere(desk, bare_git,
     assert "root cause" in log
     objects = bare_git(Path(desk.store.root), "log", "-p", "--all")
     assert TOKEN not in log + objects
+
+
+def test_what_two_transcripts_contradict_waits_at_once(desk, tmp_path):
+    for number, rule in enumerate(("indent with tabs in this project", "indent with four blanks, no longer with tabs")):
+        session = Recorder(tmp_path / f"{number}.jsonl", f"s-{number}", os.path.dirname(desk.store.root))
+        session.turn(number, f"From now on {rule}.", "Noted.")
+        replay(desk.store, session.write())
+    assert len(waiting_pairs(desk.store)) == 1

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import pytest
 
-from gitmem.errors import GitmemError, UnreachableError
+from gitmem.errors import GitFailedError, GitmemError, UnreachableError
 from gitmem.git import remote as connection
+from gitmem.git.address import Remote
+from gitmem.git.refusals import explain_fetch
 from gitmem.store.remotes import add_remote, remove_remote
 from tests.as_root import fill, root_needed, small_disk
 from tests.store.machines import Machine, converge
@@ -231,3 +233,19 @@ def test_a_ref_that_moved_is_a_race_whatever_the_server_says(pair, remote):
     assert first.sync().rounds == 2
     hook.unlink()
     converge(*pair)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "fatal: unable to access 'https://h/x.git/': server certificate verification failed. CAfile: /etc/ssl/ca.crt",
+        "fatal: unable to access 'https://h/x.git/': SSL certificate problem: self-signed certificate",
+    ],
+)
+def test_a_certificate_that_nobody_signed_is_told_with_gits_words_and_a_remedy(said):
+    error = explain_fetch(
+        GitFailedError("git fetch failed", status=128, stderr=said), Remote("origin", *["https://h/x.git"] * 2)
+    )
+    assert "shows a certificate that this machine does not trust" in error.message
+    assert "certificate" in error.message.partition("trust: ")[2]
+    assert "http.https://h/x.git.sslCAInfo" in error.remedy
