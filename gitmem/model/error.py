@@ -173,6 +173,12 @@ def names_step(error: ErrorSignature) -> bool:
     return error.type in _UNNAMED and bool(error.message) and _sentence(error) <= _STEPS
 
 
+def says_little(error: ErrorSignature) -> bool:
+    """Return whether an error says only which step failed, or that a value was not the one expected."""
+    is_check = error.type in GENERIC or "assertion" in f"{error.type} {error.message}".casefold()
+    return is_check or only_compares(error) or names_step(error)
+
+
 def port_in(output: str, error: ErrorSignature) -> str:
     """Return the port that an error's lines of an output name first, "" for none."""
     for line in _lines(output) if error.message else ():

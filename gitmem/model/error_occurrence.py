@@ -32,14 +32,12 @@ from gitmem.model.command import (
 )
 from gitmem.model.entries import AFTER, FIXED, relative_files
 from gitmem.model.error import (
-    GENERIC,
     ErrorSignature,
     is_again,
     mask,
-    names_step,
-    only_compares,
     port_in,
     read_errors,
+    says_little,
 )
 from gitmem.model.events import PLACE, is_place
 from gitmem.model.outcome import told_error
@@ -193,7 +191,7 @@ def is_bug(failure: Failure) -> bool:
 
 def _is_unsure(mend: str, error: ErrorSignature, failure: Failure) -> bool:
     """Return whether an edit may be of another error, or an environment only shows whether a value differs there."""
-    if not _tells_no_cause(error):
+    if not says_little(error):
         return _is_edit(mend) and not _is_of(mend, error, failure)
     elsewhere = repeated_elsewhere(failure.command, failure.fixed_by)
     return _is_edit(mend) or mend == f"`{one_line(elsewhere, _LONGEST)}`"
@@ -215,12 +213,6 @@ def _diagnosed(failure: Failure, error: ErrorSignature) -> str:
     lines = (line.strip() for line in failure.error.split("\n"))
     places = (match for line in lines if (match := _AT.match(line)) and error.message in mask(line))
     return next((_base(match[1]) for match in places), "")
-
-
-def _tells_no_cause(error: ErrorSignature) -> bool:
-    """Return whether an error says only which step failed, or that a value was not the one expected."""
-    is_check = error.type in GENERIC or "assertion" in f"{error.type} {error.message}".casefold()
-    return is_check or only_compares(error) or names_step(error)
 
 
 def _answers(edit: str, error: ErrorSignature) -> bool:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from gitmem.document.message import one_line
-from gitmem.model.command import only_reads, works_now
+from gitmem.model.command import has_effect, only_reads, works_now
 from gitmem.model.compare import says_the_same
 from gitmem.model.entries import relative_files
 from gitmem.model.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
@@ -69,7 +69,8 @@ class ToolResult(Value):
 class ErrorSeen(Value):
     """A failed call: its command, the error's type and message, and the command that then worked ("" if none yet).
 
-    `files` are the last files changed before it.
+    `files` are the last files changed before it. `times` counts how often it came while nothing mended it, and `tried`
+    is what was changed and run between these times.
     """
 
     at: str
@@ -78,6 +79,8 @@ class ErrorSeen(Value):
     message: str
     mended_by: str = ""
     files: tuple[str, ...] = ()
+    times: int = 1
+    tried: tuple[str, ...] = ()
 
 
 class Touched(Value):
@@ -197,6 +200,7 @@ MAX_RESULTS, MAX_ERRORS, MAX_DISCOVERIES = 10, 5, 10
 _MAX_FILES, _MAX_SYMBOLS, _MAX_STEPS = 100, 50, 50
 MAX_NOTES, _MAX_EARLIER = 50, 20  # hypotheses and decisions, each; tasks
 _AT_ERROR = 3  # changed files that an error names
+_MAX_TRIED = 6  # of one error
 LINE = 300  # characters of a note
 _READERS = ("Read", "read", "read_file", "view")  # of Claude Code, OpenCode and pi, Gemini and Qwen, Copilot
 _PLANNED = "Implement the following plan:"  # begins the prompt of a plan that was accepted with a new context
@@ -269,9 +273,20 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
     changed = tuple(file.path for file in memory.files if file.changes)[-_AT_ERROR:]
     seen = ErrorSeen(at, command, kind, one_line(message, LINE), files=changed)
     same = (seen.command, seen.type, seen.message)
+    for before in memory.errors:
+        if (before.command, before.type, before.message) == same and not before.mended_by:
+            tried = dict.fromkeys((*before.tried, *_tried_since(memory, before.at)))
+            seen = seen._replace(times=before.times + 1, tried=tuple(tried)[-_MAX_TRIED:])
     others = tuple(one for one in memory.errors if (one.command, one.type, one.message) != same)
     counts = memory.statistics._replace(errors=memory.statistics.errors + 1)
     return memory._replace(errors=_pushed(others, [seen], MAX_ERRORS), statistics=counts)
+
+
+def _tried_since(memory: WorkingMemory, at: str) -> list[str]:
+    """Return the files changed, and the commands run that change something, since a time."""
+    files = [f"change `{file.path}`" for file in memory.files if file.state == "changed" and file.at > at]
+    ran = (result.what for result in memory.results if result.worked and result.at > at)
+    return [*files, *(f"`{command}`" for command in ran if has_effect(command))]
 
 
 def look_at_context(memory: WorkingMemory, tokens: int) -> WorkingMemory:

@@ -169,15 +169,21 @@ def settle_hypothesis(
     return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
 
 
-def brief_session(store: Store, session: str, events: Iterable[HookEvent]) -> str:
-    """Return a session's working memory in a few lines, events in the spool included, else what became of it, or ""."""
+def working_with(store: Store, session: str, events: Iterable[HookEvent]) -> WorkingMemory | None:
+    """Return the working memory of a session as it is after events of the spool; None if it has none."""
     held = _read(_path(store, session))
     clean = cleaner(store)
     own = [clean_event(event, clean) for event in events if event.session == session]
     own.sort(key=lambda event: event.at)
     if own:
         held = _followed(held[0] if held else None, held[1] if held else frozenset(), own)
-    if held and (text := brief(held[0])):
+    return held[0] if held else None
+
+
+def brief_session(store: Store, session: str, events: Iterable[HookEvent]) -> str:
+    """Return a session's working memory in a few lines, events in the spool included, else what became of it, or ""."""
+    memory = working_with(store, session, events)
+    if memory and (text := brief(memory)):
         return text
     from gitmem.store.episodes import last_episode
 

@@ -50,9 +50,7 @@ def test_an_error_that_was_mended_is_told_with_the_mend_and_its_sources(desk):
     ]
 
 
-def test_other_errors_and_those_that_nothing_mended_are_told_nothing(desk):
-    failed(desk, "s-1", FIRST)
-    assert tell_error(desk.store, "s-9", AGAIN) == ""
+def test_other_errors_are_told_nothing(desk):
     failed(desk, "s-2", FIRST, "uv sync")
     assert tell_error(desk.store, "s-9", "ModuleNotFoundError: No module named 'redis'") == ""
     assert tell_error(desk.store, "s-9", "all is well") == ""
@@ -315,3 +313,41 @@ HOSTILE = ["|", "| ", "|&", "|a/", "su ", "git ", "abc", "a+", "| env ", "|/"]  
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_steps_grow_with_the_length(grows_linearly, piece):
     assert grows_linearly(is_risky, lambda size: piece * (size // len(piece)))
+
+
+def hook_event(desk, number: int, name: str, **more) -> None:
+    payload = {"session_id": "s-9", "prompt_id": "p", "tool_use_id": f"t-{number}", "cwd": "/p", "transcript_path": ""}
+    HookSpool(desk.store.private).accept(name, 0, json.dumps(payload | {"hook_event_name": name} | more).encode())
+
+
+def test_the_third_time_in_a_session_another_way_is_asked_for_with_what_was_tried(desk):
+    tried = [
+        {"tool_name": "Edit", "tool_input": {"file_path": "/p/app/a.py", "old_string": "x", "new_string": "y"}},
+        {"tool_name": "Bash", "tool_input": {"command": "uv sync"}},
+    ]
+    texts = []
+    for number, between in enumerate([*tried, {}, {}]):
+        command = {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}}
+        hook_event(desk, 2 * number, "PostToolUseFailure", error=AGAIN, **command)
+        texts.append(tell_error(desk.store, "s-9", AGAIN, "pytest -q"))
+        if between:
+            hook_event(desk, 2 * number + 1, "PostToolUse", tool_response="ok", **between)
+    assert [bool(text) for text in texts] == [False, False, True, False]
+    [_, line, _] = texts[2].splitlines()
+    assert line == (
+        "The same error for the third time in this session: try another way. Tried: change `app/a.py`; `uv sync`"
+    )
+    assert tell_error(desk.store, "s-8", AGAIN, "pytest -q") == ""
+
+
+def test_an_error_that_nothing_is_known_to_have_mended_is_told_with_where_to_read_on(desk):
+    exchange = failed(desk, "s-1", FIRST)
+    [pattern] = known_patterns(desk.store)
+    text = tell_error(desk.store, "s-9", AGAIN)
+    assert text.splitlines()[2:4] == [
+        "ModuleNotFoundError: No module named 'yaml'",
+        f"Seen once, last on 2026-11-22; what mended it is unknown. To read on: 'gitmem show ^{exchange}' ^{pattern.id}",
+    ]
+    assert tell_error(desk.store, "s-9", AGAIN) == "", "a session is told it once"
+    failed(desk, "s-2", "E   AssertionError: assert 1 == 2")
+    assert tell_error(desk.store, "s-9", "E   AssertionError: assert 1 == 2") == "", "which says nothing"

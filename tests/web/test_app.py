@@ -169,7 +169,7 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
     assert "argon2id" in page["sources"][0]["text"]
     session = demo.json(f"/session/{page['session']}.json")
     assert fact["id"] in {one["id"] for one in session["facts"]}
-    assert session["exchanges"][0]["outcome"] == "unknown"
+    assert session["exchanges"][0]["outcome"] == "success"
     assert demo.get(f"/session/{page['session']}")
     commit = page["life"][0]["commit"]
     assert f"+id: {fact['id']}" in demo.json(f"/commit/{commit}.json")["diff"]
