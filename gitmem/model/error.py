@@ -19,7 +19,6 @@ from gitmem.values import Value
 
 MATCH = 0.5  # the least score of the same error (docs/spec.md, M3)
 MAX_ERRORS = 3  # of one output
-_ALIKE, _FEWEST = 0.75, 2  # the share and number of words in which two errors say the same of two things
 _MAX_LINES = 400  # of an output, half from its beginning and half from its end
 _MAX_LINE = 500  # characters
 _MAX_FRAMES = 3
@@ -53,7 +52,6 @@ _NUMBER = re.compile(
     r"(?<![A-Za-z_/])(?:[+-]|(?<![0-9]))[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])"
 )
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\w+://")
-_PLACE_IN_CODE = re.compile(r":[0-9]{1,7}:[0-9]{1,7}(?!\S*[0-9]:)")
 _MASKED = re.compile(r"<\w+>")
 _SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, which linters quote at the end
 _WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
@@ -137,16 +135,6 @@ def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
     return overlap + ((1 - overlap) * 0.2 if same else 0.0)
 
 
-def says_of_another(known: ErrorSignature, seen: ErrorSignature) -> bool:
-    """Return whether two errors say the same, each of another thing: `No module named` first `a`, then `b`."""
-    differing = [pair for pair in zip(known.names, seen.names, strict=False) if pair[0] != pair[1]]
-    if known.type != seen.type or len(known.names) != len(seen.names) or len(differing) != 1:
-        return False
-    one, other = map(_sentence, (known, seen))
-    common, all_words = len(one & other), len(one | other)
-    return common >= _FEWEST and common >= _ALIKE * all_words
-
-
 @lru_cache(maxsize=256)  # a hook compares an error with all that are known
 def _sentence(error: ErrorSignature) -> frozenset[str]:
     """Return the words of an error without its names."""
@@ -186,11 +174,6 @@ def port_in(output: str, error: ErrorSignature) -> str:
         if port and (error.message in (said := mask(line)) or said in error.message):
             return port[1]
     return ""
-
-
-def is_placed(output: str, error: ErrorSignature) -> bool:
-    """Return whether a line of an output says an error of a place in code, with line and column."""
-    return any(error.message in mask(line) for line in _lines(output) if _PLACE_IN_CODE.search(line))
 
 
 def long_numbers(text: str) -> list[str]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from difflib import SequenceMatcher
-from itertools import takewhile
 
 from gitmem.document.message import one_line
 from gitmem.model.command import (
@@ -34,7 +32,6 @@ from gitmem.model.entries import AFTER, FIXED, relative_files
 from gitmem.model.error import (
     ErrorSignature,
     is_again,
-    mask,
     port_in,
     read_errors,
     says_little,
@@ -46,10 +43,7 @@ from gitmem.values import Value
 
 _LONGEST = 400  # characters of a mend
 _MAX_TRIED, _MAX_FILES = 5, 6
-_NAME = 4  # characters of a name of what a command runs
 _NEXT = 3  # turns after one, in which its errors may be mended
-_ALIKE = 0.8  # of two spellings of a name
-_AT = re.compile(r"(?:--> )?([^\s:]{1,300}):[0-9]{1,7}:[0-9]{1,7}\b")  # file, line, column
 
 
 class ErrorOccurrence(Value):
@@ -109,10 +103,8 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             last = _mended_later(last, turn, following)
             works = bool(last.fixed_by)
         last = last._replace(meanwhile=_without_taken_back(last.meanwhile, listed))
-        place = _diagnosed(last, error)
-        mend = mend_of(last, turn.files, roots, place, error.names)
-        is_own = _is_own(mend, error, turn, failures[0] if place or error.frames else None)
-        if is_own or _is_unsure(mend, error, last) or is_place(mend):
+        mend = mend_of(last, turn.files, roots)
+        if _is_unsure(mend, error, last) or is_place(mend):
             mend = ""
         tried = dict.fromkeys(
             f"`{one_line(failure.meanwhile, _LONGEST)}`" for failure in failures[:-1] if _was_tried(failure)
@@ -192,76 +184,18 @@ def is_bug(failure: Failure) -> bool:
 def _is_unsure(mend: str, error: ErrorSignature, failure: Failure) -> bool:
     """Return whether an edit may be of another error, or an environment only shows whether a value differs there."""
     if not says_little(error):
-        return _is_edit(mend) and not _is_of(mend, error, failure)
+        return _is_edit(mend) and not _is_of(mend, failure)
     elsewhere = repeated_elsewhere(failure.command, failure.fixed_by)
     return _is_edit(mend) or mend == f"`{one_line(elsewhere, _LONGEST)}`"
 
 
-def _is_own(mend: str, error: ErrorSignature, turn: Turn, in_code: Failure | None) -> bool:
-    """Return whether an edit ended unfinished work or a slip: it mends no error but this one.
-
-    `in_code` is the first failure with an error in code, None for an error elsewhere.
-    """
-    if not _is_edit(mend):
-        return False
-    unfinished = in_code is not None and _edited_before(turn, in_code) and not _answers(mend, error)
-    return unfinished or _is_missing(_file(mend), error) or _respells(mend, error)
+def _is_of(edit: str, failure: Failure) -> bool:
+    """Return whether an edit mended this error: the output shows no other, or it names the edited file."""
+    return _base(_file(edit)[len(PLACE) : -1]) in failure.error or len(read_errors(failure.error)) == 1
 
 
-def _diagnosed(failure: Failure, error: ErrorSignature) -> str:
-    """Return the file that a compiler or linter names, with line and column, before this error; "" for none."""
-    lines = (line.strip() for line in failure.error.split("\n"))
-    places = (match for line in lines if (match := _AT.match(line)) and error.message in mask(line))
-    return next((_base(match[1]) for match in places), "")
-
-
-def _answers(edit: str, error: ErrorSignature) -> bool:
-    """Return whether an edit speaks of what an error names, or the error is the finding of a linter's rule."""
-    return error.type[:1].islower() or any(name in edit for name in error.names)
-
-
-def _is_missing(file: str, error: ErrorSignature) -> bool:
-    """Return whether an edited file is what an error says is not there: it is since."""
-    stem = re.sub(r"\.\w{1,5}`$", "", file)
-    named = (one for name in error.names for one in (name.replace(".", "/"), re.sub(r"\.\w{1,5}$", "", name)))
-    return any(stem.endswith((f"/{name}", f"`{name}")) for name in named)
-
-
-def _respells(edit: str, error: ErrorSignature) -> bool:
-    """Return whether an edit only spells a name of the error in another way: a slip of that moment."""
-    _, *lines = _lines_of(edit)
-    removed, added = (re.findall(r"\w+", " ".join(one)) for one in lines)
-    differing = [pair for pair in zip(removed, added, strict=False) if pair[0] != pair[1]]
-    if len(removed) != len(added) or len(differing) != 1:
-        return False
-    ((before, after),) = differing
-    return before in error.names and SequenceMatcher(None, before, after).ratio() > _ALIKE
-
-
-def _edited_before(turn: Turn, failure: Failure) -> bool:
-    """Return whether a turn changed files before a failure: an error in the code is then that of unfinished work."""
-    before = takewhile(lambda run: not (run.failed and run.command == failure.command), turn.runs)
-    return any(run.after for run in turn.runs[: len([*before]) + 1])
-
-
-def _is_of(edit: str, error: ErrorSignature, failure: Failure) -> bool:
-    """Return whether an edit mended this error: the output shows no other, or the error names the edited file."""
-    named = {_diagnosed(failure, error), *(frame.partition(":")[0] for frame in error.frames)}
-    return _base(_file(edit)[len(PLACE) : -1]) in named or len(read_errors(failure.error)) == 1
-
-
-def mend_of(
-    failure: Failure,
-    files: Sequence[str] = (),
-    roots: Sequence[str] = (),
-    diagnosed: str = "",
-    names: Sequence[str] = (),
-) -> str:
-    """Return the mend of a failure: the answer's words, a command, or an edit with its lines; "" if it is not sure.
-
-    Of edits to several files, those to the file that a compiler or linter named count; of edits to one, those with one
-    of the `names` of the error, if any has.
-    """
+def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = ()) -> str:
+    """Return what made a failed command work: the one command or the edits to the one file between; "" if several."""
     if failure.explained:
         logged = next((words for words in _LOGGED if failure.explained.startswith(words)), "")
         return one_line(failure.explained.removeprefix(logged), _LONGEST)
@@ -272,16 +206,10 @@ def mend_of(
     changes = [f"{PLACE}{one}`" if one in files else one for one in changes if one]
     if not failure.again and (before := _run_before(failure, is_alone=not any(map(_is_edit, changes)))):
         changes = [*dict.fromkeys((*changes, before))]
-        changes = [one for one in changes if not (_is_edit(one) and _makes(one, before))]
     elsewhere = repeated_elsewhere(failure.command, failure.fixed_by)
     if not changes:
         return f"`{one_line(elsewhere, _LONGEST)}`" if elsewhere else ""
     edits = [*filter(_is_edit, changes)]
-    named = [edit for edit in edits if diagnosed and _base(_file(edit)[len(PLACE) : -1]) == diagnosed]
-    if named and len(edits) == len(changes):
-        changes = edits = named
-    if len(edits) == len(changes) and len({_file(one) for one in edits}) == 1:
-        changes = edits = [edit for edit in edits if any(name in edit for name in names)] or edits
     several = len(changes) > 1 and (len(edits) < len(changes) or len({_file(one) for one in edits}) > 1)
     if several or (edits and (elsewhere or runs_program_before(failure.command, failure.fixed_by))):
         return ""
@@ -304,16 +232,6 @@ def _run_before(failure: Failure, *, is_alone: bool) -> str:
     before = run_before(failure.command, failure.fixed_by)
     is_plain = is_alone and "<<" not in failure.fixed_by and not commits_before(failure.command, failure.fixed_by)
     return before if is_plain or has_effect(before) else ""
-
-
-def _makes(edit: str, command: str) -> bool:
-    """Return whether an edit adds the target that a command line runs (`load:`, `"load": …`), or writes its script."""
-    parts = [part.split() for part in re.split(r"&&|\|\||;", command)]
-    names = [name for words in parts for name in words[1:3] if len(name) >= _NAME]
-    scripts = [words[0].removeprefix("./") for words in parts if words[0].startswith("./")]
-    added = edit.removeprefix(_file(edit))
-    targets = (re.search(rf"(?<![\w-]){re.escape(name)}[\"']?\s*:", added) for name in names)
-    return any(targets) or any(_file(edit).endswith(f"/{script}`") for script in scripts)
 
 
 def _without_taken_back(changed: str, failures: Iterable[Failure]) -> str:

@@ -15,8 +15,6 @@ from gitmem.history.authors import People
 from gitmem.history.authorship import Origin, claim_id, counts_id
 from gitmem.history.marks import marked
 from gitmem.model.command import (
-    adds_named,
-    environment,
     installs_named,
     runs_elsewhere,
     says_all,
@@ -25,12 +23,10 @@ from gitmem.model.command import (
 from gitmem.model.error import (
     MATCH,
     ErrorSignature,
-    is_placed,
     likeness,
     port_in,
     read_errors,
     says_little,
-    says_of_another,
     signature,
 )
 from gitmem.model.events import PLACE
@@ -55,10 +51,6 @@ from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
     from gitmem.record.read import Pending
-
-_CODE = re.compile(
-    r"[A-Za-z_]*(?:[a-z0-9][A-Z]|[A-Za-z0-9]_)\w+"
-)  # a name of code by its form: `RateTable`, `rate_table`
 
 UNKNOWN = "somebody"  # no commit that the index knows brought it
 
@@ -139,41 +131,15 @@ def match(store: Store, output: str, command: str = "") -> list[Matched]:
     found: dict[tuple[str, str], Matched] = {}
     for error in errors:
         port = port_in(output, error) if headers else ""
-        for one in match_error(store, error, headers, command, port, is_wide=True):
+        for one in match_error(store, error, headers, command, port):
             solution = one.solution
             if solution and solution.text.startswith(PLACE) and not error.type:
                 solution = None
             if solution and (not _is_of_place(solution, command) or says_all(output, solution.text.strip("`"))):
                 solution = None
-            causes = (each for each in one.pattern.causes if is_of_port(each, port))
-            cause = next((each for each in causes if not _names_another(each.text, one)), None)
-            if one.score <= MATCH:
-                is_of_any = solution is not None and _is_of_any(solution, one, command)
-                is_any_name = len(error.names) == 1 and is_placed(output, error)  # it may be missing for any reason
-                solution, cause = (solution if is_of_any and not is_any_name else None), None
-            if one.score > MATCH or solution:
-                fitting = one._replace(solution=solution, cause=cause)
-                found.setdefault((one.pattern.id, one.author), fitting)
+            cause = next((each for each in one.pattern.causes if is_of_port(each, port)), None)
+            found.setdefault((one.pattern.id, one.author), one._replace(solution=solution, cause=cause))
     return list(found.values())
-
-
-def _names_another(text: str, matched: Matched) -> bool:
-    """Return whether a sentence names a thing of the known error that the one that came does not speak of."""
-    there, here = (set(_CODE.findall(error.message)) for error in (matched.pattern.error, matched.error))
-    return bool((there - here) & set(_CODE.findall(text)))
-
-
-def _is_of_any(solution: Solution, matched: Matched, command: str) -> bool:
-    """Return whether what mended an error mends it of another thing, too: a command for whatever it is of.
-
-    It names nothing of the error and installs nothing by name, and the same program failed, or the tool of the command
-    runs the program that is missing: `uv sync` for `uv run x`.
-    """
-    text = solution.text
-    failed = {one.partition(" ")[0] for one in solution.commands}
-    same = inner_program(command).partition(" ")[0] in failed or text[1:].split()[:1] == [*environment(command)[:1]]
-    names = matched.pattern.error.names
-    return same and text.startswith("`") and not any(name in text for name in names) and not adds_named(text)
 
 
 def _is_of_place(solution: Solution, command: str) -> bool:
@@ -184,26 +150,16 @@ def _is_of_place(solution: Solution, command: str) -> bool:
 
 
 def match_error(
-    store: Store,
-    error: ErrorSignature,
-    headers: Sequence[Header],
-    command: str = "",
-    port: str = "",
-    *,
-    is_wide: bool = False,
+    store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "", port: str = ""
 ) -> list[Matched]:
-    """Return the bug patterns of these headers that match an error of a command: the person's, then the likeliest.
+    """Return the bug patterns of these headers that match an error of a command: the user's, then the likeliest.
 
-    Those of another part of the project are left out. If `is_wide`, those that say the same of another thing count.
+    Those of another part of the project are left out.
     """
     found = []
     for header in headers:
-        if header.key[0] != error.type:
-            continue
-        known = signature_of(header)
-        score = likeness(known, error)
-        is_known = score > MATCH or (is_wide and says_of_another(known, error))
-        pattern = read_pattern(store, header.path) if is_known else None
+        score = likeness(signature_of(header), error) if header.key[0] == error.type else 0.0
+        pattern = read_pattern(store, header.path) if score > MATCH else None
         told = pattern is not None and do_meet(pattern.scope, (store.here,))
         parts = experience(store, pattern) if pattern is not None and told else ()
         found += [Matched(one.part, error, score, one.part.best(command, port), one.author) for one in parts]
@@ -292,7 +248,7 @@ def _sights_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, 
     """Yield that the user's own errors came before and where to read on, if nothing is known to have mended them."""
     for one in matched:
         pattern = one.pattern
-        if not (one.author or one.told or pattern.best() or one.score <= MATCH or says_little(one.error)):
+        if not (one.author or one.told or pattern.best() or says_little(one.error)):
             line = f"{pattern.title}\n{seen_times(len(pattern.seen))}, last on {pattern.updated:%Y-%m-%d}; "
             line += f"what mended it is unknown. To read on: 'gitmem show ^{pattern.seen[-1]}' ^{pattern.id}"
             yield marked(store, line), (pattern.id,)
@@ -356,7 +312,7 @@ def mend_line(found: Matched, told: Solution | Cause) -> str:
     Without a sure fix it is what the agent said of the error.
     """
     pattern, fix = found.pattern, told.text[:_MAX_MEND]
-    named = pattern.title if found.score > MATCH else f"Of another name: {pattern.title}"
+    named = pattern.title
     if found.author:
         return f"{named}\n{from_other(fix, found.author, pattern.id)} ^{pattern.id}"
     date, times = f"{pattern.updated:%Y-%m-%d}", seen_times(len(pattern.seen))

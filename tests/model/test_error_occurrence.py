@@ -63,10 +63,6 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
         (failure("make", fixed_by="ls | xargs sed -i s/8/9/ && make"), ""),
         (failure("(serve &); make x", fixed_by="(serve &); ./load.sh && make x"), "`./load.sh`"),
         (failure("make test", fixed_by="make load-test test", meanwhile=EDIT), ""),
-        (
-            failure("make a", fixed_by="make gen-b a", meanwhile="change `/app/Makefile`: `+ gen-b:` `+ b`"),
-            "`make gen-b`",
-        ),
         (failure("make a", fixed_by="make gen-b a", meanwhile="change `/app/c.yml`: `+ - gen-b`"), ""),
         (
             failure(
@@ -117,16 +113,6 @@ def test_an_edit_that_the_turn_takes_back_later_mended_nothing():
     assert [one.mend for one in find_occurrences([turn])] == ["", "`uv sync`"]
 
 
-def test_of_edits_to_several_files_the_one_that_the_linter_names_counts():
-    said = "Exit code 1\nsrc/b.py:3:5: F821 Undefined name `spam`\n"
-    other = "change `/app/b.py/c.py`: `+ y`\nchange `/app/src/b.py`: `- spam` `+ ham`"
-    places = failure("ruff check .", said, "ruff check .", f"{EDIT}\n{other}")
-    turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/src/b.py",), (places,), cwd="/app")
-    assert find_occurrences([turn])[0].mend == "change `src/b.py`: `- spam` `+ ham`"
-    places = places._replace(error="Exit code 1\nF821 Undefined name `spam`\n")
-    assert find_occurrences([turn._replace(failures=(places,))])[0].mend == ""
-
-
 @pytest.mark.parametrize(
     "said, mend",
     [
@@ -134,8 +120,6 @@ def test_of_edits_to_several_files_the_one_that_the_linter_names_counts():
         ("a.c:3:5: error: no spam [-Wspam]\na.c:9:5: error: no eggs [-Weggs]", ""),
         ("b.c:3:5: error: no spam [-Wspam]\na.c:9:5: error: no eggs [-Weggs]", "change `src/b.c`: `+ ham`"),
         ("    a_test.go:24: got 3, want 4", ""),
-        ("ModuleNotFoundError: No module named 'src.b'", ""),  # it is there since
-        ("Error: Cannot find module './src/b.js'", ""),
         ("ModuleNotFoundError: No module named 'spam'", "change `src/b.c`: `+ ham`"),
     ],
 )
@@ -143,25 +127,6 @@ def test_an_edit_mends_an_error_that_is_alone_or_names_the_file(said, mend):
     failed = failure("make", f"Exit code 1\n{said}\n", "make", "change `/app/src/b.c`: `+ ham`")
     turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/src/b.c",), (failed,), cwd="/app")
     assert find_occurrences([turn])[0].mend == mend
-
-
-@pytest.mark.parametrize(
-    "said, told",
-    [
-        ("a.c:3:5: error: types differ", False),
-        ("src/b.c:3:5: error: no type `ham` here", True),
-        ("src/b.c:3:5: eggs are left (unusedeggs)", True),
-        ("no port is free", True),
-    ],
-)
-def test_an_edit_of_unfinished_work_mends_an_error_in_code_only_if_it_answers_it(said, told):
-    made = ("change `/app/src/b.c`: `+ ham`",)
-    failed = failure("make", f"Exit code 1\nerror: {said}\n" if "port" in said else said, "make", made[0])
-    runs = (Run("make", said, failed=True, after=("change `/app/src/b.c`: `+ spam`",)), Run("make", "", False, made))
-    turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Go", "Done.", ("/app/src/b.c",), (failed,), cwd="/app", runs=runs)
-    assert [one.mend for one in find_occurrences([turn])] == ["change `src/b.c`: `+ ham`" if told else ""]
-    begun = turn._replace(runs=(runs[0]._replace(after=()), runs[1]))
-    assert [one.mend for one in find_occurrences([begun])] == ["change `src/b.c`: `+ ham`"]
 
 
 @pytest.mark.parametrize(
@@ -228,19 +193,11 @@ def test_a_wrong_value_is_mended_by_no_other_environment(error, mend):
     [
         ("recipe `load` failed on line 9 with exit code 2", "`- pool = 1` `+ pool = 2`", False),
         ("linking with `ld` failed: exit status: 1", "`+ [link]`", False),
-        ('a.sql:3:5: no relation "shelf" there', "`- select name from shelf` `+ select name from shelfs`", False),
         ('a.sql:3:5: no relation "shelf" there', "`- select name from shelf` `+ select name from rack`", True),
         ('a.sql:3:5: no relation "shelf" there', "`- select name from shelf` `+ select name from shelfs t`", True),
     ],
 )
-def test_an_edit_mends_an_error_that_says_what_is_wrong_and_is_no_slip(error, edit, is_mend):
+def test_an_edit_mends_an_error_that_says_what_is_wrong(error, edit, is_mend):
     failures = (failure("make load", f"error: {error}", "make load", f"change `/app/a.sql`: {edit}"),)
     turn = Turn("s", "h", "t", AT, AT, "Run it", "It runs.", ("/app/a.sql",), failures, cwd="/app", closed=True)
     assert [one.mend for one in find_occurrences([turn])] == [f"change `a.sql`: {edit}" if is_mend else ""]
-
-
-def test_of_edits_to_one_file_those_that_have_the_name_of_the_error_count():
-    other = "change `/app/src/a.py`: `- def load(path):` `+ def load(path: str):`"
-    failures = (failure("pytest -q", MISSING, "pytest -q", f"{EDIT}\n{other}"),)
-    turn = Turn("s", "h", "t", AT, AT, "Run it", "Done.", ("/app/src/a.py",), failures, cwd="/app")
-    assert [one.mend for one in find_occurrences([turn])] == [TOLD]
