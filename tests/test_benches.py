@@ -28,7 +28,7 @@ TINY: dict[str, str] = {
 }
 SET = {"sync": "ROUNDS = 1; bench.SIZES = (10,)", "hostile": "LONG = 12_000; bench.MOST = 1_000_000"}
 # Those whose data stands beside the checkout, which is asked for elsewhere: here, that they say so where it is absent.
-READERS = ("false_alarms", "judgement", "kept", "mentor", "recurrence", "retrieval", "usefulness")
+READERS = ("false_alarms", "judgement", "kept", "recurrence", "retrieval", "usefulness")
 LEFT_OUT = {"first_minute"}  # installs gitmem from the network
 RUN = """
 import importlib.util, runpy, sys
