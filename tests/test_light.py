@@ -30,7 +30,7 @@ MODULES = {
     "gitmem.archive.summary": CLASSES | {"datetime", "typing"},
     "gitmem.tell.known_errors": CLASSES | {"gitmem.redact.redact", "gitmem.store.transact"},
     "gitmem.tell.prompt": CLASSES | {"datetime", "gitmem.redact.redact", "gitmem.store.transact"},
-    "gitmem.record.fact_edits": CLASSES | {"typing", "gitmem.model.compare"},
+    "gitmem.record.fact_edits": CLASSES | {"typing", "gitmem.model.similarity"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
     "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.search.near"},

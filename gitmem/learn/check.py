@@ -19,8 +19,8 @@ from gitmem.learn.contrary import lacks_number, numbers_of, says_contrary, tells
 from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded, part_of, points_of, share
 from gitmem.learn.question import AGENT, KINDS, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Judged, Mend, RequestResult, Verdict, is_found
-from gitmem.model.compare import may_concern, overlap, says_the_same, stems_of
 from gitmem.model.fact import FactKind
+from gitmem.model.similarity import may_concern, overlap, says_the_same, stems_of
 from gitmem.redact.redact import redact
 from gitmem.values import Value
 

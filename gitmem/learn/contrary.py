@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
 
-from gitmem.model.compare import stems_of
+from gitmem.model.similarity import stems_of
 from gitmem.platform.machine import table
 from gitmem.text.words import files_of, matcher
 from gitmem.values import Value

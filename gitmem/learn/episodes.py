@@ -16,7 +16,6 @@ from itertools import zip_longest
 from gitmem.document.ids import id_in, is_within, tail_of
 from gitmem.document.message import Op, Trailer, link, one_line, session_message
 from gitmem.model.command import has_effect, is_commit
-from gitmem.model.compare import GOES_ON, overlap, stems_of
 from gitmem.model.entries import headline
 from gitmem.model.episode import (
     UNMENDED,
@@ -33,6 +32,7 @@ from gitmem.model.error import ErrorSignature, is_again
 from gitmem.model.error_occurrence import ErrorOccurrence, find_occurrences
 from gitmem.model.exchange import Exchange, exchanges_in
 from gitmem.model.outcome import Outcome, first_paragraph, verdict_of
+from gitmem.model.similarity import GOES_ON, overlap, stems_of
 from gitmem.model.transcript import Record, hook_events
 from gitmem.model.turns import Turn, classify, is_trivial
 from gitmem.model.words import human_text

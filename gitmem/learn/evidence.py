@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
-from gitmem.model.compare import stems_of
+from gitmem.model.similarity import stems_of
 from gitmem.text.sentences import split
 from gitmem.values import Value
 

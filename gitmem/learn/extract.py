@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from gitmem.document.ids import is_timed, milliseconds_of
 from gitmem.learn.statements import as_statement, statements_of
-from gitmem.model.compare import SAID, repeats
 from gitmem.model.entries import relative_files
 from gitmem.model.fact import Fact, FactKind
+from gitmem.model.similarity import SAID, repeats
 from gitmem.model.turns import Turn, is_restated
 from gitmem.model.words import human_text, own_statements, states
 from gitmem.platform.machine import datetime, timedelta

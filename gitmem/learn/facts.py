@@ -26,9 +26,9 @@ from gitmem.learn.extract import (
     saved_in,
 )
 from gitmem.learn.statements import as_statement
-from gitmem.model.compare import WEIGHED, says_the_same
 from gitmem.model.entries import relative_files
 from gitmem.model.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
+from gitmem.model.similarity import WEIGHED, says_the_same
 from gitmem.model.turns import Turn, derived_id, is_restated
 from gitmem.model.validity import supersede
 from gitmem.platform.machine import UTC, Context, datetime, timedelta

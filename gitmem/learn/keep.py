@@ -21,11 +21,11 @@ from gitmem.learn.lessons import patterns_with, rendered
 from gitmem.learn.question import AGENT, USER, Keep, KnownMemory, Why
 from gitmem.learn.reply import Claim, Ending, Judged, Mend, Verdict
 from gitmem.learn.results import JudgedSession, keep_results
-from gitmem.model.compare import says_the_same, stems_of
 from gitmem.model.entries import relative_files
 from gitmem.model.episode import title_of
 from gitmem.model.error_occurrence import ErrorOccurrence, find_occurrences
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, fact_keywords, make_fact
+from gitmem.model.similarity import says_the_same, stems_of
 from gitmem.model.turns import Turn
 from gitmem.record.fact_book import Changes, FactBook, fact_message, wider
 from gitmem.store.known_facts import known_facts

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from gitmem.llm.protocol import Question, Size
-from gitmem.model.compare import stems_of
 from gitmem.model.concept import Concept
 from gitmem.model.fact import Fact, FactKind, day_of
+from gitmem.model.similarity import stems_of
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
 from gitmem.model.words import UserWords, human_text, own_statements, render_words, states

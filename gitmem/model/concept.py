@@ -9,9 +9,9 @@ from gitmem.document.document import Document, as_texts
 from gitmem.document.ids import agreed_id, file_name_of, is_id, scopes_in
 from gitmem.document.message import link, one_line
 from gitmem.document.plain_header import flow
-from gitmem.model.compare import overlap, stems_of
 from gitmem.model.exchange import Exchange
 from gitmem.model.fact import hashed_id
+from gitmem.model.similarity import overlap, stems_of
 from gitmem.platform.machine import UTC, datetime
 from gitmem.values import Value
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from gitmem.document.message import one_line
 from gitmem.model.command import has_effect, only_reads, works_now
-from gitmem.model.compare import says_the_same
 from gitmem.model.entries import relative_files
 from gitmem.model.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
 from gitmem.model.outcome import told_error
+from gitmem.model.similarity import says_the_same
 from gitmem.model.turns import TaskType, classify, follows_up, is_trivial, turn_key
 from gitmem.model.words import human_text
 from gitmem.platform.machine import datetime

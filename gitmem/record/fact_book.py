@@ -124,7 +124,7 @@ class FactBook:
             return fact, self.changes([fact])
         if there is not None and not again:
             return None
-        from gitmem.model.compare import rivals_of  # 4 ms, and most who open a book add nothing
+        from gitmem.model.similarity import rivals_of  # 4 ms, and most who open a book add nothing
 
         if there is None:
             age = self.store.context.clock() - made.created

@@ -136,7 +136,7 @@ def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
 
 def _unsettled_rivals(store: Store, fact: Fact) -> list[Fact]:
     """Return the facts that may contradict the new words of a fact, but for those that a user kept beside it."""
-    from gitmem.model.compare import rivals_of  # late, as in gitmem.record.fact_book
+    from gitmem.model.similarity import rivals_of  # late, as in gitmem.record.fact_book
 
     weighed = _weighed(store)
     is_told = any(known.id == fact.id for known in weighed)
@@ -298,7 +298,7 @@ def compare_new_facts(store: Store) -> None:
 
     Raises GitmemError if a change could not be committed.
     """
-    from gitmem.model.compare import rivals_of  # late, as in gitmem.record.fact_book
+    from gitmem.model.similarity import rivals_of  # late, as in gitmem.record.fact_book
 
     path = os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
     seen = read_text(path).splitlines()
@@ -338,7 +338,7 @@ def compare_arrivals(store: Store) -> bool:
 
 
 def _weighed(store: Store) -> list[Fact]:
-    from gitmem.model.compare import WEIGHED
+    from gitmem.model.similarity import WEIGHED
 
     return sorted(
         (fact for fact in in_force(known_facts(store)) if fact.kind in WEIGHED),

@@ -18,9 +18,9 @@ from gitmem.document.ids import find_named
 from gitmem.document.message import one_line
 from gitmem.errors import NotFoundError
 from gitmem.model import working
-from gitmem.model.compare import contradict, says_the_same
 from gitmem.model.events import HookEvent
 from gitmem.model.exchange import file_name
+from gitmem.model.similarity import contradict, says_the_same
 from gitmem.model.working import (
     LINE,
     MAX_NOTES,

@@ -71,7 +71,7 @@ def _with_private(store: Store, query: str, found: SearchAnswer) -> SearchAnswer
 
 def _yielding(store: Store, own: Store, hits: list[Hit]) -> list[Hit]:
     """Return the person's own hits, each with the fact of the project that overrides it, as at a session's start."""
-    from gitmem.model.compare import winner_over
+    from gitmem.model.similarity import winner_over
 
     project = in_force(known_facts(store))
     facts = {fact.id: fact for fact in known_facts(own)} if project else {}

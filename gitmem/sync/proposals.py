@@ -27,9 +27,9 @@ from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.repository import empty_tree, move_refs, read_refs
 from gitmem.git.trust import IdentityLookup, Signatures
 from gitmem.merge.documents import conflict_lines
-from gitmem.model.compare import rivals_of
 from gitmem.model.fact import PATH as FACT_PATH
 from gitmem.model.fact import Fact, parse_fact
+from gitmem.model.similarity import rivals_of
 from gitmem.model.validity import in_force
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.redact.redact import redact

@@ -16,7 +16,6 @@ from gitmem.document.message import one_line
 from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.learn.lessons import known_knowledge
-from gitmem.model.compare import is_negated, overlap, stems_of
 from gitmem.model.episode import FOLDER as EPISODES_FOLDER
 from gitmem.model.episode import REJECTED, ending
 from gitmem.model.error import MATCH, likeness, quoted, read_errors, signature
@@ -24,6 +23,7 @@ from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
 from gitmem.model.pattern import LETTER, BugPattern
 from gitmem.model.project_knowledge import KnowledgeKind, command_lines, purposes_in, read_commands
+from gitmem.model.similarity import is_negated, is_same_line, stems_of
 from gitmem.model.turns import TaskType, classify
 from gitmem.model.validity import in_force
 from gitmem.model.working import TaskStatus, WorkingMemory
@@ -59,7 +59,6 @@ _FEW = 2  # lines of a kind from one episode, of errors; ids of a source
 _EPISODES, _RULES, _OF_PROJECT = 3, 3, 3  # episodes; lines of rules and of a document
 _READ = 20  # patterns
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
-_FEWEST, _REPEATS = 4, 0.7  # words of lines that can be compared; the share of them in lines that say the same
 _DID_NOT_HELP = ("did not help", REJECTED)
 _FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
 
@@ -111,17 +110,12 @@ def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
     kept: list[Advice] = []
     for line in lines:
         same = [one.text for one in kept if one.part is line.part]
-        if line.text and len(same) < _LINES and not any(_repeats(line.text, one) for one in same):
+        if line.text and len(same) < _LINES and not any(is_same_line(line.text, one) for one in same):
             kept.append(line)
     return tuple(
         one._replace(text=marked(store, one.text, one.sources[0]), confidence=round(min(one.confidence, 1.0), 2))
         for one in kept
     )
-
-
-def _repeats(one: str, other: str) -> bool:
-    words, others = (frozenset(re.findall(r"\w+", fold(text))) for text in (one, other))
-    return one == other or (min(len(words), len(others)) >= _FEWEST and overlap(words, others) >= _REPEATS)
 
 
 def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:

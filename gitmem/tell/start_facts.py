@@ -246,7 +246,7 @@ def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
     near = [fact for fact in project if not words.isdisjoint(fact.keywords)]
     if not near:
         return None
-    from gitmem.model.compare import winner_over  # 10 ms, and most share no word
+    from gitmem.model.similarity import winner_over  # 10 ms, and most share no word
 
     return winner_over(own, near)
 

@@ -15,9 +15,9 @@ from gitmem.document.ids import make_id
 from gitmem.history.past_days import drop_days
 from gitmem.history.undo import undo
 from gitmem.learn.end import replay
-from gitmem.model.compare import MOST_DISPUTED
 from gitmem.model.concept import begun, line_of, render_new
 from gitmem.model.exchange import Exchange
+from gitmem.model.similarity import MOST_DISPUTED
 from gitmem.model.validity import in_force
 from gitmem.record.fact_edits import retire
 from gitmem.record.save import save

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gitmem.document.document import Document
 from gitmem.document.ids import check_path, make_id
 from gitmem.learn.concepts import find_concept, group, sort_in
-from gitmem.model.compare import overlap
 from gitmem.model.concept import (
     MAX_FILES,
     MAX_KEYWORDS,
@@ -27,6 +26,7 @@ from gitmem.model.concept import (
     render_new,
 )
 from gitmem.model.exchange import Exchange
+from gitmem.model.similarity import overlap
 from gitmem.model.turns import Turn
 from gitmem.record.exchanges import save_exchanges
 from gitmem.store.known_concepts import known_concepts

@@ -19,6 +19,7 @@ RELATED = 1 / 3  # overlap; facts with less in common are about different things
 RIVALS = 1 / 2  # overlap; what shares half with a rule has its subject, the other half is what may differ (V6)
 GOES_ON = 1 / 2  # overlap; a request of which half speaks of what the task spoke of goes on with it
 SAME_CLAIM = 0.6  # overlap within one turn, where little else shares so many words
+SAME_LINE, _FEWEST_OF_A_LINE = 0.7, 4  # overlap of lines told beside each other; with fewer words it is chance
 _FEWEST_SHARED = 2  # words of one claim; a single one is only a topic
 _SUBJECT_AND_VALUE = 2  # words of a statement that has no more than a subject and a value: "Indent with tabs"
 WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)  # kinds whose facts can contradict each other
@@ -100,6 +101,12 @@ def repeats(one: str, other: str) -> bool:
     first, second = (stems_of(text) | {*_NUMBER.findall(text)} for text in (one, other))
     enough = len(first & second) >= _FEWEST_SHARED and overlap(first, second) >= SAME_CLAIM
     return says_the_same(one, other) or (enough and is_negated(one) == is_negated(other))
+
+
+def is_same_line(one: str, other: str) -> bool:
+    """Return whether two lines that are told beside each other say the same, by their plain words."""
+    words, others = (frozenset(re.findall(r"\w+", text.casefold())) for text in (one, other))
+    return one == other or (min(len(words), len(others)) >= _FEWEST_OF_A_LINE and overlap(words, others) >= SAME_LINE)
 
 
 def may_concern(one: str, other: str) -> bool:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.compare import (
+from gitmem.model.fact import Fact, FactKind, make_fact
+from gitmem.model.similarity import (
     MOST_DISPUTED,
     contradict,
     is_negated,
@@ -16,7 +17,6 @@ from gitmem.model.compare import (
     rivals_of,
     says_the_same,
 )
-from gitmem.model.fact import Fact, FactKind, make_fact
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
