@@ -12,6 +12,23 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# What other programs call it, and where a command stands for several the first one that a user wants.
+_MEANT = {
+    **dict.fromkeys(("add", "remember", "note", "new", "create"), "save"),
+    **dict.fromkeys(("find", "grep", "query", "lookup"), "search"),
+    **dict.fromkeys(("ls", "list"), "show"),
+    **dict.fromkeys(("rm", "remove", "delete", "del"), "forget"),
+    **dict.fromkeys(("set", "settings", "configure"), "config"),
+    **dict.fromkeys(("setup", "begin"), "init"),
+    **dict.fromkeys(("verify", "diagnose"), "doctor"),
+    **dict.fromkeys(("ui", "serve", "view"), "web"),
+    **dict.fromkeys(("push", "pull"), "sync"),
+    "version": "--version",
+    "revert": "undo",
+    "history": "log",
+}
+
+
 def parse(argv: Sequence[str]) -> Args:
     """Return what a command line says, as `argparse` returns it.
 
@@ -21,9 +38,16 @@ def parse(argv: Sequence[str]) -> Args:
     if word is not None and word not in COMMANDS:
         from difflib import get_close_matches
 
-        near = get_close_matches(word, COMMANDS, 1)
+        from gitmem.platform.machine import install_command
+
+        if word in {"update", "upgrade"}:
+            raise UsageError(f"There is no command {word!r}.", f"A newer gitmem comes by: {install_command()}")
+        near = [_MEANT[word]] if word in _MEANT else get_close_matches(word, COMMANDS, 1)
         hint = f"Did you mean 'gitmem {near[0]}'? " if near else ""
         raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem help --all' lists all commands.")
+    place = command_place(argv)
+    if place is not None and [*argv[place : place + 2]] == ["config", "set"]:
+        raise UsageError("'gitmem config' takes no 'set'.", "Try: gitmem config KEY VALUE")
     plain = read_plain(argv)
     if plain is not None:
         return Args(**plain)

@@ -75,7 +75,37 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise a usage error; drop the argument's name if it is the list of choices, which the message repeats."""
         message = re.sub(r"^argument \S+\|\S+: (?=invalid choice)", "", message)
-        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"'{self.asked or self.prog} --help' shows how.")
+        near = _near_choice(message) or self._near_option(message)
+        hint = f"Did you mean '{near}'? " if near else ""
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"{hint}'{self.asked or self.prog} --help' shows how.")
+
+    def _near_option(self, message: str) -> str:
+        """Return the option like one that is unknown, of this command or those below it; "" if none is."""
+        match = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+        known = {*self._option_string_actions}
+        for _, _, own in own_commands(self):
+            known.update(own._option_string_actions)  # noqa: SLF001  # argparse has no other way to list them
+        return _nearest(match[1], known) if match else ""
+
+
+# Types of memories, as issue trackers and commit conventions call them.
+_SAME = {"bug": "error_fix", "fix": "error_fix", "todo": "issue", "task": "issue", "fact": "note", "lesson": "learning"}
+
+
+def _near_choice(message: str) -> str:
+    """Return the choice like an invalid one, whatever its case; "" if none is."""
+    match = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+    if match is None:
+        return ""
+    choices = {choice.strip(" '") for choice in match[2].split(",")}
+    same = _SAME.get(match[1].lower(), "")
+    return same if same in choices else _nearest(match[1].lower(), choices)
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, [*known], 1)), "")
 
 
 def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:

@@ -165,7 +165,8 @@ def _claude(host: Host, place: InstallPlace) -> Found:
             yield _server_is_off(host, f"{path} does not allow it", _POLICY)
     own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
     projects = _at(read_json(own), "projects")
-    if not any(_at(projects, folder, "hasTrustDialogAccepted") is True for folder in _around(place.project)):
+    trusted = any(_at(projects, folder, "hasTrustDialogAccepted") is True for folder in _around(place.project))
+    if place.scope is not Scope.USER and not trusted:
         asks = f"{host.title} asks at its next start whether you trust this folder; until you do, it runs no hooks"
         yield Obstacle(HOOKS, asks, "Choose 'Yes, I trust this folder'; No is preselected.", asked=True)
     here = _at(projects, place.project)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
 from gitmem.cli.app import OWN, App, Args
@@ -16,6 +16,7 @@ from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, scrip
 from gitmem.hosts.install import (
     WHOLE,
     FileEdit,
+    InstallRecord,
     Manifest,
     SettingsChange,
     carry_out,
@@ -38,9 +39,9 @@ from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
 from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program
 from gitmem.store.arrivals import check_hosts_untracked
 from gitmem.store.init import plan_unexclude, uninstall_driver
-from gitmem.store.locate import HOME_HOSTS, find_project, recorded_stores, user_store
+from gitmem.store.locate import HOME_HOSTS, find_project, known_stores, recorded_stores, user_store
 from gitmem.store.settings import made_files, take_answer_back
-from gitmem.text.sentences import listed
+from gitmem.text.sentences import count, listed
 from gitmem.text.terminal import plain
 
 
@@ -202,16 +203,19 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     is_here = hooked_file(host, place) or not host.events or not made.isdisjoint(paths)
     lost = is_here and paths.isdisjoint(records)
     if lost:  # the store is gone, and the record with it: go by what this version writes
-        records = {edit.path: record for edit in edits if (record := record_of(edit, made)) is not None}
+        records |= _records_of_copy(place, edits, records, made)
     shared = _still_needed(args, app, host, scope)
     own = [edit for edit in edits if edit.part == HOOKS or edit.path not in shared]
     # A file that only an earlier version wrote is in the record alone.
-    brought = [path for path, record in records.items() if WHOLE in record.noted]
+    whole = [path for path, record in records.items() if WHOLE in record.noted]
+    top = os.path.join(place.project, "")
+    brought = [path for path in whole if scope is Scope.USER or path in paths or path.startswith(top)]
+    _say_elsewhere(app, [path for path in whole if path not in brought])
     own += [FileEdit(path, "", b"") for path in brought if path not in paths]
     planned = []  # all, before the first is carried out: settings that cannot be read stop it
     for path, there in by_path(own).items():
-        whole = isinstance(there[0], FileEdit)
-        if path in records or (not whole and any(edit.part == HOOKS or is_present(edit) for edit in there)):
+        is_whole = isinstance(there[0], FileEdit)
+        if path in records or (not is_whole and any(edit.part == HOOKS or is_present(edit) for edit in there)):
             change = plan_takes(path, there, records.get(path))
             if path in brought and change.before is not None and not change.changes:
                 app.notices((f"{path} was changed after gitmem wrote it, so it stays.",))
@@ -226,6 +230,27 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
         if not os.path.exists(script_path(app.home())):  # that was the last agent
             take_answer_back(app.context())
     return done
+
+
+def _records_of_copy(
+    place: InstallPlace, edits: Iterable[Edit], records: Mapping[str, InstallRecord], made: Collection[str]
+) -> dict[str, InstallRecord]:
+    """Return records of files here: those of the same files where this folder was copied from, else what files show."""
+    top, found = os.path.join(place.project, ""), {}
+    for edit in edits:
+        below = os.sep + edit.path.removeprefix(top) if edit.path.startswith(top) else ""
+        same = next((record for path, record in records.items() if below and path.endswith(below)), None)
+        if record := same or record_of(edit, made):
+            found[edit.path] = record
+    return found
+
+
+def _say_elsewhere(app: App, paths: Sequence[str]) -> None:
+    """Say that these files stay: they were written for another work tree, or for what this folder was copied from."""
+    if present := [path for path in paths if os.path.lexists(path)]:
+        folder = project_top(os.path.dirname(present[0]))
+        said = f"{count(len(present), 'file')} of gitmem's in {folder} stay: they are not of this folder."
+        app.notices((f"{said} To take them out: gitmem -C {folder} uninstall",))
 
 
 def _folders(place: InstallPlace, path: str) -> Iterator[str]:
@@ -295,7 +320,7 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
     """Take gitmem out of all recorded settings and remove its own files; `folders` gets the folders of both."""
     changes: list[tuple[Scope, SettingsChange]] = []
     here, home = project_top(app.folder()), os.path.realpath(app.home())
-    projects = dict.fromkeys([here, *map(_project_of, settings_with_hooks(home))])
+    projects = dict.fromkeys([here, *map(_project_of, (*settings_with_hooks(home), *known_stores(home)))])
     # The person's own first: in the home folder they are also found as a project's.
     places = [(here, Scope.USER)] + [(one, scope) for one in projects for scope in (Scope.PROJECT, Scope.LOCAL)]
     for folder, scope in places:
@@ -318,7 +343,7 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
 
 
 def _project_of(path: str) -> str:
-    """Return the project of recorded settings, "" if they are of no project."""
+    """Return the project of recorded settings, or of a store, "" if they are of no project."""
     folder = project_top(os.path.dirname(path))
     return folder if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")) else ""
 

@@ -62,12 +62,12 @@ def _examine_host(app: App, host: Host, private: str) -> Finding | None:
     arrived = has_arrived(private, app.home(), host.label)
     if broken := _broken_hooks(app, host, places, hooked, arrived=arrived):
         return broken
-    if not arrived and (silent := _silent(app, host, places, hooked, private)):
-        return silent
     if len(hooked) > 1:
         message = f"{host.title} calls gitmem {len(hooked)} times for each event: several settings have hooks."
         remedy = f"'gitmem uninstall {host.name} --{[*hooked][-1].value}' removes some. Nothing is saved twice."
         return Finding("host", Level.NOTE, message, remedy, details)
+    if not arrived and (silent := _silent(app, host, places, hooked, private)):
+        return silent
     return Finding("host", Level.OK, f"{host.title}'s sessions are remembered, by hooks in {details[0]}.")
 
 

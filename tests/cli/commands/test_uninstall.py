@@ -99,3 +99,35 @@ def test_nothing_stays_of_what_it_wrote_where_the_record_went(bare_project, home
         shutil.rmtree(home / ".gitmem", ignore_errors=True)
     assert run("uninstall", *agent)[0] == 0
     assert {path.name for path in {*run.cwd.rglob("*"), *home.rglob("*")} - before} <= {"machine"}
+
+
+@pytest.mark.parametrize("how", ["work tree", "copy"])
+def test_in_another_work_tree_or_a_copy_nothing_of_the_first_folder_goes(gitmem, bare_git, tmp_path_factory, how):
+    """The record of an installation names the files of the folder that it was made in."""
+    bare_git(gitmem.cwd, "init", "-q")
+    bare_git(gitmem.cwd, "commit", "-q", "--allow-empty", "-m", "a")
+    gitmem("install", "claude", "--project", "--no-judge")
+    written = {path: path.read_bytes() for path in gitmem.cwd.rglob("*") if ".claude" in path.parts and path.is_file()}
+    other = tmp_path_factory.mktemp("other") / "folder"
+    if how == "copy":
+        shutil.copytree(gitmem.cwd, other, symlinks=True)
+    else:
+        bare_git(gitmem.cwd, "worktree", "add", "-q", str(other))
+    out = Runner(other, gitmem.environ)("uninstall", "claude")
+    assert {path: path.read_bytes() for path in written if path.exists()} == written
+    assert f"gitmem's in {gitmem.cwd} stay" in out[2]
+    left = [path for path in other.rglob("*") if ".claude" in path.parts and path.is_file()]
+    assert not left
+    gitmem("uninstall", "claude")
+    assert not [path for path in written if path.exists()]
+
+
+def test_everything_takes_the_line_of_a_store_without_hooks_out_of_git(gitmem, bare_git, tmp_path_factory):
+    bare_git(gitmem.cwd, "init", "-q")
+    gitmem("init")
+    exclude = gitmem.cwd / ".git" / "info" / "exclude"
+    assert "/.gitmem/" in exclude.read_text()
+    elsewhere = Runner(tmp_path_factory.mktemp("elsewhere"), gitmem.environ)
+    assert elsewhere("uninstall", "--everything", "--yes")[0] == 0
+    assert "/.gitmem/" not in exclude.read_text()
+    assert "came from elsewhere" in gitmem("save", "x")[2]

@@ -1,0 +1,36 @@
+"""Commands, values and options that people type by habit lead to the right one (spec N4)."""
+
+import pytest
+
+from gitmem.cli.command_line import _MEANT, parse
+from gitmem.cli.table import COMMANDS
+from gitmem.errors import UsageError
+
+TYPED = {
+    "rm a": "gitmem forget",
+    "add x": "gitmem save",
+    "remember x": "gitmem save",
+    "ls": "gitmem show",
+    "find x": "gitmem search",
+    "delete a": "gitmem forget",
+    "version": "gitmem --version",
+    "update": "gitmem comes by: ",
+    "serach x": "gitmem search",
+    "config set review.approve off": "gitmem config KEY VALUE",
+    "install Claude": "'claude'",
+    "save x -t bug": "'error_fix'",
+    "save x -t Decision": "'decision'",
+    "save x --tags a": "'--tag'",
+}
+
+
+@pytest.mark.parametrize("line", TYPED)
+def test_what_people_type_leads_to_the_command(line):
+    with pytest.raises(UsageError) as raised:
+        parse(line.split())
+    assert TYPED[line] in raised.value.remedy
+
+
+def test_each_command_that_is_meant_exists():
+    assert {*_MEANT.values()} <= {*COMMANDS, "--version"}
+    assert not {*_MEANT} & {*COMMANDS}
