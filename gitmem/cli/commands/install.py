@@ -61,7 +61,7 @@ _BRINGS = {
     COMMANDS: "slash commands",
     SUMMARIES: "a skill and an agent that sum up archives",
     TRUST: "that these hooks may run",
-    ALLOW: "that the tools which only read need no permission",
+    ALLOW: "that the read-only tools need no permission",
     _EXCLUDE: "that git passes over what is yours alone",
 }
 
@@ -317,7 +317,7 @@ def _told(app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
         said = " Nothing of its sessions is recorded until then." * any(one.part == HOOKS for one in stops)
         app.notices(tuple(dict.fromkeys(f"{one.message}. {one.remedy}{said}" for one in stops)))
     if ALLOW not in parts and _allowing(plan, parts):
-        remedy = f"'gitmem install {plan.host.name} --allow' lets those that only read pass."
+        remedy = f"'gitmem install {plan.host.name} --allow' allows the read-only tools."
         lines.append(f"{title} asks before the first use of each tool, and refuses it in -p; {remedy}")
     if commands := _paths_of(plan, COMMANDS):
         words = (os.path.splitext(os.path.basename(path))[0].removeprefix("gitmem-") for path in commands)

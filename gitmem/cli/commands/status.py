@@ -91,9 +91,13 @@ def _used(store: Store) -> tuple[int, int, int]:
 
 def _used_words(more: _More) -> str:
     if not (more.told or more.asked):
-        return "no agent was told anything in the last seven days"
-    found = f"; {more.answered:,} of {count(more.asked, 'question')} answered" if more.asked else ""
-    return f"{count(more.told, 'text')} told to agents in the last seven days{found}"
+        return "nothing was shown to an agent in the last seven days"
+    found = _found_words(more) if more.asked else ""
+    return f"{count(more.told, 'text')} shown to agents in the last seven days{found}"
+
+
+def _found_words(more: _More) -> str:
+    return f"; {more.answered:,} of {more.asked:,} prompts, errors and searches got something from memory"
 
 
 def _vectors(store: Store) -> Overview | None:
@@ -170,7 +174,7 @@ def _recording(status: StoreStatus, more: _More, *, unread: bool, read_only: boo
         return agents if unread and not status.last_event else f"{agents}; {when}"
     if off:
         return f"off; {off} ({when})"
-    none = "off; 'gitmem install' has your agent's sessions remembered"
+    none = "off; run 'gitmem install' to start recording"
     return f"{none} ({when})" if status.last_event else none
 
 

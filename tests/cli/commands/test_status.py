@@ -34,7 +34,9 @@ def test_status_as_json(gitmem, store):
 
 def test_status_says_how_much_was_told_and_answered(gitmem, store):
     record(str(store / ".git" / "gitmem"), GivenText(datetime.now(UTC), "s-1", "prompt", ("x",), 40))
-    told = "1 text told to agents in the last seven days; 1 of 1 question answered"
+    told = (
+        "1 text shown to agents in the last seven days; 1 of 1 prompts, errors and searches got something from memory"
+    )
     assert f"used        {told}\n" in gitmem("status")[1]
 
 
@@ -51,7 +53,7 @@ def test_status_says_when_a_session_was_last_heard_of_and_what_of_it_was_answere
     assert (value["told"], value["asked"], value["answered"], value["unfinished"]) == (0, 1, 0, 1)
     out = gitmem("status")[1]
     assert f"; last event {value['last_event'][:16].replace('T', ' ')}" in out.replace("(", "; ").replace(")", "")
-    assert "0 texts told to agents in the last seven days; 0 of 1 question answered\n" in out
+    assert "0 texts shown to agents in the last seven days; 0 of 1 prompts, errors and searches got something" in out
     assert "waiting     1 event of turns that are not over\n" in out
 
 
