@@ -7,17 +7,26 @@ to the version before. What rests on a guess says so: `certain` is false.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import islice
 
 from gitmem.document.code_lines import FOLDER, Written, day_of_lines, digest_of, parse_written
-from gitmem.errors import GitFailedError, NotFoundError
+from gitmem.errors import GitFailedError, NotFoundError, UsageError
 from gitmem.platform.machine import UTC
 from gitmem.project.code import ProjectCode
 from gitmem.store.store import Store
-from gitmem.tell.blamed_code import BlamedCode, blame_code, line_before, lines_added_by, lines_with
+from gitmem.tell.blamed_code import (
+    BlamedCode,
+    blame_code,
+    commit_named,
+    line_before,
+    lines_added_by,
+    lines_with,
+    project_path,
+)
 from gitmem.tell.found_exchange import FoundExchange, exchanges_naming, find_exchange
 from gitmem.values import Value
 
@@ -29,6 +38,7 @@ _FIRST = 500  # rows among which the first exchange is looked for: those of the 
 _SKEW = timedelta(seconds=2)  # git's times are whole seconds
 _MOST_PLACES = 20  # of a text in the project
 MOST_LINES = 4_000  # of one answer
+_WHERE = re.compile(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,7})(?:-(?P<last>[0-9]{1,7}))?)?", re.DOTALL)
 
 
 class Ground(StrEnum):
@@ -143,6 +153,29 @@ def why_lines(store: Store, code: ProjectCode, path: str, first: int, last: int)
     since = written.began
     answers = (_why(store, code, written, line, _neighbours(around, line.now)) for line in lines)
     return [answer._replace(file=path, since=since) for answer in answers]
+
+
+def why_place(store: Store, code: ProjectCode, where: str, path_of: Callable[[str], str] = str) -> list[Why]:
+    """Return why the lines of `PATH`, `PATH:LINE` or `PATH:FROM-TO` are so, or those of a commit.
+
+    `path_of` makes a path relative to the project. Raises NotFoundError for anything else, UsageError for lines out
+    of order.
+    """
+    place = _WHERE.fullmatch(where)
+    path = project_path(code, path_of(place["path"])) if place else None
+    if place is not None and path is not None:
+        first = int(place["first"] or 1)
+        last = int(place["last"] or place["first"] or MOST_LINES)
+        if not 1 <= first <= last:
+            raise UsageError(f"{where}: lines count from 1, and the first comes first.", "Write PATH:FROM-TO.")
+        return why_lines(store, code, path, first, last)
+    commit = commit_named(code, where)
+    if not commit:
+        raise NotFoundError(
+            f"{where!r} is neither a file of the project nor a commit of it.",
+            "Name a file below the project, such as src/app.py:12, or a commit.",
+        )
+    return why_commit(store, code, commit)
 
 
 def why_commit(store: Store, code: ProjectCode, commit: str) -> list[Why]:

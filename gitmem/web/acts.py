@@ -23,6 +23,7 @@ from gitmem.record.fact_edits import (
     confirm,
     decide,
     find_fact,
+    forbid,
     move,
     pin,
     retire,
@@ -32,6 +33,7 @@ from gitmem.record.save import save_text
 from gitmem.store.known_facts import known_facts
 from gitmem.store.layers import private_store, store_for_session
 from gitmem.store.store import Store
+from gitmem.tell.forbidden import Decision, confirm_rule
 from gitmem.text.terminal import fields
 from gitmem.values import Value
 from gitmem.web.facts import blob_of, lines_between
@@ -77,7 +79,7 @@ def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = 
         GitmemError: the operation refuses; nothing was done.
     """
     match path.strip("/").split("/"):
-        case ["fact", identifier, verb] if verb in ("edit", "retire", "confirm", "supersede"):
+        case ["fact", identifier, verb] if verb in ("edit", "retire", "confirm", "supersede", "forbid"):
             return _change_fact(view, identifier, verb, form)
         case ["facts", "add"]:
             return _add(view, form)
@@ -94,8 +96,29 @@ def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]
     store = view.store
     fact = _as_seen(store, find_fact(store, identifier), form.get("blob", ""), form)
     with _unmoved(store, fact, form):
+        if verb == "forbid":
+            return ActResult(f"/fact/{fact.id}", _forbid(store, fact, form))
         commits = act_on(store, verb, fact, form.get({"retire": "why", "supersede": "by"}.get(verb, "text"), ""))
+    if verb == "confirm":
+        _confirm_rules(store, [fact])
     return ActResult(f"/fact/{fact.id}", commits[-1] if commits else "")
+
+
+def _forbid(store: Store, fact: Fact, form: Mapping[str, str]) -> str:
+    """Set what a fact forbids, a literal a line; the user who says so confirms the rule, too."""
+    enforce = _chosen(form, "enforce", [*Decision], "Nothing was chosen for such a call.")
+    literals = tuple(filter(None, map(str.strip, form.get("literals", "").splitlines())))
+    commits = forbid(store, fact, literals, "" if enforce == Decision.TELL else enforce)
+    _confirm_rules(store, [fact])
+    return commits[-1] if commits else ""
+
+
+def _confirm_rules(store: Store, facts: Sequence[Fact]) -> None:
+    """Have those of the facts that forbid something act on this machine, as they are now."""
+    for fact in facts:
+        rule = find_fact(store, fact.id)
+        if rule.forbids:
+            confirm_rule(store, rule)
 
 
 def _add(view: View, form: Mapping[str, str]) -> ActResult:
@@ -121,6 +144,7 @@ def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) ->
             commits = retire(store, facts[0], "", *facts[1:])
         elif verb == "confirm":
             commits = confirm(store, *facts)
+            _confirm_rules(store, facts)
         elif verb in ("pin", "unpin"):
             commits = pin(store, facts[0], *facts[1:], pinned=verb == "pin")
         elif verb == "purge":

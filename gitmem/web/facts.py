@@ -33,6 +33,8 @@ from gitmem.record.fact_edits import find_fact, read_fact, waiting_pairs
 from gitmem.search.hits import named
 from gitmem.store.known_concepts import known_concepts
 from gitmem.store.store import Store
+from gitmem.tell.firings import Counted, counted
+from gitmem.tell.forbidden import Decision, decision_of, unconfirmed_rules
 from gitmem.tell.known_errors import known_patterns
 from gitmem.text.terminal import fields
 from gitmem.web.view import View, commit_value, over_time
@@ -100,6 +102,19 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
         ][:_CHOICES],
         "path": known.path,
         "edit": bool(view.word("edit")),
+        **_rule(store, known),
+    }
+
+
+def _rule(store: Store, fact: Fact) -> dict[str, Any]:
+    """Return what a fact forbids, how often that was met, and whether its author's rule waits for a yes here."""
+    times = counted(store.private).get(fact.id, Counted())
+    return {
+        "forbids": list(fact.forbids),
+        "enforce": decision_of(fact).value,
+        "decisions": [decision.value for decision in Decision],
+        **fields(times, "fired ignored"),
+        "unconfirmed": bool(fact.forbids and unconfirmed_rules(store, [fact])),
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import daily_path, id_in
-from gitmem.errors import NotFoundError
+from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.records import CommitRecord, difference, read_records, resolve
 from gitmem.history.sessions import SessionSummary, find_session, sessions
 from gitmem.model.exchange import file_name, parse
@@ -21,14 +21,18 @@ from gitmem.store import transcripts
 from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.store import Store
 from gitmem.tell.known_errors import pattern_headers, read_pattern
+from gitmem.tell.reasons import Reason, reasons
 from gitmem.tell.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
+from gitmem.tell.why import why_place
+from gitmem.tell.written_code import code_left
 from gitmem.text.terminal import fields
 from gitmem.web.facts import fact_value
-from gitmem.web.view import LENGTH, View, commit_value
+from gitmem.web.view import LENGTH, View, commit_value, moment
 
 _EXCHANGES = 20  # on one page
 _LINES = 100  # of a transcript, on one page
 _MOST = 30  # commits, and texts that it was told: the newest
+_MOST_CODE = 12  # lines of code that are shown of one origin
 WHOLE = "whole"  # the parameter for all exchanges on one page, as in an export
 _ASKED_FOR = {GUIDE, SEARCH, RECALL, GET}
 
@@ -87,6 +91,8 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         "by": str(document.get("by") or ""),
         "transcript": file_name(found.id) in kept,
         "next": entries[last - 1].entry.id if last < len(entries) else None,
+        "of": view.word("of"),
+        "left": _code_left(view, view.word("of")),
         **_told(view, found.id),
         "facts": [fact_value(view, fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],
         "commits": [commit_value(view.store, record) for record in view.records() if record.session == found.id][
@@ -94,6 +100,48 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         ],
         "count": found.commits,
     }
+
+
+def show_why(view: View) -> dict[str, Any]:
+    """Return why lines of the project's code are so: the request, the answer and the facts behind them."""
+    where, code = view.word("where"), view.store.code()
+    value: dict[str, Any] = {"where": where, "reasons": [], "trouble": "", "more": 0}
+    if code is None:
+        return {**value, "trouble": "This project has no git repository, so nothing says who wrote a line."}
+    if not where:
+        return value
+    try:
+        found = reasons(view.store, why_place(view.store, code, where))
+    except GitmemError as error:
+        return {**value, "trouble": error.sentences}
+    return {**value, "reasons": [_reason(one) for one in found[:LENGTH]], "more": max(len(found) - LENGTH, 0)}
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    """Return lines of one origin; `session` is the id of the session's page."""
+    why, exchange = reason.why, reason.why.exchange
+    numbers = [one.line.now for one in reason.whys]
+    return {
+        "place": f"{why.file}:{min(numbers)}" + (f"-{max(numbers)}" if len(numbers) > 1 else ""),
+        "lines": [one.line.text for one in reason.whys][:_MOST_CODE],
+        "ground": why.ground.value,
+        "certain": why.certain,
+        **fields(why.line, "commit subject author"),
+        "at": moment(why.line.at),
+        "asked": exchange.fields.request if exchange else "",
+        "answer": exchange.fields.answer if exchange else "",
+        "exchange": exchange.id if exchange else "",
+        "session": exchange.session if exchange else "",
+        "by": reason.author,
+        "facts": [{**fields(one, "id description"), "ended": one.id in reason.ended} for one in reason.facts],
+    }
+
+
+def _code_left(view: View, exchange: str) -> list[dict[str, Any]]:
+    """Return what is left of the code of an exchange, a value a file."""
+    code = view.store.code()
+    found = code_left(view.store, code, [exchange]) if code and exchange else []
+    return [fields(one, "path file written left commits") for one in found]
 
 
 def show_transcript(view: View, identifier: str) -> dict[str, Any]:

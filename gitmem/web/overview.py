@@ -36,11 +36,13 @@ from gitmem.tell.start import Shown, start_parts, start_text
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 from gitmem.text.words import estimate_tokens
-from gitmem.web.facts import blob_of
+from gitmem.web.facts import blob_of, fact_value
+from gitmem.web.history import known_sessions
 from gitmem.web.view import View, columns, moment, over_time
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
 _RECENT = 50  # commits in which the last save is looked for
+_NEW, _NEW_SESSIONS = 6, 3  # that the first page names
 _FAILURES, _ALL_FAILURES = 3, 30  # that are shown on the first page, and on that of syncs
 
 
@@ -56,8 +58,25 @@ def show_home(view: View) -> dict[str, Any]:
         "budget": store.config.session.budget_tokens,
         "parts": [_part(view, one) for one in shown],
         "frame": tokens - sum(one.tokens for one in shown),
+        "learned": _learned(view),
         "needs": [one for one in _needs(view) if one["count"]],
         "recording": _recording(view),
+    }
+
+
+def _learned(view: View) -> dict[str, Any]:
+    """Return the newest facts and sessions since yesterday, by the reader's clock, and how many facts there are."""
+    yesterday = view.at_home(view.store.context.clock()).date() - timedelta(days=1)
+    new = [
+        fact for fact in view.facts if view.at_home(fact.created).date() >= yesterday and view.statuses[fact.id].holds
+    ]
+    new.sort(key=lambda fact: (fact.created, fact.id), reverse=True)
+    sessions = [one for one in known_sessions(view) if view.at_home(one.last).date() >= yesterday]
+    return {
+        "total": len(new),
+        "facts": [fact_value(view, fact, view.statuses[fact.id]) for fact in new[:_NEW]],
+        "sessions": [fields(one, "id about requests") for one in sessions[:_NEW_SESSIONS]],
+        "worked": len(sessions),
     }
 
 

@@ -27,7 +27,7 @@ from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import json_text
 from gitmem.text.words import hangul_stem, literal_of, stem, stop_words
 from gitmem.web.facts import KINDS, show_concept, show_concepts, show_fact, show_facts, show_knowledge, show_review
-from gitmem.web.history import WHOLE, show_commit, show_session, show_sessions, show_timeline, show_transcript
+from gitmem.web.history import WHOLE, show_commit, show_session, show_sessions, show_timeline, show_transcript, show_why
 from gitmem.web.overview import show_home, show_search, show_stats, show_sync
 from gitmem.web.view import PageCache, View, in_zone
 
@@ -43,6 +43,7 @@ _LISTS: dict[str, tuple[str, Callable[[View], dict[str, Any]]]] = {
     "sessions": ("sessions", show_sessions),
     "concepts": ("concepts", show_concepts),
     "knowledge": ("knowledge", show_knowledge),
+    "why": ("why", show_why),
     "review": ("review", show_review),
     "sync": ("sync", show_sync),
     "stats": ("stats", show_stats),
@@ -55,7 +56,7 @@ _ITEMS: dict[str, Callable[[View, str], dict[str, Any]]] = {
     "commit": show_commit,
 }
 GROUPS = (
-    ("Now", ("home", "review", "search")),
+    ("Now", ("home", "review", "search", "why")),
     ("Memory", ("facts", "sessions", "timeline", "concepts", "knowledge")),
     ("This machine", ("sync", "stats")),
 )
@@ -63,8 +64,8 @@ MENU = tuple(name for _, names in GROUPS for name in names if name != "home")
 FILTERED = ("facts", "sessions", "timeline", "search")  # the menu leads back to these as they were last filtered
 _PAGE_OF = {"facts": "fact", "sessions": "session", "concepts": "concept"}
 _SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}")  # an id that is a file's name as it is
-_LEFT_OUT = "search"  # it needs a server
-_NOT_WRITTEN = (_LEFT_OUT, "commit", "transcript")  # a transcript is for the person, not for readers of an export
+_LEFT_OUT = ("search", "why")  # they need a server
+_NOT_WRITTEN = (*_LEFT_OUT, "commit", "transcript")  # a transcript is for the person, not for readers of an export
 # Characters that are drawn as nothing, beside those of the categories Cc, Cf, Co, Cs, Zl and Zp.
 _EMPTY = r"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U000e0100-\U000e01ef\ufe00-\ufe0d"
 _SUSPECT = re.compile(rf"[^\n\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u3131-\u3163\uac00-\ud7a3\u4e00-\u9fff]|[{_EMPTY}]")
@@ -128,6 +129,7 @@ def _environment() -> Environment:
     made.filters |= {
         "told": _told,
         "time": _time,
+        "clock": pass_context(lambda around, text: _time(around, text, "%H:%M")),
         "day": pass_context(lambda around, text: _time(around, text, "%Y-%m-%d")),
     }
     return made
@@ -229,7 +231,7 @@ def _addresses(store: Store, kept: PageCache) -> Iterator[tuple[str, dict[str, s
     """Yield the path and query of each page; a long list goes on in further pages."""
     yield "", {}
     for name in MENU:
-        if name == _LEFT_OUT:
+        if name in _LEFT_OUT:
             continue
         asked = {"show": "all"} if name == "facts" else {}
         while True:

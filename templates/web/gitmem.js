@@ -9,8 +9,9 @@
     for (const time of document.querySelectorAll('time[datetime*="T"]')) {
       const at = new Date(time.dateTime);
       if (!isNaN(at)) {
-        const clock = time.textContent.length > 10 ? ` ${pad(at.getHours())}:${pad(at.getMinutes())}` : "";
-        time.textContent = day(at) + clock;
+        const clock = `${pad(at.getHours())}:${pad(at.getMinutes())}`;
+        const length = time.textContent.length;  // of 12:00, 2026-11-21, or both
+        time.textContent = length < 10 ? clock : length > 10 ? `${day(at)} ${clock}` : day(at);
         time.title = at.toLocaleString();
       }
     }
@@ -66,7 +67,7 @@
     show.addEventListener("click", () => keys.showModal());
   }
 
-  const pages = { h: "", t: "timeline", f: "facts", s: "sessions", c: "concepts", r: "review", k: "knowledge" };
+  const pages = { h: "", t: "timeline", f: "facts", s: "sessions", c: "concepts", r: "review", k: "knowledge", w: "why" };
   const link = (name) => document.querySelector(`nav a[data-page="${name || "home"}"]`);
   const items = () => [...document.querySelectorAll(".item")];
   const move = (step) => {

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -35,7 +35,19 @@ HOSTILE = (
     "Deploy with <script>document.title='owned'</script><img src=http://evil.example/p.png onerror=alert(1)> "
     "\u202eyadirF no\u200b [docs](http://evil.example/) ```\n</main><style>*{display:none}</style>"
 )
-LISTS = ["", "timeline", "search?q=hash", "facts", "sessions", "concepts", "knowledge", "review", "sync", "stats"]
+LISTS = [
+    "",
+    "timeline",
+    "search?q=hash",
+    "facts",
+    "sessions",
+    "concepts",
+    "knowledge",
+    "review",
+    "why?where=x",
+    "sync",
+    "stats",
+]
 
 
 class Site:
@@ -82,6 +94,9 @@ def site(home, environ, tmp_path, new_store, request):
     store = new_store(project, context, NOW)
     for name in getattr(request, "param", ("1-login.jsonl", "2-orders.jsonl")):
         replay(store, str(DEMO / name))
+    text = "We hash passwords with argon2id instead of bcrypt."
+    at = NOW - timedelta(days=3)
+    save(store, Save(make_id(1, b"1" * 10), at, text, MemoryType.DECISION, (), "", "cli"), scan=True)
     (tmp_path / "bakery").mkdir()
     new_store(tmp_path / "bakery", context, NOW)
     server = subprocess.Popen(

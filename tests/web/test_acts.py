@@ -244,3 +244,34 @@ def test_a_fact_is_pinned_and_unpinned(viewer):
     done(viewer.post("/facts/many", fact=ticked(viewer, facts[0]), verb="unpin", back="/"))
     assert [seen(viewer, fact)["pinned"] for fact in facts] == [False, True]
     assert [step["act"] for step in seen(viewer, facts[0])["life"]] == ["learned", "pinned", "unpinned"]
+
+
+def test_what_a_rule_forbids_is_shown_and_changed_and_confirming_has_it_act(viewer):
+    rule = viewer.add("Never push without a review.", "rule")
+    form = {"blob": seen(viewer, rule)["blob"], "literals": "git push\r\n\r\ngit push --force ", "enforce": "deny"}
+    assert viewer.post(f"/fact/{rule.id}/forbid", **{**form, "enforce": "shout"}).status_code == 422
+    done(viewer.post(f"/fact/{rule.id}/forbid", **form))
+    page = seen(viewer, rule)
+    assert (page["forbids"], page["enforce"], page["fired"]) == (["git push", "git push --force"], "deny", 0)
+    assert "is refused" in viewer.get(f"/fact/{rule.id}")
+    assert not page["unconfirmed"]
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_a_rule_of_another_author_acts_once_it_is_confirmed(viewer, bare_git, many):
+    rule = viewer.add("Never push without a review.", "rule")
+    viewer.json("/review.json")
+    path = viewer.root / rule.path
+    name = path.name.replace(rule.id, "d" + rule.id[1:-1] + ("0" if rule.id[-1] != "0" else "1"))
+    path.with_name(name).write_text(path.read_text().replace("kind: rule", "kind: rule\nforbids: [git push]"))
+    other = name.partition("-")[0]
+    path.with_name(name).write_text(path.with_name(name).read_text().replace(rule.id, other))
+    bare_git(viewer.root, "add", "-A")
+    bare_git(viewer.root, "commit", "-qm", "A rule", "--author=Mallory <mallory@example.org>")
+    page = viewer.json(f"/fact/{other}.json")
+    assert page["unconfirmed"]
+    if many:
+        viewer.post("/facts/many", fact=[f"{other} {page['blob']}"], verb="confirm", back="/facts")
+    else:
+        viewer.post(f"/fact/{other}/confirm", blob=page["blob"])
+    assert not viewer.json(f"/fact/{other}.json")["unconfirmed"]
