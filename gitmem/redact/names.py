@@ -36,6 +36,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 _SPACE = r"\s|\\[nrt]"
 _PATH = r"(?:\.{0,2}|~|[A-Za-z]:)[\\/]|[a-z][a-z0-9+.-]{1,20}:/|arn:"
+_BASE64 = r"[A-Za-z0-9+/]{42,}={1,2}"  # of a key, which may begin like a path
 _CALL = r"[A-Za-z_$][A-Za-z0-9_.$]*[(\[]"
 MEMBER = r"[A-Za-z_$][A-Za-z0-9_$]*(?:\??\.|->|::)[A-Za-z_]"
 _TEMPLATE = (
@@ -77,8 +78,9 @@ def stands_in(value: str) -> bool:
 
 def _is_plain(value: str) -> bool:
     """Return whether a value is a phrase, a path, a digest, a date, or a placeholder."""
-    plain = compiled(_SPACE).search(value) or compiled(_PATH).match(value) or compiled(_DIGEST).match(value)
-    return plain is not None or stands_in(value)
+    plain = compiled(_SPACE).search(value) or compiled(_DIGEST).match(value)
+    path = compiled(_PATH).match(value) and not compiled(_BASE64).fullmatch(value)
+    return plain is not None or bool(path) or stands_in(value)
 
 
 def looks_random(value: str, least: int = 1) -> bool:
@@ -431,5 +433,6 @@ _JUDGES: dict[str, tuple[str, Callable[[str], bool]]] = {
     "any": ("password", lambda value: not stands_in(value)),
     "password": ("password", lambda value: is_loose_secret(value, "password")),
     "random": ("bearer-token", lambda value: looks_random(value[:MAX_VALUE])),
+    "made": ("api-key", lambda value: is_made(value[:MAX_VALUE], "api-key")),
     "base64": ("basic-auth", _has_colon),
 }

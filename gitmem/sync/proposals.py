@@ -209,7 +209,8 @@ def examine(git: Git, base: str, head: str, authors: Sequence[str] = (), allow: 
     for path, data in sorted(after.items()):
         findings += [*_check_format(path, data), *_check_secrets(path, before.get(path, b""), data, allow)]
     span = [end, *map("^{}".format, known)]
-    lines = set[bytes]().union(*(data.split(b"\n") for data in (*before.values(), *after.values())))
+    known_texts = (text for data in (*before.values(), *after.values()) for text in _readings(data))
+    lines = set[bytes]().union(*(text.split(b"\n") for text in known_texts))
     findings += [*_check_disputes(facts, after), *_check_commits(git, span, authors, allow)]
     findings += _check_history(git, span, {*after}, lines, allow)
     return sorted(findings, key=lambda finding: (finding.path, finding.line, finding.check))
@@ -270,17 +271,28 @@ def _check_format(path: str, data: bytes) -> Iterator[CiFinding]:
 
 def _check_secrets(path: str, before: bytes, after: bytes, allow: Sequence[str]) -> Iterator[CiFinding]:
     """Find secrets in lines that are new; the secret itself is not shown."""
-    known = set(before.split(b"\n"))
-    if b"\0" in after or all(line in known for line in after.split(b"\n")):
-        return
-    text = after.decode("utf-8", "replace")
-    lines = text.split("\n")
-    for finding in redact(text, allow=allow).findings:
-        number = text.count("\n", 0, finding.start) + 1
-        if lines[number - 1].encode() not in known:
-            yield CiFinding("secrets", ERROR, path, number, f"A likely secret: {finding.kind}.")
+    places: dict[tuple[int, str], None] = {}
+    for old, new in zip(_readings(before, like=after), _readings(after), strict=True):
+        known, text = {*old.split(b"\n")}, new.decode("utf-8", "replace")
+        lines = text.split("\n")
+        if all(line.encode() in known for line in lines):
+            continue
+        for finding in redact(text, allow=allow).findings:
+            number = text.count("\n", 0, finding.start) + 1
+            if lines[number - 1].encode() not in known:
+                places[number, finding.kind] = None
+    for number, kind in places:
+        yield CiFinding("secrets", ERROR, path, number, f"A likely secret: {kind}.")
     for finding in redact(path, allow=allow).findings:
         yield CiFinding("secrets", ERROR, "", 0, f"A file's name has a likely secret: {finding.kind}.")
+
+
+def _readings(data: bytes, *, like: bytes = b"") -> list[bytes]:
+    """Return a file as the texts it may be: with NULs as blanks, and without them, as UTF-16 and UTF-32 need it.
+
+    It has both if `like` has a NUL.
+    """
+    return [data.replace(b"\0", b" "), data.replace(b"\0", b"")] if b"\0" in data or b"\0" in like else [data]
 
 
 def _check_disputes(facts: Sequence[Fact], after: Mapping[str, bytes]) -> Iterator[CiFinding]:
@@ -293,9 +305,11 @@ def _check_disputes(facts: Sequence[Fact], after: Mapping[str, bytes]) -> Iterat
 
 
 def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow: Sequence[str]) -> Iterator[CiFinding]:
-    output = git.run("log", "-z", "--format=%h%x01%ae%x01%B", *span, "--").decode("utf-8", "replace")
+    output = git.run("log", "-z", "--format=%h%x01%ae%x01%an <%ae> %cn <%ce>%x01%B", *span, "--").decode(
+        "utf-8", "replace"
+    )
     for record in filter(None, output.split("\0")):
-        oid, address, message = record.split("\x01", 2)
+        oid, address, people, message = record.split("\x01", 3)
         if authors and not any(fnmatchcase(address.casefold(), author.casefold()) for author in authors):
             yield CiFinding("authors", ERROR, "", 0, f"Commit {oid} is by {address}, who is not among the authors.")
         if len(message) > MAX_FILE:
@@ -304,6 +318,9 @@ def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow:
             yield CiFinding(
                 "secrets", ERROR, "", 0, f"The message of commit {oid} has a likely secret: {finding.kind}."
             )
+        for finding in redact(people[:MAX_FILE], allow=allow).findings:
+            why = f"The author or committer of commit {oid} has a likely secret: {finding.kind}."
+            yield CiFinding("secrets", ERROR, "", 0, why)
 
 
 def _check_history(
@@ -345,8 +362,8 @@ def _added(git: Git, span: Sequence[str]) -> Iterator[tuple[str, str, str]]:
                 continue
             text = b"".join(added)
             added.clear()
-            if text and b"\0" not in text:
-                yield oid, path, text.decode("utf-8", "surrogateescape")
+            for reading in _readings(text) if text else ():
+                yield oid, path, reading.decode("utf-8", "surrogateescape")
             if line.startswith(b"\0"):
                 oid, mark = line[1:].decode().strip(), b""
             elif line.startswith(b"diff "):

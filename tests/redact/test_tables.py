@@ -142,3 +142,43 @@ def test_percent_encoded_text_without_a_secret_stays():
     for text in ("100%25 of %5Cn and %22password%22", "a%20b%2Bc", "token=%7Btoken%7D", "%password%", "100% sure"):
         assert redact(text).text == text
         assert json.loads(redact(json.dumps([text, text])).text) == [text, text]
+
+
+def _made(alphabet: str, length: int) -> str:
+    chosen = random.Random(f"{alphabet} {length}")
+    return "".join(chosen.choice(alphabet) for _ in range(length))
+
+
+LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz123456789"
+BYTES = ", ".join(str(31 * place % 256) for place in range(64))
+
+
+@pytest.mark.parametrize(
+    "line, secret",
+    [
+        ("npx convex deploy --admin-key 'prod:calm-fox-1|{}'", _made(LETTERS, 60)),
+        ("The solana keypair is [{}]", BYTES),
+        ("Keypair.fromSecretKey(bs58.decode('{}'))", _made(LETTERS, 88)),
+        ("[Interface]\nPrivateKey = {}", f"/{_made(LETTERS, 42)}="),
+        (
+            "PuTTY-User-Key-File-3: x\nPrivate-Lines: 2\n{}\nPrivate-MAC: 0",
+            "\n".join(_made(LETTERS, n) for n in (64, 40)),
+        ),
+        ('expect "password:"\nsend "{}\\r"', "Blue7!whale"),
+        ("서비스키: {}", f"{_made(LETTERS, 43)}/{_made(LETTERS, 42)}=="),
+        ("add https://mcp.example.com/{}/sse", _made("abcdef0123456789", 32)),
+        ("hcloud context create prod <<< {}", _made(LETTERS, 64)),
+        ("The deepgram key is {}, for now.", _made("0123456789abcdef", 40)),
+        ("backup_{}", f"ghp_{_made(LETTERS, 36)}"),
+    ],
+)
+def test_a_secret_is_known_by_its_place(line, secret):
+    text = line.format(secret)
+    assert secret not in redact(text).text
+    assert json.dumps(secret)[1:-1] not in redact(json.dumps({"text": text}, ensure_ascii=False)).text
+
+
+@pytest.mark.parametrize("key", ["primary", "cache", "idempotency", "public", "partition"])
+def test_a_key_that_is_no_secret_stays(key):
+    text = f"The {key} key is 3f2504e0-4f89-41d3-9a0c-0305e82c3301."
+    assert redact(text).text == text

@@ -63,6 +63,42 @@ def test_an_author_whom_nobody_named_is_found_and_no_secret_is_shown(pair):
     assert secret not in str(found)
 
 
+@pytest.mark.parametrize("form", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "nul"])
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_no_encoding_hides_a_secret(pair, form, is_gone):
+    laptop, _ = pair
+    base, secret = laptop.tip, "ghp_" + "a1B2c3D4e" * 4
+    text = f"one\nthe token is {secret}\n"
+    (laptop.root / "notes.txt").write_bytes(f"a\0{secret}".encode() if form == "nul" else text.encode(form))
+    commit(laptop, "A", "a@example.com")
+    if is_gone:
+        (laptop.root / "notes.txt").unlink()
+        commit(laptop, "A", "a@example.com")
+    found = checked(laptop, base)
+    assert {*kinds(found)} == {("secrets", "error", "notes.txt")}
+    assert secret not in str(found)
+    (laptop.root / "other.txt").write_bytes(b"a\0b")
+    tip = laptop.git("rev-parse", "HEAD")
+    commit(laptop, "A", "a@example.com")
+    assert checked(laptop, tip) == []
+
+
+@pytest.mark.parametrize("role", ["author", "committer"])
+@pytest.mark.parametrize("part", ["name", "email"])
+def test_a_secret_in_the_name_of_an_author_is_found(pair, role, part):
+    laptop, _ = pair
+    base, secret = laptop.tip, "ghp_" + "a1B2c3D4e" * 4
+    who = f"{secret} <a@b.c>" if part == "name" else f"A <{secret}>"
+    raw = laptop.git("cat-file", "commit", "HEAD").replace(f"\n{role} ", f"\n{role} {who} 1 +0000\nx-", 1)
+    raw = "\n".join(line for line in raw.split("\n") if not line.startswith(("x-", "parent")))
+    raw = raw.replace("\n", f"\nparent {base}\n", 1)
+    oid = laptop.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=f"{raw}\n".encode())
+    laptop.git("update-ref", "HEAD", oid)
+    found = checked(laptop, base)
+    assert kinds(found) == [("secrets", "error", "")]
+    assert secret not in str(found)
+
+
 def test_a_fact_that_contradicts_what_holds_is_a_warning_unless_it_says_so(pair):
     laptop, _ = pair
     add(laptop, make_fact(FactKind.RULE, "Always indent with tabs.", AT))
