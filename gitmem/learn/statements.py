@@ -40,11 +40,18 @@ _PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?![\w./:@(-])")  # no `new.ts`, `formatD
 # A line from which on a message is not the user's own: a heading, a fence, a quotation, a table, a diff, what a program
 # or a chat wrote, the head of a mail.
 _FOREIGN = re.compile(
-    r"\s*(?:#{1,6}\s|```|~~~|>|\||[\u2500-\u257f]|@@|\+\+\+ |--- |diff --git|Traceback |at \S+ ?\(|\$ "
+    r"\s*(?:#{1,6}\s|##\[|\+ ?\S|-  \S|```|~~~|>|\||[\u2500-\u257f]|@@|\+\+\+ |--- "
+    r"|diff --git|Traceback |at \S+ ?\(|\$ "
     r"|[A-Z]\w{0,60}(?:Error|Exception|Warning): "
     r"|(?:error|fatal|FATAL|ERROR|WARN|INFO|DEBUG)\b[\[:( ]|\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]|\[?[0-9]{1,2}:[0-9]{2}"
     r"|(?:From|To|Subject|Date|Re|Fwd|Cc): |\[?(?:오전|오후)|\S{1,30} \(?[0-9]{1,2}:[0-9]{2}|@?[A-Z][a-z]{1,20}: )"
 )
+# A first line that points to what follows: somebody else's text.
+_POINTS = re.compile(
+    r"(?i)\b(?:this|these|below|following|here(?:'s| is| are)|diese[rsmn]?|folgende[rsmn]?|unten)\b|아래|다음|이거|이것"
+    r"|^이 |:\s*$"
+)
+_IS_SENTENCE = re.compile(r"[.!\u3002\uff01]\s*$")
 
 
 class Statement(Value):
@@ -69,7 +76,17 @@ def own_words(prompt: str) -> str:
     lines = prompt.split("\n")
     end = next((at for at, line in enumerate(lines) if _FOREIGN.match(line) and not _label(line)), len(lines))
     is_foreign = any(phrases("task").search(line.strip()) for line in lines)
-    return "" if is_foreign else "\n".join(lines[:end])
+    if is_foreign:
+        return ""
+    own = lines[:end]
+    gap = next((at for at, line in enumerate(own) if not line.strip()), len(own))
+    points = _POINTS.search(own[0]) if own and not _label(own[0]) else None
+    if points and own[0].rstrip().endswith(":"):
+        return own[0]
+    # Behind a blank line the user goes on after a sentence; after a heading, a question or a hint stands a text to be
+    # worked on.
+    is_paste = gap < len(own) and not _label(own[gap - 1]) and (points or not _IS_SENTENCE.search(own[gap - 1]))
+    return "\n".join(own[:gap] if is_paste else own)
 
 
 def _label(line: str) -> bool:

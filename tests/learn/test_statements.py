@@ -144,3 +144,21 @@ HOSTILE = [
     "from now on ",
     "\u2500",
 ]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Look at this:\n\nFrom now on we always use tabs.",
+        "아래 내용 정리\n\n앞으로 항상 탭을 쓴다.",
+        "Notes of the call:\n- From now on always deploy with Helm.",
+        "check it\n\n+ From now on always use tabs.\n+ Never use spaces.",
+        "CI is red\n\n##[error]From now on always run make lint.",
+    ],
+)
+def test_what_a_first_line_points_to_states_nothing(prompt):
+    assert statements_of(prompt) == []
+
+
+def test_a_statement_behind_another_request_counts():
+    assert len(statements_of("Fix the parser.\n\nFrom now on always run make lint before committing.")) == 1
