@@ -13,7 +13,8 @@ typed it; the text a session starts with is made once. No model is needed. The s
 | --- | --- |
 | any@6, all@6 | some, all of the sessions that hold the answer are among those of six hits |
 | newest | the first hit is of the newest of these sessions |
-| hits, recall, start, prompt | share of the answer's telling words that stand in this text |
+| hits, recall, start, prompt, guide | share of the answer's telling words that stand in this text |
+| speaks | `gitmem guide` says something |
 | marked | of questions without an answer in the store: no hit, or none that is not marked as weak |
 
     python bench/usefulness.py [SET...] [--vectors] [--misses] [--json]
@@ -59,7 +60,7 @@ BEST = 6
 TOKENS = 2_000
 CHARACTERS = 4 * TOKENS
 CHUNK = 1_600
-COLUMNS = ("any@6", "all@6", "newest", "hits", "recall", "start", "prompt", "marked")
+COLUMNS = ("any@6", "all@6", "newest", "hits", "recall", "start", "prompt", "guide", "speaks", "marked")
 ELSEWHERE = "elsewhere"
 LATE = 60.0  # seconds for the local model to embed a question
 STOP = stop_words()
@@ -93,6 +94,7 @@ class Answers:
     recall: str
     start: str | None = None
     prompt: str | None = None
+    guide: str | None = None
     good: int = 0  # hits that are not marked as weak
     row: dict[str, float] = field(default_factory=dict)
 
@@ -289,6 +291,7 @@ class Gitmem:
         given = Answers([name for name in named if name], texts, recall, good=sum(not hit["weak"] for hit in hits))
         if asked.sessions and self.environ["GITMEM_EMBEDDING_PROVIDER"] == "none":
             given.start, given.prompt = self.start, self.hook("UserPromptSubmit", prompt=question)
+            given.guide = self.answer("guide", "--", question)
         return given
 
 
@@ -300,7 +303,9 @@ def judge(question: Question, given: Answers) -> dict[str, float]:
     row: dict[str, float] = {"any@6": bool(gold & set(given.sessions)), "all@6": gold <= set(given.sessions)}
     row["newest"] = given.sessions[:1] == [question.sessions[-1]]
     texts = {"hits": given.hits, "recall": given.recall, "start": given.start, "prompt": given.prompt}
+    texts["guide"] = given.guide
     row |= {name: share(question.answer, text) for name, text in texts.items() if text is not None}
+    row |= {} if given.guide is None else {"speaks": bool(given.guide.strip())}
     return {name: float(value) for name, value in row.items()}
 
 

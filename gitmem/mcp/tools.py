@@ -35,7 +35,8 @@ from gitmem.store.findings import FailureLog, failure_of
 from gitmem.store.layers import store_for_session
 from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
-from gitmem.tell.guide import as_text, guide
+from gitmem.tell.advice import as_text
+from gitmem.tell.guide import guide
 from gitmem.text.terminal import fenced, plain
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value

@@ -1,21 +1,23 @@
 """Guidance for a task, a question or an error (spec M4).
 
-Working memory is asked first, then episodes, facts and bug patterns, then the person's preferences and what is known of
-the project. Each line names its sources. Memories without a clear match are left out, even if no line remains; so are
-exchanges, of whose lines readers of recorded sessions found one in four of use: a search gives them whole.
+It is a search with headings. Working memory is asked first; then come the facts that a search of the task finds, bans
+under "Avoid", the project's standing rules, episodes, bug patterns, and the exchanges that the search finds; then the
+user's preferences and what is known of the project. Each line names its sources. Who asks gets what search has: it is
+empty only where search finds nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from enum import StrEnum
+from itertools import islice
 
 from gitmem.document.ids import BUGS, short_session
 from gitmem.document.message import one_line
 from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.learn.lessons import known_knowledge
+from gitmem.model.compare import is_negated, overlap, stems_of
 from gitmem.model.episode import FOLDER as EPISODES_FOLDER
 from gitmem.model.episode import REJECTED, ending
 from gitmem.model.error import MATCH, likeness, quoted, read_errors, signature
@@ -23,17 +25,18 @@ from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
 from gitmem.model.pattern import LETTER, BugPattern
 from gitmem.model.project_knowledge import KnowledgeKind, command_lines, purposes_in, read_commands
-from gitmem.model.similarity import is_negated, is_same_line, stems_of
 from gitmem.model.turns import TaskType, classify
 from gitmem.model.validity import in_force
 from gitmem.model.working import TaskStatus, WorkingMemory
 from gitmem.record.working_memory import running
 from gitmem.search.engine import SearchAnswer, answer
+from gitmem.search.files import LINKED
 from gitmem.search.hits import Hit, bare_text
 from gitmem.search.query import fold, parse_query
 from gitmem.search.recall import with_own
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
+from gitmem.tell.advice import Advice, AdviceKind, Complexity, Guidance
 from gitmem.tell.known_errors import (
     counts,
     from_other,
@@ -45,47 +48,27 @@ from gitmem.tell.known_errors import (
     signature_of,
     without_risk,
 )
-from gitmem.tell.prompt import needles_of, plain_query
+from gitmem.tell.prompt import excerpt, needles_of, plain_query
 from gitmem.tell.similar_episodes import RankedEpisode, ranked_episodes, similar
 from gitmem.tell.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of
 from gitmem.text.sentences import seen_times
-from gitmem.values import Value
+from gitmem.text.words import estimate_tokens
 
 _HITS = 12
-_LEAST_SHARE, _LEAST_WORDS = 0.5, 2  # of a task's words in a memory: their weighted share, their number
+_LEAST_SHARE, _LEAST_WORDS = 0.5, 2  # of a task's words in an episode: their weighted share, their number
 _SHARE_OF_RULE = 0.25  # that one of the person's own has
-_LINES = 4  # of a part
+_LINES = 4  # of a part, but for what was done and decided
+_MOST_DONE, _EXCHANGES, _TOKENS = 14, 6, 300  # lines of that part, exchanges in it, tokens of an exchange
 _FEW = 2  # lines of a kind from one episode, of errors; ids of a source
 _EPISODES, _RULES, _OF_PROJECT = 3, 3, 3  # episodes; lines of rules and of a document
 _READ = 20  # patterns
+_PATTERNS = "patterns/"  # errors and what is known of the project, which have parts of their own
+_DATE = len("2026-11-20")
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
+_FEWEST, _REPEATS = 4, 0.7  # words of lines that can be compared; the share of them in lines that say the same
+_MANY_MORE = 2  # times the words: a line so much longer says more
 _DID_NOT_HELP = ("did not help", REJECTED)
 _FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
-
-
-class AdviceKind(StrEnum):
-    """The use of a line of guidance."""
-
-    APPROACH = "approach"
-    TRY = "try"
-    AVOID = "avoid"
-    CHALLENGE = "challenge"
-
-
-class Advice(Value):
-    """A piece of advice, the ids of its sources, and its confidence, 0 to 1."""
-
-    part: AdviceKind
-    text: str
-    sources: tuple[str, ...]
-    confidence: float
-
-
-class Guidance(Value):
-    """The advice for a situation."""
-
-    lines: tuple[Advice, ...]
-    confidence: float
 
 
 def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Guidance:
@@ -96,13 +79,14 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     work = next((one for one in active if session in {"", one.session}), None)
     found = [*_of_work(work, task, error), *(_of_error(store, error) if error else ())]
     if task.strip():
-        found += [*_by_authors(store, _of_memories(store, task)), *_of_person(store, task)]
+        hits = [hit for hit in _hits(store, task) if not hit.is_of(session or (work.session if work else ""))]
+        found += [*_by_authors(store, _of_memories(store, task, hits)), *_of_person(store, task)]
         found += [*_of_errors_in(store, _files_in(task)), *_of_project(store, task)]
     lines = _kept(store, found)
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
     session = session or (work.session if work else "")
     note_asked(store, GivenText(began, session, GUIDE, ids), "\n".join(line.text for line in lines))
-    return Guidance(lines, round(max((line.confidence for line in lines), default=0.0), 2))
+    return Guidance(lines, round(max((line.confidence for line in lines), default=0.0), 2), _complexity(store, task))
 
 
 def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
@@ -110,12 +94,19 @@ def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
     kept: list[Advice] = []
     for line in lines:
         same = [one.text for one in kept if one.part is line.part]
-        if line.text and len(same) < _LINES and not any(is_same_line(line.text, one) for one in same):
+        most = _MOST_DONE if line.part is AdviceKind.APPROACH else _LINES
+        if line.text and len(same) < most and not any(_repeats(line.text, one) for one in same):
             kept.append(line)
     return tuple(
         one._replace(text=marked(store, one.text, one.sources[0]), confidence=round(min(one.confidence, 1.0), 2))
         for one in kept
     )
+
+
+def _repeats(one: str, other: str) -> bool:
+    words, others = (frozenset(re.findall(r"\w+", fold(text))) for text in (one, other))
+    few, many = sorted((len(words), len(others)))
+    return one == other or (few >= _FEWEST and many <= _MANY_MORE * few and overlap(words, others) >= _REPEATS)
 
 
 def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
@@ -210,35 +201,66 @@ def _base(file: str) -> str:
     return file.rpartition("/")[2]
 
 
-def _of_memories(store: Store, task: str) -> Iterator[Advice]:
-    """Yield the advice of the episodes that clearly match a task, then what facts and bug patterns say.
-
-    Before them come, for a review, the project's rules that were stated most often.
-    """
-    if classify(task) is TaskType.REVIEW:
-        rules = [fact for fact in in_force(known_facts(store)) if fact.kind is FactKind.RULE]
-        rules.sort(key=lambda fact: (len(fact.sources), fact.when, fact.id), reverse=True)
-        for fact in rules[:_RULES]:
-            yield Advice(AdviceKind.APPROACH, f"Check: {fact.description}", (fact.id,), fact.confidence or 0.0)
+def _hits(store: Store, task: str) -> list[Hit]:
+    """Return what a search of the task finds, facts first; weak hits only if there are no others."""
     found = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
-    hits = [hit for hit in found if hit.worth.share >= _LEAST_SHARE and hit.worth.words >= _LEAST_WORDS]
-    hits = [hit for hit in hits if not hit.weak and not hit.is_beside]
-    needles = needles_of(parse_query(plain_query(task)).terms)
-    shares = {hit.path: hit.worth.share for hit in reversed(hits)}
-    for one in ranked_episodes(store, hits, alike=classify(task))[:_EPISODES]:
-        yield from _of_episode(one, shares[one.path], needles)
+    hits = [hit for hit in found if not hit.is_beside]
+    good = [hit for hit in hits if not hit.weak] or hits[:_LINES]
+    return sorted(good, key=lambda hit: not hit.fact)
+
+
+def _of_memories(store: Store, task: str, hits: Sequence[Hit]) -> Iterator[Advice]:
+    """Yield the facts among the hits and the standing rules, episodes, bug patterns, then exchanges."""
+    facts = {fact.id: fact for fact in in_force(known_facts(store))}
     for hit in hits:
-        read = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
-        pattern = own_part(store, read) if read else None
-        best = pattern.best() if pattern else None
-        if pattern and best:
-            ids, sure = (pattern.id, *best.worked[-_LINES:]), min(hit.worth.share, 1.0) * best.confidence
-            yield Advice(AdviceKind.TRY, f"{pattern.title}: mended by {best.text}", ids, sure)
-        elif pattern:
-            yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), min(hit.worth.share, 1.0))
-        elif hit.fact:
-            part, text = AdviceKind.CHALLENGE if hit.entry.startswith("i") else AdviceKind.APPROACH, _plain(hit)
-            yield Advice(part, text, (hit.entry,), hit.worth.share)
+        if hit.fact:
+            forbids = hit.entry in facts and facts[hit.entry].forbids
+            yield Advice(_part_of_fact(hit, forbids=bool(forbids)), _plain(hit), (hit.entry,), hit.worth.share)
+    rules = [fact for fact in facts.values() if fact.kind is FactKind.RULE]
+    rules.sort(key=lambda fact: (len(fact.sources), fact.when, fact.id), reverse=True)
+    label = "Check" if classify(task) is TaskType.REVIEW else "Rule"
+    for fact in rules[:_RULES]:
+        bans = label == "Rule" and (fact.forbids or is_negated(fact.description))
+        part = AdviceKind.AVOID if bans else AdviceKind.APPROACH
+        yield Advice(part, f"{label}: {fact.description}", (fact.id,), fact.confidence or 0.0)
+    needles = needles_of(parse_query(plain_query(task)).terms)
+    alike = [hit for hit in hits if hit.worth.share >= _LEAST_SHARE and hit.worth.words >= _LEAST_WORDS]
+    shares = {hit.path: hit.worth.share for hit in reversed(alike)}
+    for one in ranked_episodes(store, alike, alike=classify(task))[:_EPISODES]:
+        yield from _of_episode(one, shares[one.path], needles)
+    for hit in alike:
+        yield from _of_pattern(store, hit)
+    others = (hit for hit in hits if not hit.fact and not hit.path.startswith((*LINKED, _PATTERNS)))
+    for hit in islice(others, _EXCHANGES):
+        yield _of_exchange(hit, needles)
+
+
+def _part_of_fact(hit: Hit, *, forbids: bool) -> AdviceKind:
+    if hit.entry.startswith("i"):
+        return AdviceKind.CHALLENGE
+    return AdviceKind.AVOID if forbids or is_negated(_plain(hit)) else AdviceKind.APPROACH
+
+
+def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
+    """Yield what mended the error of a bug pattern, or the error; nothing for another hit."""
+    read = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
+    pattern = own_part(store, read) if read else None
+    best = pattern.best() if pattern else None
+    if pattern and best:
+        ids, sure = (pattern.id, *best.worked[-_LINES:]), min(hit.worth.share, 1.0) * best.confidence
+        yield Advice(AdviceKind.TRY, f"{pattern.title}: mended by {best.text}", ids, sure)
+    elif pattern:
+        yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), min(hit.worth.share, 1.0))
+
+
+def _of_exchange(hit: Hit, needles: Sequence[str]) -> Advice:
+    """Return the lines of an exchange, or of a section, that speak most of the task; a refuted one is to be avoided."""
+    text = bare_text(hit.text)
+    if estimate_tokens(text) > _TOKENS:
+        text = excerpt(text, needles, _TOKENS)
+    part = AdviceKind.AVOID if hit.status else AdviceKind.APPROACH
+    source = hit.entry or f"{hit.path}:{hit.start}"
+    return Advice(part, f"{hit.date[:_DATE]} {text}".strip() if text else "", (source,), hit.worth.share)
 
 
 def _plain(hit: Hit) -> str:
@@ -303,35 +325,19 @@ def _of_project(store: Store, task: str) -> Iterator[Advice]:
         yield from (Advice(part, line, source, known.confidence) for line in near[:_OF_PROJECT])
 
 
+def _complexity(store: Store, task: str) -> Complexity | None:
+    """Return how hard a task may be: none, one, or more of the files it names are among those that change most."""
+    named = _files_in(task)
+    if not named:
+        return None
+    lines = [
+        line for known, _ in known_knowledge(store) if known.kind is KnowledgeKind.HOTSPOTS for line in known.lines
+    ]
+    hot = {file for line in lines for file in _files_in(line)}
+    number = sum(any(_is_same(file, [one]) for file in hot) for one in set(named))
+    return (Complexity.LOW, Complexity.MEDIUM)[number] if number < _FEW else Complexity.HIGH
+
+
 def _files_in(text: str) -> list[str]:
     """Return the files that a text names."""
     return [match[0].removeprefix("./") for match in _FILE.finditer(text)]
-
-
-_SURE = {0.75: "These fit well.", 0.5: "These fit in part.", 0: "These are only alike in some words."}
-
-
-def as_text(found: Guidance, *, person: bool = False) -> str:
-    """Return guidance as a few headed lines, "" where there is none; a `person` gets how sure it is in words."""
-    if not found.lines:
-        return ""
-    titles = {
-        AdviceKind.APPROACH: "What was done and decided",
-        AdviceKind.TRY: "Try",
-        AdviceKind.AVOID: "Avoid",
-        AdviceKind.CHALLENGE: "Expect",
-    }
-    lines = []
-    for part, title in titles.items():
-        own = [line for line in found.lines if line.part is part]
-        lines += [f"{title}:", *map(_line, own)] if own else []
-    if person:
-        sure = next(words for least, words in _SURE.items() if found.confidence >= least)
-        return "\n".join([*lines, "", f"{sure} 'gitmem show ^ID' prints a source."])
-    return "\n".join([*lines, f"confidence: {found.confidence:.2f}"])
-
-
-def _line(line: Advice) -> str:
-    sources = " ".join(source if "/" in source or ":" in source else f"^{source}" for source in line.sources)
-    text = line.text.removesuffix(f" ^{line.sources[0]}").replace("\n", "\n  ")
-    return f"- {text} ({sources})"

@@ -17,7 +17,8 @@ from gitmem.record.working_memory import change_working, suppose
 from gitmem.search.engine import answer
 from gitmem.store.init import Place, init_store
 from gitmem.store.layers import store_for_session
-from gitmem.tell.guide import AdviceKind, as_text, guide
+from gitmem.tell.advice import AdviceKind, Complexity, as_text
+from gitmem.tell.guide import guide
 from gitmem.tell.outcome_counts import judge
 from gitmem.tell.similar_episodes import ranked_episodes
 from tests.desk import given_texts
@@ -38,7 +39,7 @@ def exchanges(desk) -> None:
     path.write_text(f"{others}\n{request}\n\n  **Answer:** The CSV importer retries thrice, with backoff.\n", "utf-8")
 
 
-def test_a_task_is_told_what_was_decided_of_it_and_no_raw_exchange(desk):
+def test_a_task_is_told_what_was_decided_of_it_and_no_exchange_that_repeats_it(desk):
     exchanges(desk)
     save(desk.store, desk.save("Each importer retries thrice, with backoff.", MemoryType.DECISION))
     found = guide(desk.store, "Let the importer retry with backoff")
@@ -213,7 +214,9 @@ def test_a_review_is_told_the_rules_to_check_the_most_stated_first(desk):
     assert [line.part for line in found.lines] == [AdviceKind.APPROACH] * 3
     assert found.lines[0].text == "Check: Never log the token."
     assert found.lines[0].sources[0].startswith("r")
-    assert guide(desk.store, "Write the price list").lines == ()
+    standing = guide(desk.store, "Write the price list").lines
+    assert [(line.part, line.text) for line in standing][:1] == [(AdviceKind.AVOID, "Rule: Never log the token.")]
+    assert len(standing) == 3
 
 
 def test_an_error_that_the_session_had_before_is_said_so(desk):
@@ -257,7 +260,22 @@ def test_of_the_private_store_only_facts_are_told(desk):
     assert guide(desk.store, "Write the csv export of the fence").lines == ()
 
 
-def test_one_common_word_is_no_match(desk):
+def test_what_shares_one_word_is_told_as_little_sure_and_nothing_where_the_search_has_nothing(desk):
     exchanges(desk)
     remember(desk, episode(2, Outcome.SUCCESS, solution="It retries."))
-    assert guide(desk.store, "Paint the importer of hats").lines == ()
+    found = guide(desk.store, "Paint the importer of hats")
+    assert [line.sources for line in found.lines] == [("x4f7k2m9q0x",)]
+    assert found.confidence < 0.5
+    assert guide(desk.store, "Paint the garden fence").lines == ()
+
+
+def test_a_ban_stands_under_avoid(desk):
+    save(desk.store, desk.save("Never use float for prices.", MemoryType.RULE))
+    [line] = guide(desk.store, "Store the prices").lines
+    assert (line.part, line.text) == (AdviceKind.AVOID, "Rule: Never use float for prices.")
+
+
+def test_the_complexity_of_a_task_comes_from_its_files(project):
+    levels = {task: guide(project.store, task).complexity for task in ("Paint it", "Mend src/load.py", "Mend src/x.py")}
+    assert levels == {"Paint it": None, "Mend src/load.py": Complexity.MEDIUM, "Mend src/x.py": Complexity.LOW}
+    assert "complexity: medium" in as_text(guide(project.store, "Mend src/load.py"))

@@ -23,7 +23,8 @@ from gitmem.search.hits import named
 from gitmem.store.episodes import newest_episodes
 from gitmem.store.known_concepts import known_concepts
 from gitmem.store.store import Store
-from gitmem.tell.guide import as_text, guide
+from gitmem.tell.advice import as_text
+from gitmem.tell.guide import guide
 from gitmem.tell.known_errors import counts, known_patterns
 from gitmem.tell.outcome_counts import judge
 from gitmem.tell.similar_episodes import similar
