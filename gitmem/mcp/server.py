@@ -95,7 +95,7 @@ def _listed(memory: ServedMemory) -> list[Resource]:
         store = memory.open()
     except StoreNotFoundError:  # hosts list resources when they start, perhaps before `gitmem init`
         return []
-    files = sorted(list_files(store.root), key=lambda file: (file.path != MEMORY, -file.modified, file.path))
+    files = sorted(list_files(store.documents), key=lambda file: (file.path != MEMORY, -file.modified, file.path))
     is_unicode = re.compile(r"[^\ud800-\udfff]*").fullmatch
     listed = [file for file in files if is_unicode(file.path)][:_LISTED]
     return [

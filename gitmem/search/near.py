@@ -60,7 +60,7 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
     for file, index in nearest:
         if (file.path, index) in seen or not filters.allow_path(file.path):
             continue
-        units = sources.load(store.root, file)
+        units = sources.load(store.documents, file)
         if file.path not in dropped:
             dropped[file.path] = excluded(query, units)
         value = _nearness(near, units, index)
@@ -194,6 +194,6 @@ class Embedding:
             much = f"{number:,} vectors take too long to compare without numpy"
             self.problem = f"{much}, which the extra 'local' brings: {install_command('local')}"
             return None
-        now = {file.path: file for file in list_files(self._store.root)}
+        now = {file.path: file for file in list_files(self._store.documents)}
         files = {path: of_file for path, of_file in cache.files().items() if now.get(path) == of_file.file}
         return Nearness(cache.cosines(vector), files, self._embedder.calibration)

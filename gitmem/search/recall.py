@@ -147,7 +147,7 @@ def keywords(store: Store, limit: int = MOST_KEYWORDS) -> tuple[list[Keyword], b
 
 def _files(store: Store) -> list[str]:
     """Return the documents without those that only repeat others: concepts, episodes, summaries of archives."""
-    paths = list_paths(store.root)
+    paths = list_paths(store.documents)
     again = {summary_path(path) for path in paths if path.startswith(f"{ARCHIVE}/")}
     return [path for path in paths if not path.startswith(LINKED) and path not in again]
 
@@ -155,8 +155,8 @@ def _files(store: Store) -> list[str]:
 def _memories(store: Store, paths: Sequence[str]) -> Iterator[str]:
     """Yield the text of each memory of some files once, of a fact with its keywords; later copies are skipped."""
     seen: set[str] = set()
-    for file in filter(None, (stat_file(store.root, path) for path in paths)):
-        units, is_fact = load(store.root, file), file.path.startswith(f"{FACTS}/")
+    for file in filter(None, (stat_file(store.documents, path) for path in paths)):
+        units, is_fact = load(store.documents, file), file.path.startswith(f"{FACTS}/")
         if is_fact:
             seen.update({units.named} - {""})
         told = []

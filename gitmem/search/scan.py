@@ -282,7 +282,7 @@ def open_texts(store: Store, days: Sequence[str]) -> Texts | None:
         with open(path, "rb") as file:
             fresh = _came(store, file.readline(_LONGEST_STATE), days)
             if fresh is not None and len(fresh) <= _MOST_FRESH:
-                return Texts(store.root, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path, fresh)
+                return Texts(store.documents, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path, fresh)
     except OSError:
         pass
     return None

@@ -125,9 +125,9 @@ class Documents:
 
     def __init__(self, store: Store, *, listed: bool = True) -> None:
         """List the documents; without `listed` only the days of history."""
-        self._root = store.root
+        self._root = store.documents
         self._private = store.private
-        self._paths = list_paths(store.root) if listed else []
+        self._paths = list_paths(store.documents) if listed else []
         there = frozenset(self._paths) if listed else None
         self._days = {f"/{FOLDER}/{day.name}": day for day in kept_days(store.private, there)}
         self.keys = [*self._paths, *self._days]
@@ -301,6 +301,6 @@ def _present(store: Store) -> set[str]:
     """Return the lines of all files, stripped."""
     return {
         line.strip()
-        for path in list_paths(store.root)
-        for line in read_file(store.root, path).decode("utf-8", "replace").split("\n")
+        for path in list_paths(store.documents)
+        for line in read_file(store.documents, path).decode("utf-8", "replace").split("\n")
     }

@@ -381,10 +381,10 @@ def _fill(
 def _chunked(store: Store, cache: Cache) -> list[ChunkedFile]:
     """Return the chunks of all files, the newest file first; read changed files only."""
     before, found = cache.files(), []
-    for file in sorted(list_files(store.root), key=lambda file: -file.modified):
+    for file in sorted(list_files(store.documents), key=lambda file: -file.modified):
         old = before.get(file.path)
         if old is None or old.file != file:
-            cut = [*chunks(Units(file.path, read_file(store.root, file.path)))]
+            cut = [*chunks(Units(file.path, read_file(store.documents, file.path)))]
             old = ChunkedFile(file, [index for index, _ in cut], [key_of(text) for _, text in cut])
         found.append(old)
     return found
@@ -397,7 +397,7 @@ def _batches(
     batch: dict[bytes, str] = {}
     size = 0
     for file in (one.file for one in files if not all(key in there for key in one.keys)):
-        for _, text in chunks(Units(file.path, read_file(store.root, file.path))):
+        for _, text in chunks(Units(file.path, read_file(store.documents, file.path))):
             key = key_of(text)
             if key in there or key in batch:
                 continue

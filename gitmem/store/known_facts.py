@@ -86,7 +86,7 @@ def read_headers(
     known = _by_path(_load(cache, form))
     kept: dict[str, str] = {}
     new = copies = 0
-    for path, entry in _documents(store.root, folder, known):
+    for path, entry in _documents(store.documents, folder, known):
         line = known.get(path, "")
         if line.endswith(_COPY_END):  # the original may be gone
             line, copies = "", copies + 1
@@ -119,7 +119,7 @@ def _cached_lines(store: Store) -> list[str]:
 
     No line if a file may have come, gone or been replaced since; the caller checks for edits in place.
     """
-    cache, root = _cache_of(store.private, FOLDER), os.path.join(store.root, FOLDER)
+    cache, root = _cache_of(store.private, FOLDER), os.path.join(store.documents, FOLDER)
     try:
         folders = [root, *(entry.path for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False))]
         newest = max(os.lstat(one).st_mtime_ns for one in folders)
@@ -250,7 +250,7 @@ def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
     facts = [fact_of(header) for header in headers]
     try:
         since = os.stat(os.path.join(store.private, "checkout")).st_mtime_ns  # the work tree was brought to a commit
-        line_edited = os.lstat(os.path.join(store.root, MEMORY)).st_mtime_ns > since
+        line_edited = os.lstat(os.path.join(store.documents, MEMORY)).st_mtime_ns > since
         paths = [header.path for header in headers if header.line > f"{since}\t~"]  # a line begins with the time
         paths += [MEMORY] * line_edited
         held = store.marked() if paths else None
@@ -273,7 +273,7 @@ def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, mo
     """
     lines = _cached_lines(store)
     headers = _headers(_by_path(_not_plain(lines, shown, _PLAIN + _PLACED * hurried)))
-    if not lines or any(_id_in(header.path) in shown and not header.is_current(store.root) for header in headers):
+    if not lines or any(_id_in(header.path) in shown and not header.is_current(store.documents) for header in headers):
         return facts_of(store, fact_headers(store, most))
     facts = [fact_of(header) for header in headers]
     linked = {other for fact in facts for other in (fact.superseded_by, *fact.review) if other}
@@ -299,7 +299,7 @@ def choose_headers(
     """
     if lines := _cached_lines(store):
         chosen = choose(_headers(_by_path(lines)))
-        if all(header.is_current(store.root) for header in chosen):
+        if all(header.is_current(store.documents) for header in chosen):
             return chosen
     return choose(fact_headers(store, most, late))
 

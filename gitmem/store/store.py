@@ -86,6 +86,21 @@ class Store:
 
         return WorkTree(self.root, self.repository.git, TEMPORARY)
 
+    @cached_property
+    def documents(self) -> str:
+        """The folder whose files are the memory: the work tree, or a copy of the tip while something else is in it."""
+        from gitmem.store.tip_files import readable_root
+
+        return readable_root(self.repository, self.root, self.private)
+
+    @property
+    def _readable(self) -> WorkTree:
+        if self.documents == self.root:
+            return self.files
+        from gitmem.git.worktree import WorkTree
+
+        return WorkTree(self.documents, self.repository.git, TEMPORARY)
+
     @property
     def is_private(self) -> bool:
         """Whether it is the private store of a project, which takes no remote."""
@@ -259,12 +274,12 @@ class Store:
         return sum(name.endswith(".pack") for name in names) - MAX_PACKS
 
     def read(self, path: str) -> bytes | None:
-        """Return a file of the work tree, None if it is missing; raises RefusedError for a link."""
-        return self.files.read(path)
+        """Return a file of the memory, None if it is missing; raises RefusedError for a link."""
+        return self._readable.read(path)
 
     def glance(self, path: str, most: int) -> bytes | None:
-        """Return a file of the work tree; of one larger than `most` bytes only lines from its beginning and end."""
-        return self.files.glance(path, most)
+        """Return a file of the memory; of one larger than `most` bytes only lines from its beginning and end."""
+        return self._readable.glance(path, most)
 
     def mark(self, commit: str) -> None:
         """Record that the work tree holds `commit` (`checkout` in docs/architecture.md, "Order of writes")."""

@@ -18,6 +18,7 @@ from gitmem.git.index import DRAFT, clear_left_lock
 from gitmem.git.left_behind import LEFT_BEHIND_SECONDS, clear_left_behind
 from gitmem.platform.safe_open import drop_file, read_text
 from gitmem.store.store import PURGING
+from gitmem.store.tip_files import drop_copies
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -240,6 +241,7 @@ def remove_litter(store: Store, branch: str) -> None:
     names = [name for name in os.listdir(layout.git_dir) if name.startswith((CRASH_REPORT, DRAFT))]
     for path in [*(os.path.join(layout.git_dir, name) for name in names), *_stale_keeps(store)]:
         drop_file(path)
+    drop_copies(store.private)
 
 
 _MARK = "fast-import"  # what it writes into a `.keep`

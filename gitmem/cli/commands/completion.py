@@ -134,7 +134,7 @@ def _sessions(store: Store) -> Offered:
 
 
 def _paths(store: Store) -> Offered:
-    return dict.fromkeys(list_paths(store.root), "")
+    return dict.fromkeys(list_paths(store.documents), "")
 
 
 # By the name of an argument in the usage line, or in the program.

@@ -194,7 +194,7 @@ FILES = "'gitmem at HEAD --list' lists the files."
 
 def refuse_folder(store: Store, path: str) -> None:
     """Raise NotFoundError if a path is a folder."""
-    if os.path.isdir(os.path.join(store.root, path)):
+    if os.path.isdir(os.path.join(store.documents, path)):
         raise NotFoundError(f"{path} is a folder.", f"'gitmem at HEAD {path} --list' lists its files.")
 
 
