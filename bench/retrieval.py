@@ -27,14 +27,13 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from gitmem import search
 from gitmem.config import SearchConfig
 from gitmem.document.entry import Entry, clean_text, render_entry
 from gitmem.document.ids import make_id
 from gitmem.llm import providers
 from gitmem.llm.models import LocalEmbedder
 from gitmem.platform.machine import Context
-from gitmem.search import near, rank
+from gitmem.search import near, query, rank
 from gitmem.search.engine import answer
 from gitmem.search.vectors import fill
 from gitmem.store.init import Place, init_store
@@ -51,17 +50,15 @@ STEPS: dict[str, list[tuple[Any, str, Any]]] = {
     "without neighbours": [(rank, "WINDOW", ())],
     "without proximity": [(rank, "PROXIMITY", 0.0)],
     "without first lines": [(rank, "FIRST", 0.0)],
-    "without compounds": [(search, "JOINED", 0.0)],
-    "without stop words": [(search, "stop_words", frozenset)],
+    "without stop words": [(query, "stop_words", frozenset)],
     "without English stems": [
-        (search, "stem", str),
+        (query, "stem", str),
         (rank, "stem", str),
-        (search, "root", str),
-        (search, "other_forms", lambda _: ()),
+        (query, "root", str),
+        (query, "other_forms", lambda _: ()),
     ],
     "without words that begin alike": [(rank, "PARTIAL", 0.0)],
-    "without Korean endings": [(search, "hangul_stem", str)],
-    "without first syllables": [(search, "_HEAD_SYLLABLES", 1000)],
+    "without Korean endings": [(query, "hangul_stem", str)],
 }
 VECTOR_TARGETS = {"locomo-turn": {"R@10": 0.745}}
 TARGETS = {

@@ -13,7 +13,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 
 from gitmem.errors import UsageError
 from gitmem.text.words import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words, synonyms
@@ -84,11 +83,9 @@ MAX_TERMS = 48
 PREFIX, WHOLE, INSIDE = "prefix", "whole", "inside"
 
 HALF = 0.5
-JOINED = 0.5
 PART = 0.5  # of a part of an identifier, which is searched for as a whole, too
 KINDRED = 0.3  # of a word that stands for another
 _EDGES = ".,;:!?\"'()[]{}<>`*"
-_HEAD_SYLLABLES = 2
 _FILTERS = ("path", "type", "tag", "since", "until", "session", "author")
 _PIECE = re.compile(
     rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>(?i:{"|".join(_FILTERS)})):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)'
@@ -114,7 +111,7 @@ class Needle(Value):
 class Term(Value):
     """The forms of a word or part of a word, and its weight. Terms of one word share its `group`.
 
-    A term `aside` is not in the query: a synonym of one of its words, or two of them joined.
+    A term `aside` is not in the query: a synonym of one of its words.
     """
 
     needles: tuple[Needle, ...]
@@ -208,7 +205,7 @@ def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
                 found[needles] = Term(needles, weight, group if old is None else old.group)
         if len(found) >= MAX_TERMS:
             break
-    return (*list(found.values())[:MAX_TERMS], *(() if keep_stop else (*_joined(words), *_synonym_terms(words, found))))
+    return (*list(found.values())[:MAX_TERMS], *(() if keep_stop else _synonym_terms(words, found)))
 
 
 def _synonym_terms(words: list[str], found: Mapping[tuple[Needle, ...], Term]) -> Iterator[Term]:
@@ -223,22 +220,6 @@ def _synonym_terms(words: list[str], found: Mapping[tuple[Needle, ...], Term]) -
                 if needles not in seen:
                     seen.add(needles)
                     yield Term(needles, KINDRED, group, aside=True)
-
-
-def _joined(words: list[str]) -> tuple[Term, ...]:
-    """Return pairs of neighbouring words joined, as in `read_only` or `filename`."""
-    stop = stop_words()
-    parts = [(group, fold(word.strip(_EDGES))) for group, word in enumerate(words[:MAX_TERMS])]
-    parts = [(group, part) for group, part in parts if part not in stop]
-    return tuple(
-        Term((Needle(one + two, INSIDE), Needle(f"{one}_{two}", INSIDE)), JOINED, group, aside=True)
-        for (group, one), (_, two) in pairwise(parts)
-        if _is_plain(one) and _is_plain(two)
-    )
-
-
-def _is_plain(word: str) -> bool:
-    return len(word) > 1 and word.isascii() and word.isalpha()
 
 
 def _literal_terms(words: list[str]) -> tuple[Term, ...]:
@@ -307,8 +288,6 @@ def _hangul_terms(word: str, stop: frozenset[str]) -> Iterator[tuple[tuple[Needl
         yield (Needle(base, PREFIX),), HALF
         return
     yield (Needle(base, INSIDE),), 1.0
-    if len(base) > _HEAD_SYLLABLES:
-        yield (Needle(base[:_HEAD_SYLLABLES], INSIDE),), HALF
 
 
 def _bigrams(text: str) -> Iterator[tuple[tuple[Needle, ...], float]]:

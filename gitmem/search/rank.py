@@ -245,7 +245,7 @@ def nearness(unit: Found, weights: Sequence[float]) -> float:
 LEAST_COVERAGE = 0.28
 LEAST_NEAR = 0.55  # of a memory that vectors alone make a good hit
 FAR = 0.1  # a memory less near has the words in another meaning
-_STAND_IN = 0.8  # of a word that the memory has as a synonym, or joined to its neighbour
+_STAND_IN = 0.8  # of a word that the memory has as a synonym
 _FIRST = 3  # hits; if none of these is good, all are weak
 
 
