@@ -17,7 +17,6 @@ from gitmem.document.message import one_line
 from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.learn.lessons import known_knowledge
-from gitmem.model.compare import is_negated, overlap, stems_of
 from gitmem.model.episode import FOLDER as EPISODES_FOLDER
 from gitmem.model.episode import REJECTED, ending
 from gitmem.model.error import MATCH, likeness, quoted, read_errors, signature
@@ -25,6 +24,7 @@ from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
 from gitmem.model.pattern import LETTER, BugPattern
 from gitmem.model.project_knowledge import KnowledgeKind, command_lines, purposes_in, read_commands
+from gitmem.model.similarity import is_negated, overlap, stems_of
 from gitmem.model.turns import TaskType, classify
 from gitmem.model.validity import in_force
 from gitmem.model.working import TaskStatus, WorkingMemory
