@@ -214,7 +214,7 @@ def clean(body: str) -> str:
 
 
 # What a session's end adds behind the text (`gitmem.record.exchanges.with_links`).
-_LINKS = re.compile(r"\n\s*## Links\s*\n(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
+_LINKS = re.compile(r"(?<!\s)\s*\n[ \t]*## Links[ \t\r]*\n\s*(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
 
 
 def _member(kind: type[T], given: object) -> T | None:

@@ -16,6 +16,7 @@ from gitmem.model.fact import (
     make_fact,
     parse_fact,
     render_fact,
+    without_links,
 )
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=timezone(timedelta(hours=9)))
@@ -168,3 +169,8 @@ def test_paths_of_facts(path):
 
 def test_ids_of_facts_are_known_by_their_letter():
     assert {kind.letter for kind in FactKind} == set(FACT_LETTERS)
+
+
+def test_a_body_of_line_ends_is_read_in_a_moment():
+    assert without_links("Use uv.\n\n## Links\n\n- session: [a](b)\n") == "Use uv."
+    assert without_links("\n" * 300_000 + "x").endswith("x")  # minutes, were each line end tried with all after it
