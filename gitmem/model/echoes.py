@@ -7,28 +7,30 @@ from __future__ import annotations
 
 import re
 
-from gitmem.model.lines import Marks, normalized
 from gitmem.text.sentences import split
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from gitmem.document.entry import Entry
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _WORD = re.compile(r"[^\W\d_]{4,}|[\u1100-\u9fff\uac00-\ud7a3]{2,}")
 _LABEL = re.compile(r"^\w{1,20}: +")  # of a line of an exchange
 
 
 def places_of_echoes(
-    text: str, entries: Iterable[Entry], marks: Marks, stated: Sequence[tuple[int, int, str]]
+    text: str,
+    taught: Iterable[tuple[str, str, str]],
+    normalized: Callable[[str], str],
+    stated: Sequence[tuple[int, int, str]],
 ) -> list[tuple[int, int, str]]:
     """Return begin, end and fact of each sentence that says an ended fact in other words, outside what is `stated`.
 
-    The sentences are those of `entries`, which taught the facts.
+    `taught` are the texts that taught ended facts, each with the fact's id and what it says; `normalized` brings two
+    statements into one form.
     """
+    echoes = {sentence: fact for source, fact, said in taught for sentence in _sentences(source, said, normalized)}
     places = []
-    for sentence, fact in _echoes(entries, marks).items():
+    for sentence, fact in echoes.items():
         form = r"\s+".join(map(re.escape, sentence.rstrip(".").split()))
         found = (match.span() for match in re.finditer(rf"(?<!\w){form}(?!\w)[.!?…。]*", text, re.IGNORECASE))
         places += [
@@ -39,17 +41,7 @@ def places_of_echoes(
     return places
 
 
-def _echoes(entries: Iterable[Entry], marks: Marks) -> dict[str, str]:
-    """Return by sentence the ended fact that it says in other words."""
-    echoes: dict[str, str] = {}
-    for entry in entries:
-        for fact in marks.learned(entry.id, ""):
-            if marks.has_ended(fact):
-                echoes |= dict.fromkeys(_sentences(entry.text, marks.facts[fact].description), fact)
-    return echoes
-
-
-def _sentences(text: str, statement: str) -> Iterator[str]:
+def _sentences(text: str, statement: str, normalized: Callable[[str], str]) -> Iterator[str]:
     words, said = set(_WORD.findall(statement.casefold())), normalized(statement)
     for line in text.split("\n"):
         for sentence in split(_LABEL.sub("", line.strip())):

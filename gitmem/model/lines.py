@@ -264,11 +264,17 @@ def _echoes(
     entries = [*sources, *(one.entry for one in find_entries(text))]
     if memory and not entries:
         entries = [Entry(memory, "", "", text)]
-    if not any(marks.has_ended(fact) for entry in entries for fact in marks.learned(entry.id, "")):
+    taught = [
+        (entry.text, fact, marks.facts[fact].description)
+        for entry in entries
+        for fact in marks.learned(entry.id, "")
+        if marks.has_ended(fact)
+    ]
+    if not taught:
         return []
     from gitmem.model.echoes import places_of_echoes
 
-    return places_of_echoes(text, entries, marks, stated)
+    return places_of_echoes(text, taught, normalized, stated)
 
 
 def _whole(text: str, memory: str, marks: Marks) -> ShownMemory:

@@ -327,6 +327,8 @@ def compare_arrivals(store: Store) -> bool:
 
     Return whether that changed the memory. A failure is left to the next session's upkeep.
     """
+    if not store.may_write():
+        return False
     before, path = store.tip, os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
     with contextlib.suppress(GitmemError):
         for _ in range(_MOST_SEEN // _AT_ONCE):

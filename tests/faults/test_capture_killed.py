@@ -62,7 +62,7 @@ class Session:
         os.utime(path, (self._at, self._at))
 
     def turn(self, turn: int, owner: int = LIVES, *, answered: bool = True) -> None:
-        asked = f"We decided to use tool{self.number}-{turn} instead of pnpm."
+        asked = f"Decision: use tool{self.number}-{turn} instead of pnpm."
         self.asked.append(asked)
         self.deliver("UserPromptSubmit", turn, owner, prompt=asked)
         given = {"tool_name": "Edit", "tool_input": {"file_path": f"{self.project.root}/s{self.number}-{turn}.py"}}

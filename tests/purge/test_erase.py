@@ -93,9 +93,9 @@ def test_an_author_goes_from_every_clone_that_says_yes(team, remote: Path, bare_
 
 def test_a_pattern_of_the_authors_goes_unless_another_one_changed_it(team):
     ada, ben, _ = team
-    for name in ("alone", "both"):
-        head = f"id: b4f7k2m9q0x\nkind: bug-pattern\nerror: {{type: KeyError, message: the depot of {name}}}"
-        ada.write(f"patterns/bugs/b4f7k2m9q0x-{name}.md", f"---\n{head}\n---\n# KeyError: the depot of {name}\n")
+    for name, identifier in (("alone", "b4f7k2m9q0w"), ("both", "b4f7k2m9q0x")):
+        head = f"id: {identifier}\nkind: bug-pattern\nerror: {{type: KeyError, message: the depot of {name}}}"
+        ada.write(f"patterns/bugs/{identifier}-{name}.md", f"---\n{head}\n---\n# KeyError: the depot of {name}\n")
     ada.sync()
     ben.sync()
     ben.write("patterns/bugs/b4f7k2m9q0x-both.md", ben.read("patterns/bugs/b4f7k2m9q0x-both.md") + "\nAlso here.\n")

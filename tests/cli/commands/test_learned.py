@@ -9,8 +9,8 @@ import pytest
 
 from gitmem.cli.app import MAX_TEXT, real_app
 from gitmem.errors import ExitCode
-from gitmem.model import episode as reading
 from gitmem.model.episode import parse_episode, render_episode
+from gitmem.store import episodes as reading
 from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended
