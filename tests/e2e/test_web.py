@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -94,9 +94,6 @@ def site(home, environ, tmp_path, new_store, request):
     store = new_store(project, context, NOW)
     for name in getattr(request, "param", ("1-login.jsonl", "2-orders.jsonl")):
         replay(store, str(DEMO / name))
-    text = "We hash passwords with argon2id instead of bcrypt."
-    at = NOW - timedelta(days=3)
-    save(store, Save(make_id(1, b"1" * 10), at, text, MemoryType.DECISION, (), "", "cli"), scan=True)
     (tmp_path / "bakery").mkdir()
     new_store(tmp_path / "bakery", context, NOW)
     server = subprocess.Popen(
