@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from gitmem.cli import output as terminal
+from gitmem.cli import progress as terminal
 from gitmem.cli.commands import upkeep
 from gitmem.errors import ExitCode
 from gitmem.git.lock import Clock, FileLock
