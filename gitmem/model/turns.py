@@ -249,7 +249,9 @@ class _Session:
                     continue
                 seen.add(words.text)
                 kept.append(words)
-            yield turn._replace(words=tuple(kept))
+            says_nothing = turn.words and not (kept or turn.prompt or turn.answer or turn.said or turn.tools)
+            if not says_nothing or any(turn.sources):  # what a hook delivered stays in the spool until it is saved
+                yield turn._replace(words=tuple(kept))
 
 
 def _with_words(turn: Turn, words: UserWords) -> Turn:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import cache
 
 from gitmem.document.entry import find_by_digest
 from gitmem.document.ids import daily_path, tail_of
+from gitmem.history.origin import files_naming
 from gitmem.model.exchange import Fields, split_fields
 from gitmem.model.turns import Turn, is_restated
 from gitmem.model.words import render_words
@@ -28,14 +29,21 @@ def missing_words(store: Store, turns: Sequence[Turn]) -> Counter[str]:
     boot, logs = boot_lines(store), cache(lambda path: (store.read(path) or b"").decode("utf-8", "replace"))
     missing: Counter[str] = Counter()
     for turn in (redacted(turn, store) for turn in turns):
-        paths = (daily_path((turn.started + days).strftime("%Y-%m-%d")) for days in _DAYS)
-        saved = next(filter(None, (find_by_digest(logs(path), tail_of(turn.exchange_id)) for path in paths)), None)
+        saved = next(
+            filter(None, (find_by_digest(log, tail_of(turn.exchange_id)) for log in _logs(store, turn, logs))), None
+        )
         fields = split_fields(saved.entry.text) if saved else Fields()
         if turn.prompt and not fields.request:
             missing[_BOOT if is_restated(turn.prompt, boot) else _UNKNOWN] += 1
         said = {_head(text) for text in fields.words}
         missing[_UNKNOWN] += sum(_head(render_words(one)) not in said for one in turn.words)
     return +missing
+
+
+def _logs(store: Store, turn: Turn, read: Callable[[str], str]) -> Iterator[str]:
+    """Yield the logs that may hold a turn: those around its day, then any, as a transcript's clock may be wrong."""
+    yield from (read(daily_path((turn.started + days).strftime("%Y-%m-%d"))) for days in _DAYS)
+    yield from (read(path) for path in files_naming(store, [turn.exchange_id]) if path.startswith("daily/"))
 
 
 def _head(text: str) -> str:

@@ -260,8 +260,7 @@ def test_a_host_killed_in_the_middle_of_a_turn_is_closed_at_the_next_start(sessi
     assert "sess" in sessions.project.git("ls-tree", "-r", "--name-only", OWN)
     sessions.project.check_repository()
     sessions.project.check_in_step()
-    # The count of a transcript's words, taken while the turn goes on, may say that one is not saved yet.
-    assert late or "not saved" in sessions.failures() or sessions.failures() == ""
+    assert late or sessions.failures() == ""
 
 
 @pytest.mark.parametrize("rounds", [2, pytest.param(15, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])

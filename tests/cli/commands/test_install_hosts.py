@@ -200,7 +200,7 @@ def test_sessions_are_imported_from_where_the_agent_keeps_them(run, project, hom
         (own / path.name).write_text(text, encoding="utf-8")
     assert json.loads(run("replay", "--from", name, "--since", "2030-01-01", "--json")[1])["turns"] == 0
     found = json.loads(run("replay", "--from", name, "--since", "2026-11-01", "--json")[1])
-    assert 1 <= found["saved"] <= found["turns"]  # the same request with the same answer on one day is one turn
+    assert found["saved"] == found["turns"] >= 1
     assert json.loads(run("replay", "--from", name, "--json")[1])["saved"] == 0
 
 
