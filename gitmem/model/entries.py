@@ -10,7 +10,7 @@ import re
 
 from gitmem.document.entry import TIMELINE, Entry, clean_text
 from gitmem.document.ids import scope_tags, session_tag
-from gitmem.model.events import PLACE
+from gitmem.model.edits import PLACE
 from gitmem.model.exchange import (
     EXCHANGE,
     LABEL_FAILED,

@@ -28,6 +28,7 @@ from gitmem.model.command import (
     runs_program_before,
     shows_mended,
 )
+from gitmem.model.edits import PLACE, is_place
 from gitmem.model.entries import AFTER, FIXED, relative_files
 from gitmem.model.error import (
     ErrorSignature,
@@ -36,7 +37,6 @@ from gitmem.model.error import (
     read_errors,
     says_little,
 )
-from gitmem.model.events import PLACE, is_place
 from gitmem.model.outcome import told_error
 from gitmem.model.turns import Failure, Turn, effect_of, inner_program
 from gitmem.values import Value

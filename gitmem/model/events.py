@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from gitmem.model.added_lines import added_lines
+from gitmem.model.edits import PATHS, added_lines, changed_files, edits_of, shown_changes
 from gitmem.model.words import (
     QUESTIONS,
     UserWords,
@@ -23,75 +23,14 @@ from gitmem.model.words import (
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from typing import Any
 
-    from gitmem.model.added_lines import Added
+    from gitmem.model.edits import Added
 
 
-PLACE = "change `"  # begins an edit; one that changes more than a few lines names its file alone
-_EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
-_PATHS = ("file_path", "notebook_path", "path")
-_TARGETS = (*_PATHS, "url", "pattern", "query", "description")
-_BEFORE, _AFTER = ("old_string", "old_str"), ("new_string", "new_str", "content", "new_source")
-_PATCHED, _MOVED = ("*** Add File: ", "*** Update File: ", "*** Delete File: "), "*** Move to: "
-_MOST, _LONGEST = 6, 320  # lines, characters
-_UNTOLD = ".env"  # begins the name of a file whose lines stay untold
-
-
-def is_place(change: str) -> bool:
-    """Return whether an edit says no more than which file was changed."""
-    return change.startswith(PLACE) and change.endswith("`") and change.count("`") == 2  # noqa: PLR2004
-
-
-def changes_of(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:
-    """Return what a tool call changes, file by file."""
-    if tool not in _EDITORS:
-        return ()
-    if patch := _patch_of(tool_input):
-        return tuple(_told(path, lines) for path, lines in _patched(patch))
-    path, edits = _first(tool_input, _PATHS), tool_input.get("edits")
-    listed = edits if isinstance(edits, list) else [tool_input]
-    pairs = [(_first(one, _BEFORE), _first(one, _AFTER)) for one in listed if isinstance(one, dict)]
-    lines = [line for before, after in pairs for line in _differing(before.splitlines(), after.splitlines())]
-    return (_told(path, lines),) if path else ()
-
-
-def _patch_of(tool_input: Mapping[str, object]) -> str:
-    patch = _first(tool_input, ("patch", "command"))
-    return patch if "*** Begin Patch" in patch else ""
-
-
-def _patched(patch: str) -> list[tuple[str, list[str]]]:
-    """Return the files of a patch, each with the lines that change."""
-    files: list[tuple[str, list[str]]] = []
-    for line in patch.splitlines():
-        head = next((head for head in _PATCHED if line.startswith(head)), "")
-        if head:
-            files.append((line.removeprefix(head).strip(), []))
-        elif files and line[:1] in {"-", "+"}:
-            files[-1][1].append(f"{line[0]} {line[1:].strip()}")
-    return [file for file in files if file[0]]
-
-
-def _differing(before: list[str], after: list[str]) -> Iterator[str]:
-    """Yield the lines of an edit without those that it has before and after."""
-    while before and after and before[0] == after[0]:
-        before, after = before[1:], after[1:]
-    while before and after and before[-1] == after[-1]:
-        before, after = before[:-1], after[:-1]
-    yield from (f"- {line.strip()}" for line in before if line.strip())
-    yield from (f"+ {line.strip()}" for line in after if line.strip())
-
-
-def _told(path: str, lines: list[str]) -> str:
-    place = f"{PLACE}{path}`"
-    text = " ".join(f"`{line.replace('`', chr(39))}`" for line in lines if line[2:])
-    secret = path.replace("\\", "/").rpartition("/")[2].startswith(_UNTOLD)
-    return place if secret or not text or len(lines) > _MOST or len(text) > _LONGEST else f"{place}: {text}"
-
-
+_TARGETS = (*PATHS, "url", "pattern", "query", "description")
 MAX_TEXT = 200_000  # characters of a prompt or an answer that are kept; the transcript has the rest
 MAX_DETAIL = 4_000  # characters of a command or an error
 _MAX_NAME = 1_000  # characters of an id or a path
@@ -136,7 +75,7 @@ class HookEvent(Value):
     source of a start or the reason of an end; `command` is the command that a tool ran, `target` another argument (a
     file it read, an address), and `files` are the files it changed; `agent` is the subagent ("" for the main one);
     `source` is the name of the event in the spool; `steps` are those that a tool wrote down (`plan_steps`), `changes`
-    the lines that it changed, by file (`changes_of`), `added` all lines that it added (`added_lines`); `words` are the
+    the lines that it changed, by file, `added` all lines that it added (`gitmem.model.edits`); `words` are the
     user's own besides a prompt: answers to the agent's questions, a refusal, a message sent while the agent works.
     """
 
@@ -234,25 +173,16 @@ def with_words(event: HookEvent, given: object, result: object, text: str) -> Ho
 def call_fields(tool: str, given: object, result: object = None) -> dict[str, Any]:
     """Return the fields of an event that a tool call with this input and this result fills."""
     tool_input: Mapping[str, object] = given if isinstance(given, dict) else {}
+    edits = edits_of(tool, tool_input)
     return {
         "tool": tool,
         "command": _string(tool_input, "command", MAX_DETAIL),
         "target": _first(tool_input, _TARGETS, MAX_DETAIL),
-        "files": changed_files(tool, tool_input),
+        "files": changed_files(edits),
         "steps": plan_steps(tool, tool_input, result),
-        "changes": changes_of(tool, tool_input),
-        "added": added_lines(tool, tool_input, result),
+        "changes": shown_changes(edits),
+        "added": added_lines(edits, result),
     }
-
-
-def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the files that a tool call changes, as named in the call."""
-    if tool not in _EDITORS:
-        return ()
-    named = [_string(tool_input, key, _MAX_NAME) for key in _PATHS]
-    for line in _patch_of(tool_input).split("\n"):
-        named += [line[len(start) :].strip()[:_MAX_NAME] for start in (*_PATCHED, _MOVED) if line.startswith(start)]
-    return tuple(dict.fromkeys(filter(None, named)))
 
 
 def plan_steps(tool: str, tool_input: Mapping[str, object], result: object = None) -> tuple[tuple[str, str, str], ...]:

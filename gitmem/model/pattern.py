@@ -11,8 +11,8 @@ from itertools import chain
 from gitmem.document.document import Document, as_line, as_moment, as_texts
 from gitmem.document.ids import BUGS, agreed_id, file_name_of, kind_id
 from gitmem.document.plain_header import flow, plain_value
+from gitmem.model.edits import PLACE, is_place
 from gitmem.model.error import ErrorSignature, fields_of, long_numbers, signature
-from gitmem.model.events import PLACE, is_place
 from gitmem.platform.machine import UTC, datetime
 from gitmem.values import TYPE_CHECKING, Value
 

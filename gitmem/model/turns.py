@@ -21,7 +21,8 @@ from gitmem.model.command import (
     without_wrappers,
     written,
 )
-from gitmem.model.events import PLACE, HookEvent, HookKind
+from gitmem.model.edits import PLACE
+from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.words import UserWords, WordKind, noise
 from gitmem.text.words import matcher
 from gitmem.values import TYPE_CHECKING, Value
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from datetime import datetime
 
-    from gitmem.model.added_lines import Added
+    from gitmem.model.edits import Added
 
 
 BOOT_FILES = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md", "MEMORY.md")

@@ -20,6 +20,7 @@ from gitmem.model.command import (
     says_all,
     was_done,
 )
+from gitmem.model.edits import PLACE
 from gitmem.model.error import (
     MATCH,
     ErrorSignature,
@@ -29,7 +30,6 @@ from gitmem.model.error import (
     says_little,
     signature,
 )
-from gitmem.model.events import PLACE
 from gitmem.model.pattern import FOLDER, BugPattern, Cause, Solution, claims, is_of_port, only, parse_pattern
 from gitmem.model.turns import inner_program
 from gitmem.store.known_facts import Header, read_headers

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.model.events import MAX_DETAIL, MAX_TEXT, HookKind, changed_files, changes_of, is_place, parse_payload
+from gitmem.model.edits import changed_files, edits_of, is_place, shown_changes
+from gitmem.model.events import MAX_DETAIL, MAX_TEXT, HookKind, parse_payload
 from tests.recorded import EVERY_EVENT, payloads_in
 
 A = {"file_path": "a.py"}
@@ -31,7 +32,7 @@ def edit(old, new):
     ],
 )
 def test_an_edit_is_told_by_its_lines(tool, given, told):
-    assert changes_of(tool, given) == told
+    assert shown_changes(edits_of(tool, given)) == told
     assert [one for one in (*told, "`uv sync`") if is_place(one)] == [one for one in told if one.count("`") == 2]
 
 
@@ -106,7 +107,7 @@ PATCHES = (
     ],
 )
 def test_the_files_that_a_call_changes(tool, given, files):
-    assert changed_files(tool, given) == files
+    assert changed_files(edits_of(tool, given)) == files
 
 
 # What real hosts sent
