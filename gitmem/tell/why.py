@@ -15,6 +15,7 @@ from itertools import islice
 
 from gitmem.document.code_lines import FOLDER, Written, day_of_lines, digest_of, parse_written
 from gitmem.errors import GitFailedError, NotFoundError, UsageError
+from gitmem.model.exchange import MAX_FILES
 from gitmem.platform.machine import UTC
 from gitmem.project.code import ProjectCode
 from gitmem.store.store import Store
@@ -252,8 +253,15 @@ def _by_text(store: Store, written: WrittenLines, line: BlamedCode, around: froz
     is_clear = sum(map(str.isalpha, line.text)) >= _CLEAR_LETTERS
     certain = (best.path == line.path and (support[best] > 0 or is_clear)) or support[best] >= _ENOUGH
     exchange = find_exchange(store, best.exchange, best.at)
+    certain = certain and exchange is not None and _names_file(exchange, best.path)
     others = len({row.exchange for row in same} - {best.exchange})
-    return Why(line, Ground.TEXT, exchange=exchange, certain=certain and exchange is not None, others=others)
+    return Why(line, Ground.TEXT, exchange=exchange, certain=certain, others=others)
+
+
+def _names_file(exchange: FoundExchange, path: str) -> bool:
+    """Return whether an exchange says itself that it changed a file: anybody with push access can add a row."""
+    files = exchange.fields.files
+    return path in files or len(files) >= MAX_FILES
 
 
 def _by_file(store: Store, written: WrittenLines, line: BlamedCode) -> Why:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.document.code_lines import digest_of, parse_written
 from tests.cli.commands.project import Desk
 
 BEGAN = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
@@ -357,3 +358,28 @@ def test_the_sessions_on_a_branch_of_entire_are_read_each_at_its_longest(coder):
     (reason,) = coder.why("src/cart.py:5")
     assert (reason["exchange"]["request"], reason["certain"]) == (WORDS[0], True)
     assert coder.desk.run("import", "--from", "entire", "--json").json["saved"] == 0
+
+
+def test_a_row_that_somebody_added_to_an_exchange_makes_nothing_certain(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.file("src/other.py").write_text("secret_backdoor_of_mallory = open_the_door()\n")
+    coder.commit("Both")
+    record = next((coder.desk.store / "lines").rglob("*.txt"))
+    row = record.read_text().splitlines()[0].split()
+    forged = f"{row[0]} {row[1]} {digest_of('secret_backdoor_of_mallory = open_the_door()')} src/other.py\n"
+    record.write_text(record.read_text() + forged)
+    (reason,) = coder.why("src/other.py:1")
+    assert reason["certain"] is False
+
+
+def test_a_forgotten_session_takes_its_rows_along(coder):
+    coder.claude(WORDS[0], "src/cart.py", CART)
+    coder.codex(WORDS[1], "src/cart.py", CONFIRM)
+    coder.commit("Both")
+    session = next(one["id"] for one in coder.desk.run("sessions", "--json").json if WORDS[0] in one["about"])
+    coder.desk.run("forget", "--session", session, "--yes")
+    records = b"".join(path.read_bytes() for path in (coder.desk.store / "lines").rglob("*.txt"))
+    assert len(parse_written(records)) == 1, "the other session's row stays"
+    history = coder.desk.git(coder.desk.store, "log", "--all", "-p", "--", "lines")
+    assert digest_of("    return sum(item.price * item.count for item in cart.items)") not in history
+    assert coder.why("src/cart.py:5")[0]["ground"] == "nobody"
