@@ -277,6 +277,10 @@ class Store:
         """Return a file of the memory, None if it is missing; raises RefusedError for a link."""
         return self._readable.read(path)
 
+    def names(self, folder: str) -> list[str]:
+        """Return the names in a folder of the memory; none if there is no such folder."""
+        return self._readable.names(folder)
+
     def glance(self, path: str, most: int) -> bytes | None:
         """Return a file of the memory; of one larger than `most` bytes only lines from its beginning and end."""
         return self._readable.glance(path, most)

@@ -14,7 +14,7 @@ from gitmem.store.store import Store
 from gitmem.tell.found_exchange import FoundExchange
 from gitmem.tell.why import Ground, Why
 from gitmem.text.sentences import count, shorten
-from gitmem.text.terminal import plain
+from gitmem.text.terminal import on_line, plain
 from gitmem.values import Value
 
 _TEXT = 400  # characters of a request, an answer or a fact
@@ -86,7 +86,7 @@ def _place(reason: Reason) -> str:
     """Return `PATH:LINE` or `PATH:FROM-TO` of lines, by their place in the work tree."""
     numbers = sorted(why.line.now for why in reason.whys)
     last = f"-{numbers[-1]}" if len(numbers) > 1 else ""
-    return f"{reason.why.file}:{numbers[0]}{last}"
+    return f"{on_line(reason.why.file)}:{numbers[0]}{last}"
 
 
 def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> list[str]:
@@ -96,7 +96,9 @@ def _exchange_lines(store: Store, reason: Reason, exchange: FoundExchange) -> li
     lines = [f"  asked     {perhaps}{exchange.day} {exchange.time} by {reason.author or 'you'}{session}"]
     lines += [f"            {one_line(text, _TEXT)}" for text in (marked(store, fields.request),) if text]
     if fields.answer:
-        lines.append(f"  answered  {one_line(shorten(fields.answer, _TEXT), _TEXT)}")
+        lines.append(f"  answered  {one_line(shorten(marked(store, fields.answer), _TEXT), _TEXT)}")
+    if fields.outcome:
+        lines.append(f"  outcome   {one_line(fields.outcome, _TEXT)}")
     lines += [f"  {fact.kind.value:<9} {_fact(fact, ended=fact.id in reason.ended)}" for fact in reason.facts]
     if why.ground is Ground.FILE:
         lines.append(
@@ -132,7 +134,9 @@ def _commit_lines(why: Why) -> list[str]:
     line = why.line
     if not line.commit:
         return ["  commit    none yet"]
-    lines = [f"  commit    {line.commit[:_SHORT]} {line.at:%Y-%m-%d} by {line.author}: {one_line(line.subject, _LINE)}"]
+    lines = [
+        f"  commit    {line.commit[:_SHORT]} {line.at:%Y-%m-%d} by {on_line(line.author)}: {one_line(line.subject, _LINE)}"
+    ]
     since = ", ".join(oid[:_SHORT] for oid in why.followed)
     return [
         *lines,
@@ -154,7 +158,7 @@ def _read_on(why: Why) -> list[str]:
     return [f"  read on   {', '.join(places)}"] if places else []
 
 
-def as_value(reason: Reason) -> dict[str, object]:
+def as_value(store: Store, reason: Reason) -> dict[str, object]:
     """Return a reason for JSON."""
     why, exchange = reason.why, reason.why.exchange
     line = why.line
@@ -175,8 +179,9 @@ def as_value(reason: Reason) -> dict[str, object]:
             "date": f"{exchange.day} {exchange.time}",
             "session": exchange.session,
             "author": reason.author or "you",
-            "request": exchange.fields.request,
-            "answer": exchange.fields.answer,
+            "request": marked(store, exchange.fields.request),
+            "answer": marked(store, exchange.fields.answer),
+            "outcome": exchange.fields.outcome or None,
             "files": list(exchange.fields.files),
         },
         "facts": [

@@ -130,9 +130,9 @@ def _row(day: str, row: Written) -> _Row:
 
 
 def _record_paths(store: Store) -> Iterator[str]:
-    for year in store.files.names(FOLDER):
-        for month in store.files.names(f"{FOLDER}/{year}"):
-            names = store.files.names(f"{FOLDER}/{year}/{month}")
+    for year in store.names(FOLDER):
+        for month in store.names(f"{FOLDER}/{year}"):
+            names = store.names(f"{FOLDER}/{year}/{month}")
             yield from (path for name in names if day_of_lines(path := f"{FOLDER}/{year}/{month}/{name}"))
 
 

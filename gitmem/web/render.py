@@ -264,6 +264,6 @@ def _link(address: str, up: str) -> str:
 
 def _write(folder: str, name: str, data: bytes) -> None:
     path = os.path.join(folder, *name.split("/"))
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as file:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:  # whatever the umask
         file.write(data)

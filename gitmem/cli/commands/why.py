@@ -25,4 +25,4 @@ def run_why(args: Args, app: App) -> None:
     else:
         whys = why_place(store, code, args.where, app.path)
     found = reasons(store, whys)
-    app.answer([as_value(reason) for reason in found], as_text(store, found), "why")
+    app.answer([as_value(store, reason) for reason in found], as_text(store, found), "why")
