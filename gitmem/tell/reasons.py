@@ -134,22 +134,12 @@ def _commit_lines(why: Why) -> list[str]:
     line = why.line
     if not line.commit:
         return ["  commit    none yet"]
-    lines = [
-        f"  commit    {line.commit[:_SHORT]} {line.at:%Y-%m-%d} by {on_line(line.author)}: {one_line(line.subject, _LINE)}"
-    ]
-    since = ", ".join(oid[:_SHORT] for oid in why.followed)
-    return [
-        *lines,
-        *(
-            [
-                f"            it only reformatted the line, as did {since}"
-                if len(why.followed) > 1
-                else "            it only reformatted the line"
-            ]
-            if since
-            else []
-        ),
-    ]
+    who, subject = on_line(line.author), one_line(line.subject, _LINE)
+    lines = [f"  commit    {line.commit[:_SHORT]} {line.at:%Y-%m-%d} by {who}: {subject}"]
+    if why.followed:
+        earlier = "".join(f", as did {oid[:_SHORT]}" for oid in why.followed[1:])
+        lines.append(f"            it only reformatted the line{earlier}")
+    return lines
 
 
 def _read_on(why: Why) -> list[str]:
