@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 
 from gitmem.document.entry import clean_text
@@ -160,17 +160,22 @@ def pin(store: Store, *facts: Fact, pinned: bool) -> tuple[str, ...]:
     )
 
 
-def forbid(store: Store, fact: Fact, literals: tuple[str, ...], enforce: str = "") -> tuple[str, ...]:
-    """Set the literals that a fact forbids, none to forbid nothing, and what is to be done; returns the commits.
-
-    Raises RefusedError for a text that cannot be looked for in a tool call.
-    """
+def check_literals(literals: Collection[str]) -> None:
+    """Raise RefusedError for a text that cannot be looked for in a tool call, or for too many of them."""
     wrong = next((literal for literal in literals if not usable(literal)), None)
     if wrong is not None or len(literals) > MOST_LITERALS:
         what = f"{wrong!r} cannot be looked for in a tool call." if wrong is not None else "These are too many."
         raise RefusedError(
             what, f"Give up to {MOST_LITERALS} literals, each a line of at most {MAX_LITERAL} characters."
         )
+
+
+def forbid(store: Store, fact: Fact, literals: tuple[str, ...], enforce: str = "") -> tuple[str, ...]:
+    """Set the literals that a fact forbids, none to forbid nothing, and what is to be done; returns the commits.
+
+    Raises as `check_literals`.
+    """
+    check_literals(literals)
     subject = _subject("Forbid by" if literals else "Forbid nothing by", [fact])
     enforce = enforce if literals else ""
     return change_facts(

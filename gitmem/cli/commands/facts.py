@@ -14,7 +14,7 @@ from gitmem.history.marks import known_marks, place_marks
 from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.lines import Marks
 from gitmem.purge.unfinished import finish_purge
-from gitmem.record.fact_edits import act_on, check_length, find_fact, forbid, retire
+from gitmem.record.fact_edits import act_on, check_length, check_literals, find_fact, forbid, retire
 from gitmem.record.save import save_text
 from gitmem.store.copies import Copy, drop_copy, find_copies
 from gitmem.store.known_facts import known_facts
@@ -81,6 +81,7 @@ def _add(store: Store, args: Args, app: App) -> None:
     if not clean_text(text):
         raise RefusedError("There is no fact to add: the text is empty.", "Give it as an argument or on stdin.")
     check_length(clean_text(text))
+    check_literals(args.forbids)  # before anything is saved
     try:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:

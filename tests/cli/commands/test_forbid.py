@@ -138,6 +138,8 @@ def test_a_rule_of_another_author_waits_for_a_yes(desk, bare_git, rule):
 @pytest.mark.parametrize("literal", ["", "*", "x" * 300, "a\nb", "pip\x1b[2J"])
 def test_what_cannot_be_looked_for_is_refused(desk, rule, literal):
     assert desk.ran("facts", "forbid", rule, literal).code == 8
+    assert desk.ran("facts", "add", "Another rule.", "--forbids", literal).code == 8
+    assert len(desk.run("facts", "--json").json) == 1, "nothing is saved of what was refused"
 
 
 def test_hostile_literals_in_a_file_hide_nothing(desk, rule):
