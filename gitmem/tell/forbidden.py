@@ -46,25 +46,27 @@ class Answer(Value):
     decision: Decision = Decision.TELL
 
 
-def answer_call(store: Store, payload: Mapping[str, object], *, refuses_only: bool = False) -> Answer:
-    """Return the answer to a tool call that the agent is about to make, an empty one if no rule in force forbids it.
+def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = True, made: bool = False) -> Answer:
+    """Return the answer to a tool call, an empty one if no rule in force forbids it.
 
-    `refuses_only` leaves out what is only to be told: the agent hears it once the call was made.
+    It is about to be made, or `made` already where the agent `hears` nothing before: then the call can be asked about
+    and refused, and the rule is told with its result. That the call was made ignores nothing then.
     """
-    session, given = str(payload.get("session_id", "")), payload.get("tool_input")
-    call, key = call_of(store, payload), call_key(payload)
-    rules = [(rule, literal) for rule in acting(store) for literal in literals_of(rule) if meets(literal, call)]
-    fired = {rule.id: (rule, literal) for rule, literal in reversed(rules)}
-    if not fired or not isinstance(given, dict):
+    session, call = str(payload.get("session_id", "")), call_of(store, payload)
+    met = [(rule, next((one for one in literals_of(rule) if meets(one, call)), "")) for rule in forbidding(store)]
+    met = [(rule, literal) for rule, literal in met if literal]
+    if not met:
         return Answer()
-    known = {(firing.session, firing.rule) for firing in firings(store.private)}
-    decision = max((decision_of(rule) for rule, _ in fired.values()), key=[*Decision].index)
-    if refuses_only and decision is Decision.TELL:
+    waiting = {rule.id for rule in unconfirmed_rules(store, [rule for rule, _ in met])}
+    met = [(rule, literal) for rule, literal in met if rule.id not in waiting]
+    decision = max((decision_of(rule) for rule, _ in met), key=[*Decision].index, default=Decision.TELL)
+    if (decision is Decision.TELL) != made and not hears:
         return Answer()
-    new = {name: rule for name, rule in fired.items() if (session, name) not in known or decision is not Decision.TELL}
-    for name in new:
-        note_firing(store.private, Firing(store.context.clock(), session, name, key))
-    return Answer(_text(store, new.values()), decision if new else Decision.TELL)
+    told = {(firing.session, firing.rule) for firing in firings(store.private)}
+    new = [row for row in met if (session, row[0].id) not in told or decision is not Decision.TELL]
+    for rule, _ in new:
+        note_firing(store.private, Firing(store.context.clock(), session, rule.id, "" if made else call_key(payload)))
+    return Answer(_text(store, new), decision if new else Decision.TELL)
 
 
 def call_of(store: Store, payload: Mapping[str, object]) -> ToolCall:
@@ -98,12 +100,6 @@ def forbidding(store: Store) -> list[Fact]:
     statuses = place_marks(store, facts).statuses if any(fact.forbids for fact in facts) else {}
     in_force = (fact for fact in facts if fact.forbids and statuses[fact.id].holds and not statuses[fact.id].disputes)
     return [fact for fact in in_force if not fact.scope or do_meet(fact.scope, (store.here,))]
-
-
-def acting(store: Store) -> list[Fact]:
-    """Return the facts that forbid something and act: the user's own, and those of others that the user confirmed."""
-    rules = forbidding(store)
-    return [rule for rule in rules if rule not in unconfirmed_rules(store, rules)]
 
 
 def unconfirmed_rules(store: Store, rules: Iterable[Fact]) -> list[Fact]:

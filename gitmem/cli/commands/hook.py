@@ -157,10 +157,9 @@ def _answer_call(app: App, root: str, payload: dict[str, object], read: dict[str
     with _time_limit(TOLD_SECONDS, lambda: _log(app, f"{_BEFORE} was ended after {TOLD_SECONDS:g} s")):
         from gitmem.tell.forbidden import Decision, answer_call
 
-        before = text_of(read, "hook_event_name") == _BEFORE
-        answered = answer_call(
-            _hurried(app, root, text_of(read, "cwd")), read, refuses_only=before and not host.hears_before
-        )
+        made = text_of(read, "hook_event_name") != _BEFORE
+        store = _hurried(app, root, text_of(read, "cwd"))
+        answered = answer_call(store, read, hears=host.hears_before, made=made)
         if answered.decision is Decision.TELL:
             tell(app.out, partial(host.answer, event), fenced(answered.text, "rule") if answered.text else "")
         else:
