@@ -121,16 +121,21 @@ class Marks(Value):
         return [(start, -end, one) for before, (start, end, one) in longest if -end > before and one]
 
     def mark(self, identifier: str) -> str:
-        """Return the status of a fact in words, with those of its successor; "" if it is undisputed and in force."""
+        """Return the status of a fact in words, with those of its successor; "" if it counts as it is.
+
+        Of facts that contradict each other the newest counts, until a user decides.
+        """
         status = self.statuses.get(identifier)
         if identifier in self.changes:
             return self.changes[identifier]
         if status is None:
             return ""
         words = [str(status.place)] if status.place else []
-        if status.disputes:
-            others = " / ".join(self.facts[dispute].description for dispute in status.disputes if dispute in self.facts)
-            words.append(f"in dispute with: {others}" if others else "in dispute")
+        rivals = [self.facts[dispute] for dispute in status.disputes if dispute in self.facts]
+        newer = [rival for rival in rivals if _is_newer(rival, self.facts[identifier])]
+        if newer or (status.disputes and not rivals):  # until it is decided, the newest counts
+            others = ": " + " / ".join(rival.description for rival in newer) if newer else ""
+            words.append(f"in dispute{' with' * bool(others)}{others}")
         if words or status.holds:
             return "; ".join(words)
         since = f" since {status.since:%Y-%m-%d}" if status.since else ""
@@ -253,6 +258,10 @@ def marked_parts(text: str, marks: Marks, memory: str = "", sources: Iterable[En
         parts += [text[done:begin], words]
         done = max(done, end)
     return [*parts, text[done:]]
+
+
+def _is_newer(fact: Fact, other: Fact) -> bool:
+    return (fact.when, fact.id) > (other.when, other.id)
 
 
 def _echoes(

@@ -39,6 +39,7 @@ KINDS = {
 }
 LONGEST = 8_000  # characters; a longer text is a document, and is saved as an entry
 _MAX_SOURCES = 12
+_BEFORE = timedelta(seconds=1)
 _AT_ONCE = timedelta(minutes=1)
 SAVED = 0.9  # the confidence of what was saved as a decision and the like
 LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and speaks of the project as it was then
@@ -135,12 +136,17 @@ class FactBook:
         others = {other.id: other for other in in_force(self.known().values()) if other.id != fact.id}
         new = made if there is None else made._replace(created=self.transaction.now)
         near = self._clamped(new, others.values())
+        follows = {rival.id: rival.created for rival in near}
         disputed = [one.id for one in rivals_of(new, near)]
         if there is not None and there.superseded_by in others:
             disputed.append(there.superseded_by)  # said again, it does not yield unasked to the fact that replaced it
         for other in disputed:
             if self.read_into(facts, other):
                 facts |= dispute(facts, fact.id, other)
+                if (
+                    follows[other] < facts[other].created
+                ):  # its clock was ahead: history decides which is the later word
+                    facts[other] = facts[other]._replace(created=follows[other] - _BEFORE)
         return facts[fact.id], self.changes([*facts.values()])
 
     def _clamped(self, new: Fact, facts: Iterable[Fact]) -> list[Fact]:

@@ -1,4 +1,6 @@
 import os
+import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -15,3 +17,16 @@ def test_a_piped_text_of_wide_characters_is_kept_whole_or_refused(gitmem, monkey
     assert gitmem("save", "-", stdin="기억은 깃에 🌱".encode())[0] == 8
     assert gitmem("save", "-", stdin="기억은 깃에🌱".encode())[0] == 0
     assert "기억은 깃에🌱" in (gitmem.root / "memory.md").read_text(encoding="utf-8")
+
+
+def test_the_later_word_counts_though_a_clock_was_ahead_at_the_one_before(gitmem):
+    ahead = (datetime.now(UTC) + timedelta(hours=3)).isoformat()
+    gitmem("save", "Always indent by tabs", "--type", "rule")
+    file = next((gitmem.root / "facts").rglob("*.md"))
+    file.write_text(re.sub("(?m)^created: .*$", f"created: {ahead}", file.read_text()))
+    code, _, err = gitmem("save", "Always indent by spaces", "--type", "rule")
+    assert (code, "a clock was ahead" in err) == (0, True)
+    told = gitmem("start")[1]
+    assert "- Always indent by spaces (rule; since" in told
+    assert "Always indent by spaces\n" in gitmem("facts", "list")[1]
+    assert "by tabs [in dispute with: Always indent by spaces]" in gitmem("facts", "list")[1]
