@@ -44,6 +44,11 @@ def _run(argv: Sequence[str], app: App) -> int:
             return int(runner(args.command)(args, app._replace(pages=not args.no_pager, args=args)) or ExitCode.OK)
         except HelpAskedError as asked:
             app._replace(pages="--no-pager" not in argv).write(str(asked))
+            if not argv:
+                from gitmem.cli.next_step import next_step
+
+                if step := next_step(app):
+                    app.say(f"\n{step}")
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:

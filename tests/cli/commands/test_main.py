@@ -18,7 +18,7 @@ from gitmem.cli.table import COMMANDS, GROUPS, PLUMBING, command_word, sections,
 from gitmem.errors import BusyError, ExitCode, GitFailedError, GitmemError, NotFoundError, NotSavedError
 from gitmem.store.findings import FailureLog
 from gitmem.text.terminal import cells
-from tests.cli.commands.project import Terminal, on_terminal
+from tests.cli.commands.project import Runner, Terminal, on_terminal
 
 ROOT = Path(__file__).resolve().parents[3]
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -371,3 +371,15 @@ def test_what_is_read_without_argparse_is_what_it_reads(name):
 )
 def test_most_lines_are_read_without_argparse(name, least):
     assert sum(read_plain(words) is not None for words in lines_like_the_examples(name)) >= least
+
+
+def test_a_bare_command_says_the_one_next_step(tmp_path, home, bare_git):
+    run = Runner(tmp_path, {**os.environ, "HOME": str(home)})
+    assert "Next:" not in run()[2], "there is no project here"
+    bare_git(tmp_path, "init", "-q")
+    assert "'gitmem init' makes a memory for this project" in run()[2]
+    run("init")
+    assert "'gitmem install'" in run()[2]
+    run("install", "claude", "--yes")
+    assert "'gitmem install'" not in run()[2]
+    assert "begin\n  init" in run()[1]
