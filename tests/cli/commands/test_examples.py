@@ -28,9 +28,9 @@ _NOT_RUN = re.compile(r"gitmem web --(open|read)|gitmem mcp|gitmem completion (f
 # the terminal, sessions of agents, two versions of a document, a work tree of the memory's branch.
 _LACKS = {
     r"init --branch|clone ~|summarize memory": 1,
-    r"remote add origin|judge --since": 2,
+    r"remote add origin|judge waiting --since": 2,
     r"clear old --days 90|config untrust": 8,
-    r"2026-11-01 (deploy|2026)|2026-09-28|show yesterday|(--from (claude|claude-mem) --dry-run|--from codex)": 9,
+    r"2026-11-01 (deploy|2026)|2026-09-28|show yesterday|(--from (claude|claude-mem) --dry-run|--from (codex|entire))": 9,
     r"adopt$|review (purged|knowledge|memory)|^gitmem join$|check --ci|gitmem task$": 9,
 }
 _FIRST = {  # what a person did before
@@ -55,6 +55,8 @@ _FILES = {
     "bin/pass": "#!/bin/sh\necho 0123456789abcdef0123\n",
     "bin/gitmem": f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m gitmem "$@"\n',
     "reply.json": json.dumps(SUMMARY),
+    "answer.json": json.dumps({"ended": [], "requests": [], "facts": [], "mends": [], "pairs": []}),
+    "src/loader.py": "import yaml\n" + "".join(f"NUMBER_{n} = yaml.safe_load('{n}')\n" for n in range(80)),
     ".claude/memory/memory.md": "# Memory\n\n- Use uv.\n",
     ".gitmem/summaries/memory_20260113_112700.summary.md": _SUMMARY,
     ".gitmem/archive/memory_20260113_112700.md": f"# Memory\n{_LINES}\n",
@@ -87,6 +89,9 @@ def project(run, home, tmp_path, bare_git, initialize, folder_copies, environ): 
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
             (folder / path).chmod(0o755)
+        for added in ("src", "notes.txt"):
+            bare_git(folder, "add", added)
+            bare_git(folder, "commit", "--quiet", "-m", f"Add {added}")
         for language in ("en", "ko"):
             recorded = resource("templates", "demo", f"{language}.jsonl")
             shutil.copy(recorded, folder / "session.jsonl")
