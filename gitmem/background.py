@@ -15,7 +15,7 @@ from functools import partial
 from gitmem.errors import GitmemError, UnreadableError
 from gitmem.git.lock import alone
 from gitmem.history.marks import known_marks
-from gitmem.learn.facts import adopt_if_changed
+from gitmem.learn.facts import adopt_if_changed, keep_turn
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.exchange import file_name
 from gitmem.model.turns import Turn
@@ -60,7 +60,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
     steps.run("working memory", partial(_follow, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
-        steps.run("capture", partial(capture, store, partial(_look, store, alive), notices))
+        steps.run("capture", partial(capture, store, partial(_look, store, alive), notices, keep_turn))
     sessions = {session.name: session for session in pending.sessions}
     for event in pending.compactions:
         if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
@@ -192,7 +192,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
 
 def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None:
     """Write down what the turns of a session taught, for the line at the next start; `errors` were known before."""
-    from gitmem.tell.known_errors import pattern_headers
+    from gitmem.store.known_patterns import pattern_headers
     from gitmem.tell.start import LEARNED
 
     own = {turn.exchange_id for turn in turns}
@@ -276,8 +276,8 @@ class _Steps:
         from gitmem.record.exchanges import turns_of
         from gitmem.record.tally import note_missing
         from gitmem.record.working_memory import forget_working
+        from gitmem.store.known_patterns import pattern_headers
         from gitmem.store.layers import was_paused
-        from gitmem.tell.known_errors import pattern_headers
         from gitmem.tell.outcome_counts import count_given, note_mends
 
         if self._store.has_layers and was_paused(self._store, session.name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -12,7 +12,7 @@ from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import daily_path, scopes_in, session_tag
 from gitmem.errors import UnreadableError
 from gitmem.hosts.host import CLAUDE, file_of, find_host, read_transcript, writer
-from gitmem.learn.facts import learn
+from gitmem.learn.facts import keep_turn, learn
 from gitmem.model.exchange import EXCHANGE, MENDED, exchanges_in, split_fields
 from gitmem.model.identity import is_copy, known_id, saved_in
 from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
@@ -50,7 +50,7 @@ def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> tuple
             if place > done and transaction.planned > BATCH_BYTES:
                 return place, new, rotated
             before = len(transaction.drafts)
-            rotated += capture_turn(transaction, store, turn, boot)
+            rotated += capture_turn(transaction, store, turn, boot, keep_turn)
             new += len(transaction.drafts) > before
         return len(turns), new, rotated
 
@@ -197,6 +197,9 @@ _ENDINGS = (_SUFFIX, ".messages.json")  # the second of Cline
 _NOT_SESSIONS = ("subagents", "tool-results", ".git")  # folders beside a session's transcript, and git's own
 
 
+Close = Callable[[Store, str, Sequence[Turn]], None]
+
+
 class Replayed(Value):
     """The result for one transcript: its turns, how many were new, whether its L1 was, archives, notices.
 
@@ -229,25 +232,25 @@ def _is_transcript(path: str) -> bool:
     return path.endswith(_ENDINGS) or (path.endswith(".json") and writer(path, read_lines) != CLAUDE)
 
 
-def replay(store: Store, path: str, name: str = "", since: datetime | None = None) -> Replayed:
+def replay(
+    store: Store, path: str, name: str = "", since: datetime | None = None, close: Close = lambda *_: None
+) -> Replayed:
     """Save the turns of a transcript that are not saved yet, and its L1; a second call changes nothing.
 
     `name` is the host that wrote it; without it, the path or the first line says which. With `since`, turns that began
-    before are left out, and so is the L1 of a session that has no others. Raises GitmemError if it could not be
-    committed.
+    before are left out, and so is the L1 of a session that has no others. `close` is called for each session once it is
+    saved. Raises GitmemError if it could not be committed.
     """
     name = name or writer(path, read_lines)
-    replayed = _replay_turns(store, path, name, since)
+    replayed = _replay_turns(store, path, name, since, close)
     # The turns are freed by now: they hold all that was said, and so does L1.
     # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))
 
 
-def _replay_turns(store: Store, path: str, name: str, since: datetime | None) -> Replayed:
+def _replay_turns(store: Store, path: str, name: str, since: datetime | None, close: Close) -> Replayed:
     """Save the turns of a transcript, and learn from them."""
-    from gitmem.tell.outcome_counts import note_mends  # a save of lessons does without
-
     stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
     turns = fold(hook_events(read_records(path, unread, name), None, find_host(name).label))
     turns = [turn._replace(closed=True, session=turn.session or stem) for turn in turns]
@@ -276,6 +279,6 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None) ->
         own = [turn for turn in turns if turn.session == session]
         records = (record for record in read_records(path, None, name) if record.session in {session, ""})
         keep_session(store, session, own[0].host, own, records)
-        note_mends(store, session, own)
+        close(store, session, own)
     notices = tuple(dict.fromkeys((*([notice] if is_told else []), *more)))
     return Replayed(path, sessions, len(read), unread.lines, saved, archives=tuple(archives), notices=notices)

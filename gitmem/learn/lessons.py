@@ -11,7 +11,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
 
 from gitmem.document.ids import BUGS, id_in
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
@@ -41,17 +40,13 @@ from gitmem.model.project_knowledge import (
 )
 from gitmem.model.turns import Turn
 from gitmem.project.code import Past, list_files, project_code
-from gitmem.record.exchanges import find_session_file, with_links, without_links
+from gitmem.record.exchanges import find_session_file, with_links
 from gitmem.record.read import boot_lines, redacted
-from gitmem.store.episodes import episode_paths, read_episode
+from gitmem.store.known_patterns import known_patterns, pattern_headers, signature_of
 from gitmem.store.store import Store, own_store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.tell.known_errors import counts, known_patterns, pattern_headers, signature_of
-from gitmem.tell.start import session_paths
-from gitmem.tell.usage_log import USELESS, Count
 from gitmem.text.sentences import count
-from gitmem.values import Value
 
 _NAMES_CODE = re.compile(r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b", re.IGNORECASE)
 
@@ -146,63 +141,6 @@ def rendered(changed: Mapping[str, BugPattern]) -> dict[str, bytes | None]:
 def _message(subject: str, patterns: Iterable[BugPattern], session: str = "", host: str = "") -> Message:
     ids = (pattern.id for pattern in patterns)
     return session_message(subject, Op.PATTERN, Trailer.PATTERN, ids, session=session, host=host)
-
-
-UNUSED_DAYS = 90  # since an error came last
-RETRIEVALS = 2  # times told, from which an old episode stays
-
-
-class Cleanup(Value):
-    """The removed files, and the commit; None in a dry run and where nothing was to be done."""
-
-    episodes: tuple[str, ...]
-    patterns: tuple[str, ...]
-    commit: str | None = None
-
-
-def clean_up(store: Store, *, dry_run: bool = False) -> Cleanup:
-    """Remove old useless episodes and unused bug patterns from the tree, and the links of sessions to them.
-
-    History keeps them, an undo restores them. A pattern keeps the ids of its episodes, whose verdicts are of its mends.
-    """
-    found = Cleanup(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
-    if dry_run or not (found.episodes or found.patterns):
-        return found
-
-    def plan(transaction: Transaction) -> bool:
-        paths = {*found.episodes, *found.patterns}
-        changes: dict[str, bytes | None] = {path: None for path in paths if transaction.read(path) is not None}
-        for path in session_paths(store) if changes else ():
-            data = store.read(path) or b""
-            if without_links(data, paths) != data:
-                changes[path] = without_links(transaction.read(path) or b"", paths)
-        numbers = f"{count(len(found.episodes), 'episode')} and {count(len(found.patterns), 'pattern')}"
-        message = Message(f"Clean up {numbers} that were of no use", ((Trailer.OP.value, Op.CLEAR.value),))
-        return bool(changes) and transaction.commit(message, changes)
-
-    return found._replace(commit=transact(store, plan, purpose="cleanup", scan=True).commit)
-
-
-def _useless_episodes(store: Store) -> Iterator[str]:
-    """Yield the files of old episodes that were told seldom and helped little."""
-    days, uses = store.config.cleanup.max_age_days, counts(store)
-    oldest = store.context.clock() - timedelta(days=days)
-    for path in episode_paths(store) if days else ():
-        episode = read_episode(store, path)
-        use = uses.get(episode.id, Count()) if episode else Count()
-        if episode and episode.ended < oldest and use.usefulness < USELESS and use.retrieved < RETRIEVALS:
-            yield path
-
-
-def _unused_patterns(store: Store) -> list[str]:
-    """Return the files of bug patterns whose error came seldom and not lately; each time one was told counts, too."""
-    oldest, uses = store.context.clock() - timedelta(days=UNUSED_DAYS), counts(store)
-    return sorted(
-        pattern.path
-        for pattern in known_patterns(store)
-        if pattern.updated < oldest
-        and len(pattern.seen) + uses.get(pattern.id, Count()).retrieved < store.config.cleanup.min_usage_count
-    )
 
 
 def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:

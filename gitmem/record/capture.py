@@ -31,7 +31,6 @@ from gitmem.document.ids import MEMORY, daily_path, scope_tags, session_tag, slu
 from gitmem.document.message import Op, Trailer, session_message
 from gitmem.errors import RefusedError
 from gitmem.git.trust import GITMEM
-from gitmem.learn.facts import keep_turn
 from gitmem.model.entries import Placed, Remembered, joined_exchange, relative_files, remember
 from gitmem.model.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
 from gitmem.model.fact import PATH
@@ -40,7 +39,7 @@ from gitmem.model.turns import Turn
 from gitmem.model.working import TaskStatus
 from gitmem.platform.machine import UTC
 from gitmem.project.code import work_tree_of
-from gitmem.record.fact_book import FactBook
+from gitmem.record.fact_book import Changes, FactBook
 from gitmem.record.read import Pending, boot_lines, cleaner, redacted
 from gitmem.record.save import day_log, day_of, memory_of, memory_text, new_daily, rotate_if_full
 from gitmem.record.working_memory import read_working
@@ -118,6 +117,7 @@ def _updated(before: Fields, new: Fields) -> Fields:
     )
 
 
+Learn = Callable[[FactBook, Turn, Collection[str]], Changes]  # what a turn states, as changes of facts' files
 BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
 BATCH_BYTES = 8_000_000  # of files, after which a transaction takes no more turns: it holds the log as of each turn
 _TAG_PART = 20  # characters of a person's or a branch's name in a tag
@@ -125,7 +125,7 @@ _MOST_STATES = 8  # in Current State: of other people and branches the newest st
 _MOST_STEPS, _MOST_OPEN = 8, 3  # of a plan, and failed commands, in a state
 
 
-def capture(store: Store, read: Callable[[], Pending], notices: list[str]) -> None:
+def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn: Learn) -> None:
     """Commit finished turns and long unfinished ones, and remove the events of finished turns.
 
     `notices` gets what the person is to be told, also of commits before one that fails. Raises GitmemError if they
@@ -145,7 +145,7 @@ def capture(store: Store, read: Callable[[], Pending], notices: list[str]) -> No
                 return pending, done, True
             turn = turn._replace(closed=turn.closed or turn.session in over)  # noqa: PLW2901
             try:
-                capture_turn(transaction, store, turn, boot)
+                capture_turn(transaction, store, turn, boot, learn)
             except RefusedError as error:  # stays in the spool; others may go into another day's log
                 transaction.notices.append(f"A turn is not saved yet: {error.sentences}")
                 continue
@@ -175,7 +175,7 @@ def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bo
     return since <= (now - BETWEEN_SAVES).astimezone(turn.started.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> list[str]:
+def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str], learn: Learn) -> list[str]:
     """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive of the rotation.
 
     `boot` are the `boot_lines` of the project. Raises RefusedError if a file of the store cannot hold the entry, or is
@@ -195,7 +195,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if turn.closed and not changes:
         return []  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
-    facts = keep_turn(book, clean, boot)
+    facts = learn(book, clean, boot)
     changes |= facts
     changes[MEMORY] = _with_remembered(memory_of(transaction), remembered.told, _state_of(store, book, turn))
     entries = dict.fromkeys([*([remembered.told.id] if remembered.told else []), *ids])

@@ -35,19 +35,10 @@ from gitmem.search.hits import Hit, bare_text
 from gitmem.search.query import fold, parse_query
 from gitmem.search.recall import with_own
 from gitmem.store.known_facts import known_facts
+from gitmem.store.known_patterns import pattern_headers, read_pattern, signature_of
 from gitmem.store.store import Store
 from gitmem.tell.advice import Advice, AdviceKind, Complexity, Guidance
-from gitmem.tell.known_errors import (
-    counts,
-    from_other,
-    match,
-    mend_line,
-    own_part,
-    pattern_headers,
-    read_pattern,
-    signature_of,
-    without_risk,
-)
+from gitmem.tell.known_errors import counts, from_other, match, mend_line, own_part, without_risk
 from gitmem.tell.prompt import excerpt, needles_of, plain_query
 from gitmem.tell.similar_episodes import RankedEpisode, ranked_episodes, similar
 from gitmem.tell.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.document.ids import BUGS, do_meet
-from gitmem.errors import GitmemError
+from gitmem.document.ids import do_meet
 from gitmem.history.authors import People
 from gitmem.history.authorship import Origin, claim_id, counts_id
 from gitmem.history.marks import marked
@@ -30,9 +29,10 @@ from gitmem.model.error import (
     says_little,
     signature,
 )
-from gitmem.model.pattern import FOLDER, BugPattern, Cause, Solution, claims, is_of_port, only, parse_pattern
+from gitmem.model.pattern import BugPattern, Cause, Solution, claims, is_of_port, only
 from gitmem.model.turns import inner_program
-from gitmem.store.known_facts import Header, read_headers
+from gitmem.store.known_facts import Header
+from gitmem.store.known_patterns import pattern_headers, read_pattern, signature_of
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import (
     COUNTS,
@@ -166,12 +166,6 @@ def match_error(
     return sorted(found, key=lambda one: (bool(one.author), -one.score, -len(one.pattern.seen), one.pattern.id))
 
 
-def known_patterns(store: Store) -> list[BugPattern]:
-    """Return all bug patterns of the work tree, the last changed first."""
-    found = [read_pattern(store, header.path) for header in pattern_headers(store)]
-    return sorted(filter(None, found), key=lambda pattern: (pattern.updated, pattern.id), reverse=True)
-
-
 def own_part(store: Store, pattern: BugPattern) -> BugPattern | None:
     """Return what the person's own commits hold of a pattern, None if that is nothing."""
     return next((one.part for one in experience(store, pattern) if not one.author and one.part.seen), None)
@@ -181,33 +175,6 @@ def has_others(store: Store, path: str) -> bool:
     """Return whether others committed a part of a file's bug pattern."""
     pattern = read_pattern(store, path)
     return pattern is not None and any(one.author for one in experience(store, pattern))
-
-
-def pattern_headers(store: Store) -> list[Header]:
-    """Return the headers of the bug patterns; the key is the error's type and when it came first."""
-    return read_headers(store, FOLDER, ("type", "message", "frames"), _header)
-
-
-def read_pattern(store: Store, path: str) -> BugPattern | None:
-    """Return the bug pattern of a file, None if the file is gone or holds none."""
-    try:
-        data = store.read(path)
-    except GitmemError:
-        return None
-    return None if data is None else parse_pattern(data, path)
-
-
-def signature_of(header: Header) -> ErrorSignature:
-    """Return the signature in the header of a pattern."""
-    return signature(*header.load())
-
-
-def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
-    pattern = parse_pattern(data, path) if path.startswith(f"{BUGS}/") else None
-    if pattern is None:
-        return None
-    error = pattern.error
-    return (error.type, pattern.created.isoformat()), [error.type, error.message, list(error.frames)]
 
 
 _AGAIN = 3  # times that an error came in one session, at which the agent is told to try another way

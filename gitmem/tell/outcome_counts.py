@@ -31,10 +31,11 @@ from gitmem.record.read import redacted
 from gitmem.search.files import list_paths
 from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.known_facts import known_facts
+from gitmem.store.known_patterns import pattern_headers, read_pattern
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
-from gitmem.tell.known_errors import count_files, match_error, pattern_headers, read_pattern
+from gitmem.tell.known_errors import count_files, match_error
 from gitmem.tell.usage_log import (
     ASKED,
     BY_PERSON,

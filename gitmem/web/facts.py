@@ -32,10 +32,10 @@ from gitmem.purge.purge import preview_purge, waiting_purges
 from gitmem.record.fact_edits import find_fact, read_fact, waiting_pairs
 from gitmem.search.hits import named
 from gitmem.store.known_concepts import known_concepts
+from gitmem.store.known_patterns import known_patterns
 from gitmem.store.store import Store
 from gitmem.tell.firings import Counted, counted
 from gitmem.tell.forbidden import Decision, decision_of, unconfirmed_rules
-from gitmem.tell.known_errors import known_patterns
 from gitmem.text.terminal import fields
 from gitmem.web.view import View, commit_value, over_time
 

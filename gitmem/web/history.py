@@ -19,8 +19,8 @@ from gitmem.model.exchange import file_name, parse
 from gitmem.search.hits import named, session_text
 from gitmem.store import transcripts
 from gitmem.store.episodes import episode_paths, read_episode
+from gitmem.store.known_patterns import pattern_headers, read_pattern
 from gitmem.store.store import Store
-from gitmem.tell.known_errors import pattern_headers, read_pattern
 from gitmem.tell.reasons import Reason, reasons
 from gitmem.tell.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.tell.why import why_place

@@ -10,7 +10,6 @@ from gitmem.background import process_spool
 from gitmem.history.undo import undo
 from gitmem.learn.end import read_records, replay
 from gitmem.learn.episodes import episodes_of, noting_growth, save_episodes, tasks_in
-from gitmem.learn.lessons import clean_up
 from gitmem.model.episode import episode_id, episode_path, parse_episode, render_episode
 from gitmem.model.exchange import Exchange
 from gitmem.model.fact import FactStatus, parse_fact, render_fact
@@ -24,8 +23,9 @@ from gitmem.record.working_memory import brief_episode, change_working, running
 from gitmem.search.engine import answer
 from gitmem.store.episodes import last_episode, read_episode
 from gitmem.store.known_facts import known_facts
+from gitmem.store.known_patterns import known_patterns
 from gitmem.store.store import Store
-from gitmem.tell.known_errors import known_patterns
+from gitmem.tell.cleanup import clean_up
 from gitmem.tell.outcome_counts import add_told
 from gitmem.text.words import estimate_tokens
 from tests.desk import BEGAN, Recorder

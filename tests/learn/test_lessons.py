@@ -8,15 +8,17 @@ import pytest
 from gitmem.config import Config
 from gitmem.history.undo import undo
 from gitmem.learn.episodes import save_episodes
-from gitmem.learn.lessons import UNUSED_DAYS, clean_up, learn_bugs, learn_commands, learn_preferences, mark_stale
+from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences, mark_stale
 from gitmem.model.error import MATCH
 from gitmem.model.turns import Failure, Turn
 from gitmem.project.code import Past, ProjectCommit
 from gitmem.record.exchanges import save_exchanges
 from gitmem.store.known_facts import known_facts
+from gitmem.store.known_patterns import known_patterns
 from gitmem.store.store import Store
+from gitmem.tell.cleanup import UNUSED_DAYS, clean_up
 from gitmem.tell.guide import guide
-from gitmem.tell.known_errors import known_patterns, match
+from gitmem.tell.known_errors import match
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.similar_episodes import similar
 

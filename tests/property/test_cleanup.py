@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitmem.history.undo import undo
-from gitmem.learn.lessons import clean_up
 from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.error import ErrorSignature
 from gitmem.model.outcome import Outcome
@@ -20,6 +19,7 @@ from gitmem.model.turns import TaskType
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
+from gitmem.tell.cleanup import clean_up
 from gitmem.tell.usage_log import with_told
 from tests.copies import run_git
 

@@ -15,6 +15,7 @@ from gitmem.document.entry import MemoryType, find_entries
 from gitmem.document.ids import is_fact_id
 from gitmem.errors import GitmemError
 from gitmem.history.undo import undo
+from gitmem.learn.facts import keep_turn
 from gitmem.model.turns import Turn
 from gitmem.model.validity import what_holds
 from gitmem.record.capture import capture_turn
@@ -66,7 +67,9 @@ class FactsMachine(RuleBasedStateMachine):
     def say(self, number: int, text: str) -> None:
         clone = self.moved(number)
         turn = Turn("s-1", "claude-code", f"t-{clone.now}", clone.now, clone.now, text, "It is done.", closed=True)
-        transact(clone.store, lambda transaction: capture_turn(transaction, clone.store, turn, ()), purpose="test")
+        transact(
+            clone.store, lambda transaction: capture_turn(transaction, clone.store, turn, (), keep_turn), purpose="test"
+        )
 
     @rule(number=CLONES, data=st.data(), act=st.sampled_from(["retire", "edit", "confirm", "supersede"]))
     def act(self, number: int, data: st.DataObject, act: str) -> None:

@@ -15,10 +15,11 @@ from gitmem.learn.lessons import learn_bugs
 from gitmem.model.turns import Failure, Turn
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
+from gitmem.store.known_patterns import known_patterns
 from gitmem.store.remotes import add_remote
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
-from gitmem.tell.known_errors import counts, known_patterns
+from gitmem.tell.known_errors import counts
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.usage_log import total, with_told
 from tests.own_settings import own_settings

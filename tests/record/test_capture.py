@@ -10,6 +10,7 @@ import pytest
 from gitmem.background import process_spool
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
+from gitmem.learn.facts import keep_turn
 from gitmem.model.exchange import split_fields
 from gitmem.model.fact import FactKind
 from gitmem.record.capture import capture
@@ -178,7 +179,7 @@ def test_what_was_put_aside_is_told_though_a_later_pass_fails(desk, host, monkey
     looks = [look(desk.store)]
     notices: list[str] = []
     with pytest.raises(IndexError):  # in place of any failure
-        capture(desk.store, looks.pop, notices)
+        capture(desk.store, looks.pop, notices, keep_turn)
     (notice,) = notices
     assert "kept aside" in notice
 

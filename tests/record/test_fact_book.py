@@ -7,6 +7,7 @@ import pytest
 
 from gitmem.document.entry import MemoryType
 from gitmem.history.undo import undo
+from gitmem.learn.facts import keep_turn
 from gitmem.model.turns import Turn
 from gitmem.model.validity import Standing, what_holds
 from gitmem.record.capture import capture_turn
@@ -70,7 +71,7 @@ def turn(desk, key: str, prompt: str) -> None:
     desk.clock.now += timedelta(minutes=1)
     now = desk.clock.now
     one = Turn("s-1", "claude-code", key, now, now, prompt, "Done. It is in cache.py now, with tests.", closed=True)
-    transact(desk.store, lambda transaction: capture_turn(transaction, desk.store, one, ()), purpose="test")
+    transact(desk.store, lambda transaction: capture_turn(transaction, desk.store, one, (), keep_turn), purpose="test")
 
 
 def test_what_a_person_states_again_in_a_later_turn_holds_again_and_not_where_an_old_one_is_read(desk):

@@ -10,10 +10,11 @@ from gitmem.learn.lessons import learn_bugs
 from gitmem.model.error import read_errors
 from gitmem.model.pattern import BugPattern, Solution, pattern_id, render_pattern
 from gitmem.model.turns import Failure, Turn
+from gitmem.store.known_patterns import known_patterns
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.tell.guide import guide
-from gitmem.tell.known_errors import from_other, is_risky, known_patterns, tell_error, without_risk
+from gitmem.tell.known_errors import from_other, is_risky, tell_error, without_risk
 from gitmem.tell.outcome_counts import judge
 from gitmem.tell.prompt import TOKENS, tell_prompt
 from gitmem.text.words import estimate_tokens

@@ -13,15 +13,17 @@ from gitmem.document.ids import id_in
 from gitmem.history.records import records
 from gitmem.history.undo import undo
 from gitmem.learn.facts import learn
-from gitmem.learn.lessons import UNUSED_DAYS, clean_up, learn_bugs, mark_stale
+from gitmem.learn.lessons import learn_bugs, mark_stale
 from gitmem.llm.ask import Asking, Ledger, Spent
 from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.outcome import Outcome
 from gitmem.model.turns import Failure, Run, TaskType, Turn
 from gitmem.project.code import Past, ProjectCommit
 from gitmem.record.save import save_text
+from gitmem.store.known_patterns import pattern_headers
 from gitmem.store.store import Store
-from gitmem.tell.known_errors import counts, pattern_headers, tell_error
+from gitmem.tell.cleanup import UNUSED_DAYS, clean_up
+from gitmem.tell.known_errors import counts, tell_error
 from gitmem.tell.outcome_counts import MOST, add_told, count_given, judge, measure, note_mends
 from gitmem.tell.usage_log import ALPHA, BEGINS, GivenText, record
 from tests.desk import BEGAN, Desk, Recorder

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.learn.lessons import RETRIEVALS, UNUSED_DAYS
 from gitmem.model.error import MATCH
+from gitmem.tell.cleanup import RETRIEVALS, UNUSED_DAYS
 from gitmem.tell.similar_episodes import weigh
 from gitmem.tell.usage_log import (
     ALPHA,

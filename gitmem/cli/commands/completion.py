@@ -25,9 +25,9 @@ from gitmem.search.files import list_paths
 from gitmem.store.episodes import newest_episodes
 from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
+from gitmem.store.known_patterns import known_patterns
 from gitmem.store.remotes import remotes
 from gitmem.store.store import Store
-from gitmem.tell.known_errors import known_patterns
 from gitmem.text.terminal import clipped
 
 Offered = Mapping[str, str]  # words, each with its description

@@ -23,6 +23,7 @@ from gitmem.project.code import project_code
 from gitmem.record.fact_edits import compare_arrivals
 from gitmem.store.locate import find_project
 from gitmem.store.store import Store
+from gitmem.tell.outcome_counts import note_mends
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
@@ -106,7 +107,7 @@ def run_replay(args: Args, app: App) -> int:
     with Progress(app.err) as bar:
         for path in found:
             bar.show(len(done), len(found), os.path.basename(path))
-            done.append(replay(store, path, args.host or "", span.first if span else None))
+            done.append(replay(store, path, args.host or "", span.first if span else None, note_mends))
     for one in done:
         app.notices(one.notices)
     saved, turns = sum(one.saved for one in done), sum(one.turns for one in done)

@@ -22,10 +22,11 @@ from gitmem.record.working_memory import as_json, brief, change_of, change_worki
 from gitmem.search.hits import named
 from gitmem.store.episodes import newest_episodes
 from gitmem.store.known_concepts import known_concepts
+from gitmem.store.known_patterns import known_patterns
 from gitmem.store.store import Store
 from gitmem.tell.advice import as_text
 from gitmem.tell.guide import guide
-from gitmem.tell.known_errors import counts, known_patterns
+from gitmem.tell.known_errors import counts
 from gitmem.tell.outcome_counts import judge
 from gitmem.tell.similar_episodes import similar
 from gitmem.tell.usage_log import Count

@@ -39,8 +39,9 @@ from gitmem.record.fact_edits import find_fact, read_fact
 from gitmem.search.hits import before_removal, named
 from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.known_facts import facts_for
+from gitmem.store.known_patterns import known_patterns
 from gitmem.store.store import Store
-from gitmem.tell.known_errors import counts, known_patterns
+from gitmem.tell.known_errors import counts
 from gitmem.tell.usage_log import Count
 from gitmem.text.sentences import age, count
 from gitmem.text.terminal import fields, plain

@@ -19,7 +19,6 @@ from gitmem.cli.progress import Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all
-from gitmem.learn.lessons import clean_up
 from gitmem.llm.providers import VARIABLE, choose, make_embedder
 from gitmem.platform.machine import lower_priority, read_resource
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
@@ -31,6 +30,7 @@ from gitmem.store.maintenance import Maintenance, is_due, join_listed, maintain
 from gitmem.store.store import Store
 from gitmem.store.transcripts import Forgotten, forget_transcripts
 from gitmem.sync import proposals
+from gitmem.tell.cleanup import clean_up
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import fields, plain
 from gitmem.text.words import tokens_of_size
