@@ -30,7 +30,8 @@ _LACKS = {
     r"init --branch|clone ~|summarize memory": 1,
     r"remote add origin|judge waiting --since": 2,
     r"clear old --days 90|config untrust": 8,
-    r"2026-11-01 (deploy|2026)|2026-09-28|show yesterday|(--from (claude|claude-mem) --dry-run|--from (codex|entire))": 9,
+    r"2026-11-01 (deploy|2026)|2026-09-28|show yesterday": 9,
+    r"(--from (claude|claude-mem) --dry-run|--from (codex|entire))": 9,
     r"adopt$|review (purged|knowledge|memory)|^gitmem join$|check --ci|gitmem task$": 9,
 }
 _FIRST = {  # what a person did before
