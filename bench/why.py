@@ -28,10 +28,11 @@ from gitmem.document.code_lines import Written, add_written, digests_of, lines_p
 from gitmem.document.entry import Entry, put_entry
 from gitmem.document.ids import daily_path, exchange_id
 from gitmem.platform.machine import Context
-from gitmem.project.code import project_code
+from gitmem.project.code import ProjectCode, project_code
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
-from gitmem.tell.why import why_lines
+from gitmem.tell.blamed_code import Blaming
+from gitmem.tell.why import Why, why_lines
 
 BEGAN = datetime(2026, 1, 1, 9, tzinfo=UTC)
 A_DAY = 40  # exchanges
@@ -125,14 +126,18 @@ def main() -> None:
             why = [sys.executable, "-m", "gitmem", "why", f"src/work.py:{number}"]
             blames.append(timed(partial(run, blame, project), args.rounds))
             whys.append(timed(partial(run, why, project), args.rounds))
-            answers.append(timed(partial(why_lines, store, code, "src/work.py", number, number), args.rounds))
-            (answer,) = why_lines(store, code, "src/work.py", number, number)
+            answers.append(timed(partial(answer_to, store, code, number), args.rounds))
+            (answer,) = answer_to(store, code, number)
             right += answer.certain and answer.exchange is not None
         blamed, answered = median(blames), median(whys)
         print(
             f"git blame of a line {blamed:.0f} ms; gitmem why {answered:.0f} ms, {answered / blamed:.2f} x (target 1.5)"
         )
         print(f"the answer in a warm process {median(answers):.0f} ms; certain in {right} of {len(blames)} lines")
+
+
+def answer_to(store: Store, code: ProjectCode, number: int) -> list[Why]:
+    return why_lines(store, code, Blaming(code, "src/work.py", number, number))
 
 
 def run(words: list[str], folder: Path) -> None:

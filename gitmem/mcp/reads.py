@@ -27,7 +27,7 @@ from gitmem.search.many_stores import find_stores, search_stores
 from gitmem.search.query import check_query
 from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
 from gitmem.store.store import Store
-from gitmem.tell.blamed_code import project_path
+from gitmem.tell.blamed_code import Blaming, project_path
 from gitmem.tell.reasons import as_text, reasons
 from gitmem.tell.usage_log import GET, SEARCH, GivenText, handles, note_asked
 from gitmem.tell.why import why_lines
@@ -290,7 +290,7 @@ def memory_why(
     place = project_path(code, path) if code else None
     if code is None or place is None:
         raise NotFoundError(f"{path} is no file of the project's repository.", "Name it relative to the project.")
-    whys = why_lines(call.store, code, place, line, max(line, min(end_line, line + MAX_LINES - 1)))
+    whys = why_lines(call.store, code, Blaming(code, place, line, max(line, min(end_line, line + MAX_LINES - 1))))
     return _noted(call, as_text(call.store, reasons(call.store, whys)), f"memory_why {place}")
 
 

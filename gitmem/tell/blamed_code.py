@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from difflib import SequenceMatcher
+from threading import Thread
 
 from gitmem.document.code_lines import normalized
-from gitmem.errors import GitFailedError, GitmemError
+from gitmem.errors import GitFailedError, GitmemError, UsageError
 from gitmem.git.process import filters_off
 from gitmem.git.repository import empty_tree
 from gitmem.platform.machine import UTC
@@ -29,6 +31,8 @@ _CONTEXT = 8  # characters of surroundings that a shorter line needs
 _MAX_HUNK = 20_000  # characters that are compared
 _PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv")
 _UNCOMMITTED = "0"
+MOST_LINES = 4_000  # of one answer
+_WHERE = re.compile(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,7})(?:-(?P<last>[0-9]{1,7}))?)?", re.DOTALL)
 
 
 class BlamedCode(Value):
@@ -72,13 +76,53 @@ def blame_code(code: ProjectCode, path: str, first: int, last: int, revision: st
     return _parsed(output)
 
 
+class Blaming:
+    """A blame of lines at work in a thread: git takes most of the time of an answer, which is prepared meanwhile."""
+
+    def __init__(self, code: ProjectCode, path: str, first: int, last: int) -> None:
+        self.path, self.first, self.last = path, first, last
+        self._lines: list[BlamedCode] = []
+        self._error: Exception | None = None
+        self._thread = Thread(target=self._blame, args=(code, path, first, last), daemon=True)
+        self._thread.start()
+
+    def _blame(self, code: ProjectCode, path: str, first: int, last: int) -> None:
+        try:
+            self._lines = blame_code(code, path, first, last)
+        except Exception as error:  # noqa: BLE001
+            self._error = error  # raised where the lines are asked for
+
+    def lines(self) -> list[BlamedCode]:
+        """Wait for the blame and return its lines. Raises what `blame_code` raised."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._lines
+
+
+def blaming_place(code: ProjectCode, where: str, path_of: Callable[[str], str] = str) -> Blaming | None:
+    """Begin to blame `PATH`, `PATH:LINE` or `PATH:FROM-TO`; None if that names no file.
+
+    `path_of` makes a path relative to the project. Raises UsageError for lines out of order.
+    """
+    place = _WHERE.fullmatch(where)
+    path = project_path(code, path_of(place["path"])) if place else None
+    if place is None or path is None:
+        return None
+    first = int(place["first"] or 1)
+    last = int(place["last"] or place["first"] or MOST_LINES)
+    if not 1 <= first <= last:
+        raise UsageError(f"{where}: lines count from 1, and the first comes first.", "Write PATH:FROM-TO.")
+    return Blaming(code, path, first, min(last, first + MOST_LINES - 1))
+
+
 def _ignored_commits(code: ProjectCode) -> tuple[str, ...]:
     names = [_IGNORED]
-    try:
-        configured = code.git.run("config", "--local", "--get-all", "blame.ignoreRevsFile", ok=(0, 1))
-        names += configured.decode("utf-8", "replace").split("\n")
-    except GitmemError:
-        pass
+    settings = read_project_file(code.common_dir, "config").lower()
+    if "ignorerevsfile" in settings or "include" in settings:  # else the answer waits for one process less
+        with suppress(GitmemError):
+            configured = code.git.run("config", "--local", "--get-all", "blame.ignoreRevsFile", ok=(0, 1))
+            names += configured.decode("utf-8", "replace").split("\n")
     texts = (read_project_file(code.root, name) for name in dict.fromkeys(filter(None, names)))
     ids = (line.partition("#")[0].strip() for text in texts for line in text.split("\n"))
     return tuple(f"--ignore-rev={oid}" for oid in dict.fromkeys(ids) if COMMIT.fullmatch(oid))[:200]

@@ -7,26 +7,26 @@ to the version before. What rests on a guess says so: `certain` is false.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import islice
 
 from gitmem.document.code_lines import FOLDER, Written, day_of_lines, digest_of, parse_written
-from gitmem.errors import GitFailedError, NotFoundError, UsageError
+from gitmem.errors import GitFailedError, NotFoundError
 from gitmem.model.exchange import MAX_FILES
 from gitmem.platform.machine import UTC
 from gitmem.project.code import ProjectCode
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import (
+    MOST_LINES,
     BlamedCode,
+    Blaming,
     blame_code,
     commit_named,
     line_before,
     lines_added_by,
     lines_with,
-    project_path,
 )
 from gitmem.tell.found_exchange import FoundExchange, exchanges_naming, find_exchange
 from gitmem.values import Value
@@ -37,9 +37,8 @@ _CLEAR_LETTERS = 20  # of a line that nobody writes twice by chance
 _MOST_STEPS = 8  # commits that only reformatted a line, one after another
 _FIRST = 500  # rows among which the first exchange is looked for: those of the first days
 _SKEW = timedelta(seconds=2)  # git's times are whole seconds
+_AHEAD = 20  # lines whose rows are looked for while git is at work
 _MOST_PLACES = 20  # of a text in the project
-MOST_LINES = 4_000  # of one answer
-_WHERE = re.compile(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,7})(?:-(?P<last>[0-9]{1,7}))?)?", re.DOTALL)
 
 
 class Ground(StrEnum):
@@ -82,6 +81,7 @@ class WrittenLines:
 
     def __init__(self, store: Store) -> None:
         self._files = [(day_of_lines(path), store.read(path) or b"") for path in sorted(_record_paths(store))]
+        self._holding = dict[frozenset[str], list[_Row]]()
 
     @property
     def began(self) -> datetime | None:
@@ -91,16 +91,14 @@ class WrittenLines:
 
     def rows(self, digests: frozenset[str], until: datetime | None) -> list[_Row]:
         """Return the rows with one of these lines, of exchanges that began by a moment, the oldest first."""
-        wanted = [digest.encode() for digest in digests]
-        found = []
-        for day, data in self._files:
-            if any(digest in data for digest in wanted):
-                held = (line for line in data.split(b"\n") if any(digest in line for digest in wanted))
-                found += [
-                    _row(day, row) for row in parse_written(b"\n".join(held)) if not digests.isdisjoint(row.digests)
-                ]
-        before = (row for row in found if until is None or row.at <= until + _SKEW)
-        return sorted(before, key=lambda row: (row.at, row.exchange, row.path))
+        return [row for row in self.holding(digests) if until is None or row.at <= until + _SKEW]
+
+    def holding(self, digests: frozenset[str]) -> list[_Row]:
+        """Return all rows with one of these lines, the oldest first; looked for once."""
+        if digests not in self._holding:
+            rows = [row for day, data in self._files for row in _rows_with(digests, day, data)]
+            self._holding[digests] = sorted(rows, key=lambda row: (row.at, row.exchange, row.path))
+        return self._holding[digests]
 
     def of(self, exchanges: Collection[str]) -> list[_Row]:
         """Return the rows of some exchanges."""
@@ -121,6 +119,14 @@ class WrittenLines:
         return any((row.exchange, row.path) == (exchange, path) for line in held for row in parse_written(line))
 
 
+def _rows_with(digests: frozenset[str], day: str, data: bytes) -> list[_Row]:
+    wanted = [digest.encode() for digest in digests]
+    if not any(digest in data for digest in wanted):
+        return []
+    lines = (line for line in data.split(b"\n") if any(digest in line for digest in wanted))
+    return [_row(day, row) for row in parse_written(b"\n".join(lines)) if not digests.isdisjoint(row.digests)]
+
+
 def _row(day: str, row: Written) -> _Row:
     try:
         at = datetime.fromisoformat(f"{day}T{row.at}").replace(tzinfo=UTC)
@@ -136,40 +142,35 @@ def _record_paths(store: Store) -> Iterator[str]:
             yield from (path for name in names if day_of_lines(path := f"{FOLDER}/{year}/{month}/{name}"))
 
 
-def why_lines(store: Store, code: ProjectCode, path: str, first: int, last: int) -> list[Why]:
-    """Return why each line of a range (both inclusive, from 1) of a file of the project is so.
+def why_lines(store: Store, code: ProjectCode, blaming: Blaming) -> list[Why]:
+    """Return why each blamed line of a file of the project is so.
 
     Raises NotFoundError if there is no such file or line in the project's repository.
     """
-    last = min(last, first + MOST_LINES - 1)
+    path, first = blaming.path, blaming.first
+    written = WrittenLines(store)
+    since = written.began
+    around = project_lines(code, path)
+    for digest in filter(None, map(digest_of, around[first - 1 : blaming.last][:_AHEAD])):
+        written.holding(frozenset({digest}))
     try:
-        lines = blame_code(code, path, first, last)
-        around = blame_texts(code, path)
+        lines = blaming.lines()
     except GitFailedError as error:
         raise NotFoundError(
             f"git has no line {first} of {path}: {error.stderr.strip().splitlines()[-1] if error.stderr else error}.",
             "Name a file that the project's git tracks, and a line of it.",
         ) from None
-    written = WrittenLines(store)
-    since = written.began
     answers = (_why(store, code, written, line, _neighbours(around, line.now)) for line in lines)
     return [answer._replace(file=path, since=since) for answer in answers]
 
 
-def why_place(store: Store, code: ProjectCode, where: str, path_of: Callable[[str], str] = str) -> list[Why]:
+def why_place(store: Store, code: ProjectCode, where: str, blaming: Blaming | None = None) -> list[Why]:
     """Return why the lines of `PATH`, `PATH:LINE` or `PATH:FROM-TO` are so, or those of a commit.
 
-    `path_of` makes a path relative to the project. Raises NotFoundError for anything else, UsageError for lines out
-    of order.
+    `blaming` is at work on the lines if `where` names a file. Raises NotFoundError for anything else.
     """
-    place = _WHERE.fullmatch(where)
-    path = project_path(code, path_of(place["path"])) if place else None
-    if place is not None and path is not None:
-        first = int(place["first"] or 1)
-        last = int(place["last"] or place["first"] or MOST_LINES)
-        if not 1 <= first <= last:
-            raise UsageError(f"{where}: lines count from 1, and the first comes first.", "Write PATH:FROM-TO.")
-        return why_lines(store, code, path, first, last)
+    if blaming is not None:
+        return why_lines(store, code, blaming)
     commit = commit_named(code, where)
     if not commit:
         raise NotFoundError(
@@ -197,10 +198,10 @@ def why_text(store: Store, code: ProjectCode, text: str) -> list[Why]:
     places = lines_with(code, text, _MOST_PLACES)
     if not places:
         raise NotFoundError(f"No tracked file of the project holds {text!r}.", "'gitmem search' looks into the memory.")
-    return [answer for path, number in places for answer in why_lines(store, code, path, number, number)]
+    return [answer for path, number in places for answer in why_lines(store, code, Blaming(code, path, number, number))]
 
 
-def blame_texts(code: ProjectCode, path: str) -> list[str]:
+def project_lines(code: ProjectCode, path: str) -> list[str]:
     """Return the lines of a file of the project's work tree."""
     from gitmem.platform.safe_open import enter, read_open, split
 

@@ -21,6 +21,7 @@ from gitmem.store import transcripts
 from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.known_patterns import pattern_headers, read_pattern
 from gitmem.store.store import Store
+from gitmem.tell.blamed_code import blaming_place
 from gitmem.tell.reasons import Reason, reasons
 from gitmem.tell.usage_log import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.tell.why import why_place
@@ -111,7 +112,7 @@ def show_why(view: View) -> dict[str, Any]:
     if not where:
         return value
     try:
-        found = reasons(view.store, why_place(view.store, code, where))
+        found = reasons(view.store, why_place(view.store, code, where, blaming_place(code, where)))
     except GitmemError as error:
         return {**value, "trouble": error.sentences}
     return {**value, "reasons": [_reason(one) for one in found[:LENGTH]], "more": max(len(found) - LENGTH, 0)}

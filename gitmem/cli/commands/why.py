@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gitmem.cli.app import App, Args
 from gitmem.errors import NotFoundError, UsageError
-from gitmem.tell.reasons import as_text, as_value, reasons
-from gitmem.tell.why import why_place, why_text
+from gitmem.tell.blamed_code import blaming_place
 
 
 def run_why(args: Args, app: App) -> None:
@@ -16,13 +15,15 @@ def run_why(args: Args, app: App) -> None:
             "This project has no git repository, so nothing says who wrote a line.",
             "'gitmem search' looks for words instead.",
         )
-    if args.text is not None:
-        if args.where:
-            raise UsageError("gitmem why takes a place or -S TEXT, not both.", "'gitmem why --help' shows how.")
-        whys = why_text(store, code, args.text)
-    elif not args.where:
+    if args.text is not None and args.where:
+        raise UsageError("gitmem why takes a place or -S TEXT, not both.", "'gitmem why --help' shows how.")
+    if args.text is None and not args.where:
         raise UsageError("gitmem why takes PATH:LINE, a path, a commit, or -S TEXT.", "'gitmem why --help' shows how.")
-    else:
-        whys = why_place(store, code, args.where, app.path)
+    blaming = blaming_place(code, args.where, app.path) if args.where else None
+    # Imported while git is at work: both take most of the time of this command.
+    from gitmem.tell.reasons import as_text, as_value, reasons
+    from gitmem.tell.why import why_place, why_text
+
+    whys = why_place(store, code, args.where, blaming) if args.where else why_text(store, code, args.text)
     found = reasons(store, whys)
     app.answer([as_value(store, reason) for reason in found], as_text(store, found), "why")
