@@ -6,22 +6,17 @@ The caller resolves revisions; dates are the commit's own, with its own offset.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import SimpleNamespace
 
-from gitmem.errors import GitmemError
-from gitmem.git.process import Dialogue, Git, head_at
+from gitmem.git.process import Dialogue, Git
 from gitmem.platform.machine import UTC, datetime, timedelta, timezone
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from typing import Any
+    from gitmem.git.history import StoreRepo
 
 _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cd", "%s", "%(trailers:only,unfold)")
 _FORMAT = ("-z", "--date=raw", "--no-color", "--format=" + "%x00".join(_FIELDS))
-_PATCH = ("--patch", "--no-color", "--no-ext-diff", "--no-textconv")
-_STAT = ("--stat", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECOND = 253_370_764_800  # 9999-01-01: Python's years end there, git's do not
 _DAY = 24 * 60  # minutes; an offset is less than that
@@ -61,16 +56,8 @@ class Addition(Value):
     oid: str
 
 
-class LineChange(Value):
-    """A commit that changed lines of a file: those it removed and those it added."""
-
-    commit: Commit
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-
-
 def log(
-    git: Git,
+    git: Git | StoreRepo,
     revision: str,
     *,
     paths: Sequence[str] = (),
@@ -94,7 +81,8 @@ def log(
     options = ["--fixed-strings", "--all-match", *greps] if greps else []
     options += [] if merges else ["--no-merges"]
     if after is not None:  # git skips by date without reading messages; commits of that very second are skipped below
-        options.append(f"--until=@{int(commits(git, [after])[after].committed.timestamp())} +0000")
+        [last] = _commits(git.run("log", *_FORMAT, "--max-count=1", "--end-of-options", after, "--"))
+        options.append(f"--until=@{int(last.committed.timestamp())} +0000")
 
     def read(count: int | None) -> list[Commit]:
         bound = [] if count is None else [f"--max-count={count}"]
@@ -233,79 +221,6 @@ def additions(
     return additions
 
 
-def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], limit: int) -> list[LineChange]:
-    """Return the commits that changed a range of lines (both inclusive) of a file, newest first (`git log -L`).
-
-    The revision is a full id.
-
-    Raises GitFailedError if there is no such file in the revision, or it has fewer lines.
-    """
-    mark = os.urandom(16).hex()  # that no file contains
-    place = f"-L{lines[0]},{lines[1]}:{path}"
-    output = git.unfiltered.run(
-        "log", *_PATCH, place, f"--max-count={limit}", f"--format={mark}%H%x00", "--end-of-options", revision, "--",
-        timeout=_SECONDS,
-    )  # fmt: skip
-    parts = re.split(f"{mark}([0-9a-f]+)\0".encode(), output)
-    found = list(zip(parts[1::2], parts[2::2], strict=True))
-    known = commits(git, (oid.decode() for oid, _ in found))
-    changes = []
-    for oid, patch in found:
-        hunks = patch.decode("utf-8", "replace").partition("\n@@ ")[2].split("\n")[1:]
-        sides = [tuple(line[1:].removesuffix("\r") for line in hunks if line[:1] == sign) for sign in "-+"]
-        changes.append(LineChange(known[oid.decode()], sides[0], sides[1]))
-    return changes
-
-
-def newest_until(git: Git, revision: str, moment: datetime) -> str | None:
-    """Return the newest commit of a revision that was committed by `moment`, or None.
-
-    Newest means first in history, so a commit whose clock was ahead is skipped for the one before it.
-    """
-    seconds = max(int(moment.timestamp()), 0)
-    until = f"--until=@{seconds} +0000"  # in git's own form: git takes a date it cannot parse for now
-    output = git.run("rev-list", "--max-count=1", until, "--end-of-options", revision, "--", timeout=_SECONDS)
-    return output.decode().strip() or None
-
-
-def diff(git: Git, old: str, new: str, *paths: str, brief: bool = False) -> bytes:
-    """Return the unified diff between two commits or trees, given by their full ids; if `brief`, its statistics."""
-    form = _STAT if brief else _PATCH
-    return git.unfiltered.run("--literal-pathspecs", "diff", *form, "--end-of-options", old, new, "--", *paths)
-
-
-def diff_work_tree(git: Git, commit: str, paths: Sequence[str]) -> bytes:
-    """Return the unified diff from a commit, given by its full id, to files of the work tree, new ones included."""
-    literal = git.unfiltered
-    tracked = set(
-        literal.run("ls-tree", "-r", "-z", "--name-only", commit).decode("utf-8", "surrogateescape").split("\0")
-    )
-    known = [path for path in paths if path in tracked]
-    output = (
-        literal.run("--literal-pathspecs", "diff", *_PATCH, "--end-of-options", commit, "--", *known) if known else b""
-    )
-    for path in paths:
-        if path not in tracked:
-            output += literal.run("diff", *_PATCH, "--no-index", "--", os.devnull, path, ok=(0, 1))
-    return output
-
-
-def stats(git: Git, oids: Sequence[str]) -> dict[str, str]:
-    """Return, for each commit given by its full id, how many lines of which files it changed."""
-    mark = os.urandom(16).hex()  # that no file name contains
-    options = ("--no-walk=unsorted", *_STAT, f"--format={mark}%H", "--stdin")
-    output = git.unfiltered.run("log", *options, stdin="".join(f"{oid}\n" for oid in oids).encode(), timeout=_SECONDS)
-    parts = re.split(f"{mark}([0-9a-f]+)\n", output.decode("utf-8", "replace"))
-    return dict(zip(parts[1::2], (text.strip("\n") for text in parts[2::2]), strict=True))
-
-
-def show(git: Git, commit: str) -> bytes:
-    """Return a commit, given by its full id, its message and its diff as `git show` prints them."""
-    return git.unfiltered.run(
-        "show", *_PATCH, "--no-mailmap", "--no-notes", "--format=medium", "--end-of-options", commit, "--"
-    )
-
-
 class EarlyLog(Dialogue):
     """The newest commits of a revision, read by a git that runs until they are asked for."""
 
@@ -350,34 +265,3 @@ def _moment(raw: str) -> datetime:
     if minutes >= _DAY:
         return moment
     return moment.astimezone(timezone(timedelta(minutes=-minutes if zone[0] == "-" else minutes)))
-
-
-# GitPython takes ids of 20 bytes. It gets the first 20 of a SHA-256 id; the result has the whole id again.
-_LONGER_ID = re.compile(rb"^(?P<known>[0-9a-f]{40})[0-9a-f]{24}(?= [0-9]+ [0-9]+ [0-9]+$)", re.MULTILINE)
-
-
-def blame(git: Git, revision: str | None, path: str, lines: tuple[int, int] | None = None) -> dict[int, str]:
-    """Return the id of the commit that wrote each line of a file, by line number; `lines` is a range, both inclusive.
-
-    Without a revision blame the file of the work tree; an uncommitted line has an id of zeros. Follow lines that a
-    commit moved or copied from a file it also changed (`-C`): those of an archive lead to the commits before its
-    rotation. GitPython parses the answer, and starts no git: it would read `GIT_DIR` and others before a path.
-
-    Raises GitFailedError if there is no such file in the revision, or it has fewer lines.
-    """
-    try:
-        from git import Repo  # noqa: TID251  # only gitmem.git may; 75 ms
-    except ImportError as error:  # its import looks for git, by GIT_PYTHON_GIT_EXECUTABLE
-        raise GitmemError(
-            f"GitPython cannot be used: {error}.", "Unset GIT_PYTHON_GIT_EXECUTABLE, or install gitpython again."
-        ) from error
-    options = ("-p", "--incremental", "-C", *((f"-L{lines[0]},{lines[1]}",) if lines else ()))
-    tip = git.run("rev-parse", "--verify", "--end-of-options", f"{revision or 'HEAD'}^{{commit}}").decode().strip()
-    with head_at(tip) as variables:
-        named = (tip,) if revision else ()
-        output = git.unfiltered.run("blame", *options, *named, "--", path, timeout=_SECONDS, env=variables)
-    whole = {match["known"].decode(): match[0].decode() for match in _LONGER_ID.finditer(output)}
-    answer = SimpleNamespace(git=SimpleNamespace(blame=lambda *_, **__: _LONGER_ID.sub(rb"\g<known>", output)))
-    parse: Any = Repo.blame_incremental
-    entries = parse(answer, None, path, allow_unsafe_options=True)
-    return {line: whole.get(oid := entry.commit.hexsha, oid) for entry in entries for line in entry.linenos}

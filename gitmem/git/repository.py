@@ -16,6 +16,7 @@ from gitmem.values import TYPE_CHECKING, Value
 if TYPE_CHECKING:
     from hashlib import _Hash
 
+    from gitmem.git.history import StoreRepo
     from gitmem.git.objects import Objects, PathChange
     from gitmem.git.process import Git
 
@@ -99,6 +100,13 @@ class Repository:
         from gitmem.git.process import Git
 
         return Git(self.layout.git_dir, self.layout.work_tree, self._environ)
+
+    @cached_property
+    def history(self) -> StoreRepo:
+        """The repository for history that a user looks at, read by GitPython."""
+        from gitmem.git.history import StoreRepo  # 75 ms
+
+        return StoreRepo(self.git)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Objects]:

@@ -12,8 +12,7 @@ from gitmem.document.entry import Entry, FoundEntry, find_by_digest, find_entrie
 from gitmem.document.ids import MEMORY, find_named, is_id
 from gitmem.document.message import VALUE_LENGTH, Op, Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git.log import Commit, line_changes, log, was_at
-from gitmem.git.log import blame as blame_lines
+from gitmem.git.log import Commit, log, was_at
 from gitmem.git.objects import Objects
 from gitmem.git.process import Git
 from gitmem.git.repository import Repository, is_object_id
@@ -40,7 +39,7 @@ def versions(store: Store, path: str, lines: tuple[int, int], limit: int) -> lis
     committed = _before(then, now, lines) if then is not None else None
     if committed is None:
         return []
-    changes = line_changes(store.repository.git, tip, path, committed, limit)
+    changes = store.repository.history.line_changes(tip, path, committed, limit)
     return [Version(record(change.commit), change.before, change.after) for change in changes]
 
 
@@ -104,8 +103,8 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
     committed = store.repository.read(tip, path)
     written: dict[int, str] = {}
     if committed is not None and texts:
-        revision = tip if committed == data else None
-        written = blame_lines(store.repository.git, revision, path, (begin, last) if lines else None)
+        within = (begin, last) if lines else None
+        written = store.repository.history.blame_lines(tip, path, within, edited=committed != data)
     records = read_records(store, {oid for oid in written.values() if oid.strip("0")})
     origins = {number: records[oid] for number, oid in written.items() if oid in records}
     for number, entry in entries:

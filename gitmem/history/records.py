@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 
 from gitmem.document.message import VALUE_LENGTH, Trailer, one_line
 from gitmem.errors import NotFoundError
-from gitmem.git.log import Commit, commits, diff, diff_work_tree, log, newest_until, stats
+from gitmem.git.log import Commit, commits, log
 from gitmem.git.objects import PathChange
 from gitmem.git.repository import Repository, empty_tree
 from gitmem.platform.machine import UTC, datetime, timedelta, timezone
@@ -164,10 +164,10 @@ def _revision(repository: Repository, text: str) -> str | None:
 
 def _at(store: Store, span: DateSpan, text: str) -> str:
     """Return the last commit made by a date, else the last imported one with an author date by then."""
-    git, tip = store.repository.git, store.repository.resolve(HEAD)
-    commit = newest_until(git, tip, span.last)
+    repo, tip = store.repository.history, store.repository.resolve(HEAD)
+    commit = repo.newest_until(tip, span.last)
     if commit is None or not store.repository.files(commit):
-        imported = log(git, tip, until=span.last)
+        imported = log(repo, tip, until=span.last)
         commit = max(imported, key=lambda one: one.authored).oid if imported else None
     if commit is None or not store.repository.files(commit):
         raise NotFoundError(f"The store was still empty at {text!r}.", "'gitmem log -n 0' lists all of history.")
@@ -203,7 +203,7 @@ def records(
     )
     # Trailers hold values on one line.
     trailers = {key.value: one_line(value, VALUE_LENGTH) for key, value in wanted if value}
-    git, tip = store.repository.git, store.repository.resolve(HEAD)
+    git, tip = store.repository.history, store.repository.resolve(HEAD)
     paths = [path] if path else []
     commits = log(
         git, tip, paths=paths, trailers=trailers, since=since, until=until, limit=limit, after=after, merges=merges
@@ -278,12 +278,12 @@ def difference(store: Store, old: str | None, new: str, path: str | None = None,
         old = parents[0] if parents else empty_tree(repository.git)
     paths = [path] if path else []
     changes = tuple(repository.changes(old, new, *paths))
-    return Difference(old, new, changes, diff(repository.git, old, new, *paths, brief=brief))
+    return Difference(old, new, changes, repository.history.diff_of(old, new, *paths, brief=brief))
 
 
 def changed_lines(store: Store, found: Collection[CommitRecord]) -> dict[str, str]:
     """Return the statistics of each commit as `git log --stat` prints them; "" for a commit without changes."""
-    by_commit = stats(store.repository.git, [record.commit for record in found])
+    by_commit = store.repository.history.statistics([record.commit for record in found])
     return {record.commit: by_commit.get(record.commit, "") for record in found}
 
 
@@ -291,4 +291,4 @@ def edits_by_hand(store: Store, path: str | None = None) -> bytes:
     """Return the unified diff of the edits by hand that are not committed yet."""
     tip = store.repository.resolve(HEAD)
     edited = [name for name in store.files.edited() if path is None or name == path or name.startswith(f"{path}/")]
-    return diff_work_tree(store.repository.git, tip, edited) if edited else b""
+    return store.repository.history.diff_of_files(tip, edited) if edited else b""

@@ -166,6 +166,11 @@ if sys.platform != "win32":
             if pid:
                 self.returncode = os.waitstatus_to_exitcode(status)
 
+        def poll(self) -> int | None:
+            """Return the status, None while the process runs."""
+            self._reap(os.WNOHANG)
+            return self.returncode
+
         def wait(self) -> int:
             """Wait for the end of the process and return its status."""
             self._await_end(None)

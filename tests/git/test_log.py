@@ -1,54 +1,11 @@
-import os
-import subprocess
-import sys
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from gitmem.errors import GitFailedError, GitmemError
-from gitmem.git import process as process_module
-from gitmem.git.log import additions, blame, commits, diff, fork, log, newest_until, show
-from gitmem.git.process import Git
-from gitmem.git.repository import empty_tree
-from tests.copies import new_repository
+from gitmem.errors import GitFailedError
+from gitmem.git.log import additions, commits, fork, log
 
 KOREAN = "archive/메모 memory 하나.md"
-
-
-@pytest.fixture
-def store(tmp_path) -> Path:
-    return new_repository(tmp_path / "store")
-
-
-@pytest.fixture
-def commit(store, bare_git):
-    def make(
-        message: str, files: Mapping[str, str | None] | None = None, *, at: int = 0, committed: int | None = None
-    ) -> str:
-        for name, text in (files or {}).items():
-            path = store / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if text is None:
-                path.unlink()
-            else:
-                path.write_text(text, newline="\n")
-        bare_git(store, "add", "-A")
-        dates = {
-            "GIT_AUTHOR_DATE": f"@{1_700_000_000 + at} +0900",
-            "GIT_COMMITTER_DATE": f"@{1_700_000_000 + (at if committed is None else committed)} +0900",
-        }
-        options = ("--allow-empty", "--allow-empty-message", "--cleanup=verbatim")
-        bare_git(store, "commit", "-q", *options, "-F", "-", stdin=message.encode(), env=dates)
-        return bare_git(store, "rev-parse", "HEAD")
-
-    return make
-
-
-@pytest.fixture
-def git(store, environ):
-    return Git(store / ".git", store, environ)
 
 
 def when(seconds: int) -> datetime:
@@ -185,119 +142,6 @@ def test_additions_on_a_branch_whose_files_a_merge_dropped(git, commit, store, b
     bare_git(store, "merge", "-q", "-m", "merge", "side")
 
     assert [(a.commit.oid, a.path) for a in additions(git, ["HEAD"], "archive")] == [(added, "archive/a.md")]
-
-
-def test_newest_until(git, commit):
-    first = commit("one", at=10)
-    ahead = commit("clock ahead", at=99)
-    third = commit("three", at=30)
-    tip = commit("four", at=40)
-
-    assert newest_until(git, "HEAD", when(9)) is None
-    assert newest_until(git, "HEAD", datetime(1900, 1, 1, tzinfo=UTC)) is None
-    assert newest_until(git, "HEAD", when(10)) == first
-    assert newest_until(git, "HEAD", when(29)) == first
-    assert newest_until(git, "HEAD", when(30)) == third
-    assert newest_until(git, ahead, when(99)) == ahead
-    assert newest_until(git, "HEAD", datetime(9000, 1, 1, tzinfo=UTC)) == tip
-
-
-def test_diff_and_show_read_no_configuration(git, commit, store, bare_git):
-    first = commit("one", {"memory.md": "a\n"})
-    second = commit("two", {"memory.md": "b\n", KOREAN: "x\n"})
-    for key, value in (
-        ("diff.external", "false"),
-        ("color.ui", "always"),
-        ("format.pretty", "%H"),
-        ("log.date", "raw"),
-    ):
-        bare_git(store, "config", key, value)
-
-    assert b"-a\n+b\n" in diff(git, first, second)
-    assert KOREAN.encode() in diff(git, first, second)
-    assert KOREAN.encode() not in diff(git, first, second, "memory.md")
-    assert b"+a\n" in diff(git, empty_tree(git), first)
-    printed = show(git, second)
-    assert printed.startswith(f"commit {second}\nAuthor: Ada <ada@example.org>\nDate:".encode())
-    assert b"\x1b" not in printed
-
-
-# blame
-
-
-LONG = "- a line of memory that is long enough to be followed when it moves to another file, number {}\n"
-
-
-@pytest.fixture
-def rotated(commit) -> list[str]:
-    lines = [LONG.format(number) for number in range(4)]
-    oids = [commit(f"save {n}", {"memory.md": "".join(lines[: n + 1]), "daily.md": f"{n}\n"}, at=n) for n in range(4)]
-    oids.append(commit("rotate", {KOREAN: "".join(lines), "memory.md": lines[3]}, at=5))
-    oids.append(commit("save 5", {"memory.md": lines[3] + LONG.format(5)}, at=6))
-    return oids
-
-
-@pytest.mark.parametrize("path, lines", [("nowhere.md", None), ("memory.md", (7, 8)), ("--output=written", None)])
-def test_blame_of_what_is_not_there(git, store, rotated, path: str, lines: tuple[int, int] | None):
-    with pytest.raises(GitFailedError):
-        blame(git, "HEAD", path, lines)
-    assert not (store / "written").exists()
-
-
-def test_blame_takes_no_line_for_a_header(git, commit):
-    texts = [
-        "author Eve",
-        "0" * 40 + " 1 1 1",
-        *("", "\ttab", "filename x", "back\rslash \x0b \x85", "boundary", "no end"),
-    ]
-    oids = [commit(str(n), {"memory.md": "\n".join(texts[: n + 1]) + ("\n" if n < 7 else "")}) for n in range(8)]
-
-    assert blame(git, "HEAD", "memory.md") == dict(enumerate(oids, 1))
-
-
-def test_every_process_of_blame_is_ours_and_none_is_left(git, rotated, monkeypatch):
-    blame(git, "HEAD", KOREAN)  # GitPython itself asks for git's version when it is imported
-    started = []
-    child = process_module.Child
-
-    class Watched(child):  # type: ignore[misc,valid-type]
-        def __init__(self, argv: object, environ: dict[str, str], **options: bool) -> None:
-            started.append(self)
-            self.environment = environ
-            super().__init__(argv, environ, **options)
-
-    def refused(*_args: object, **_options: object) -> None:
-        raise AssertionError("GitPython started a process of its own")
-
-    monkeypatch.setattr(process_module, "Child", Watched)
-    monkeypatch.setattr(subprocess, "Popen", refused)
-    blame(git, "HEAD", KOREAN)
-
-    assert [process.returncode for process in started] == [0, 0]
-    assert all(process.environment["GIT_CONFIG_NOSYSTEM"] == "1" for process in started)
-    assert started[-1].environment["GIT_OBJECT_DIRECTORY"] == os.path.join(git.git_dir or "", "objects")
-
-
-def test_repository_of_longer_ids(tmp_path, bare_git, environ):
-    bare_git(tmp_path, "init", "-q", "--object-format=sha256")
-    (tmp_path / "memory.md").write_text("one\n")
-    bare_git(tmp_path, "add", "-A")
-    bare_git(tmp_path, "commit", "-qm", "Save\n\nGitmem-Op: save")
-    oid = bare_git(tmp_path, "rev-parse", "HEAD")
-    git = Git(tmp_path / ".git", tmp_path, environ)
-
-    assert [c.oid for c in log(git, "HEAD", trailers={"Gitmem-Op": "save"})] == [oid]
-    assert blame(git, "HEAD", "memory.md") == {1: oid}
-    assert b"+one" in diff(git, empty_tree(git), oid)
-
-
-def test_gitpython_that_cannot_start_is_an_error_with_a_remedy(git, monkeypatch):
-    for name in [name for name in sys.modules if name == "git" or name.startswith("git.")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setenv("GIT_PYTHON_GIT_EXECUTABLE", "/nowhere/git")
-    with pytest.raises(GitmemError) as caught:
-        blame(git, "HEAD", "memory.md")
-    assert "GIT_PYTHON_GIT_EXECUTABLE" in caught.value.remedy
 
 
 # How two commits stand to each other

@@ -23,7 +23,6 @@ from gitmem.document.ids import (
     is_timed,
 )
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.git.log import show
 from gitmem.history.authors import People
 from gitmem.history.marks import marked, place_marks
 from gitmem.history.origin import find_entry
@@ -95,7 +94,7 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
     if args.json:
         value = output.commit_value(read_records(store, [commit])[commit])
         value |= output.difference_value(difference(store, None, commit))
-    output.answer_bytes(app, value, show(store.repository.git, commit), f"show {commit[: output.SHORT]}")
+    output.answer_bytes(app, value, store.repository.history.shown(commit), f"show {commit[: output.SHORT]}")
 
 
 def _fact(store: Store, text: str) -> Fact | None:
