@@ -46,7 +46,7 @@ def told(store: Store, prompts: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def prompts_of(turns: Sequence[Turn]) -> list[tuple[str, str]]:
-    """Return what a person said in these turns, each with its session, each once."""
+    """Return what a user said in these turns, each with its session, each once."""
     said = dict.fromkeys((turn.session, human_text(turn.prompt).strip()) for turn in turns)
     return [(session, prompt) for session, prompt in said if prompt]
 

@@ -22,7 +22,7 @@ _ANSWER = "The README says now that prices are integer cents."
 
 
 def main() -> None:
-    """Print each step with its seconds and the lines it has a person read."""
+    """Print each step with its seconds and the lines it has a user read."""
     with tempfile.TemporaryDirectory(prefix="gitmem-minute-", ignore_cleanup_errors=True) as top:
         home, project, clone = (Path(top, name) for name in ("home", "project", "clone"))
         for folder in (home, project):

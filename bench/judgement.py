@@ -226,12 +226,12 @@ def count(session: Session, judged: Judged, told: Counter[str], lines: list[str]
             told["weighed"] += 1
             told["right"] += is_right
             lines += [] if is_right else [f"{session.name} unlabelled: {claim.kind} {claim.statement}"]
-    for mend in judged.mends:
-        text = f"{mend.error} {mend.cause} {mend.mend}"
+    for fix in judged.fixes:
+        text = f"{fix.error} {fix.cause} {fix.fix}"
         is_right = any(label["kind"] == "mend" and fits(text, label) for label in session.labels)
         told["mends"] += 1
         told["right mends"] += is_right
-        lines += [] if is_right else [f"{session.name} unlabelled mend: {mend.mend}"]
+        lines += [] if is_right else [f"{session.name} unlabelled mend: {fix.fix}"]
 
 
 def main() -> int:

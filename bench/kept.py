@@ -1,4 +1,4 @@
-"""How much of what an agent says to the person its memory keeps, and what it costs.
+"""How much of what an agent says to the user its memory keeps, and what it costs.
 
 Each recorded transcript of Claude Code is replayed into a store of its own. A line of an agent's text is kept if its
 words stand, in order, in the daily logs. The size of the store is compared with one that does not keep what was said
@@ -35,7 +35,7 @@ WORD = re.compile(r"\w+")
 
 
 def said(path: Path) -> Iterator[str]:
-    """Yield the lines of an agent's texts to the person, in a transcript of Claude Code."""
+    """Yield the lines of an agent's texts to the user, in a transcript of Claude Code."""
     for line in path.read_text("utf-8", "replace").splitlines():
         try:
             row = json.loads(line)

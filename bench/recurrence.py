@@ -1,14 +1,14 @@
-"""Whether an error that comes again is recognised, and whether the mend it is given is the one that worked.
+"""Whether an error that comes again is recognised, and whether the fix it is given is the one that worked.
 
 Two parts, both through a store of their own, as a session's end learns and a hook asks:
 
 - *recorded*: the turns of recorded transcripts in order of time. What comes again was labelled by hand, in `RECURS`, by
   the ids of the exchanges; calls that the host refused and commands that only look for something are no errors. Nothing
   is known of an exchange when its own errors are asked about.
-- *made*: the 40 pairs of `bench/errors.json`. Each first error is learned with a mend of its own; then the error is
+- *made*: the 40 pairs of `bench/errors.json`. Each first error is learned with a fix of its own; then the error is
   asked about as it comes again, and the look-alike beside it.
 
-A mend is *wrong* where it is not the one that worked for this error: for a recorded one the same command, or one of
+A fix is *wrong* where it is not the one that worked for this error: for a recorded one the same command, or one of
 the same program that shares half of its words, or a sentence that does.
 
     python bench/recurrence.py [FOLDER] [--verbose]
@@ -27,7 +27,7 @@ from pathlib import Path
 
 from gitmem.learn.end import read_records
 from gitmem.learn.lessons import learn_bugs
-from gitmem.model.error_occurrence import is_bug, mend_of
+from gitmem.model.error_occurrence import fix_of, is_bug
 from gitmem.model.transcript import hook_events
 from gitmem.model.turns import Failure, Turn, fold
 from gitmem.platform.machine import Context
@@ -52,13 +52,13 @@ def new_store(folder: Path) -> Store:
     return Store(str(folder / ".gitmem"), context)
 
 
-def words(mend: str) -> set[str]:
-    """Return the words of a mend."""
-    return set(mend.strip("`").casefold().split())
+def words(fix: str) -> set[str]:
+    """Return the words of a fix."""
+    return set(fix.strip("`").casefold().split())
 
 
-def same_mend(given: str, worked: str) -> bool:
-    """Say whether two mends are one."""
+def same_fix(given: str, worked: str) -> bool:
+    """Say whether two fixes are one."""
     one, other = words(given), words(worked)
     return bool(one & other) and 2 * len(one & other) >= min(len(one), len(other))
 
@@ -80,8 +80,8 @@ def recorded(folder: Path, store: Store, *, verbose: bool) -> None:
             others += not recurs
             unasked += bool(found) and not recurs
             solution = found[0].solution if found else None
-            worked = mend_of(failure, turn.files)
-            is_wrong = bool(solution and worked and not same_mend(solution.text, worked))
+            worked = fix_of(failure, turn.files)
+            is_wrong = bool(solution and worked and not same_fix(solution.text, worked))
             given += solution is not None
             wrong += is_wrong
             if verbose and (recurs or found):
@@ -100,29 +100,29 @@ def made(store: Store, *, verbose: bool) -> None:
     pairs = json.loads(PAIRS.read_text("utf-8"))["pairs"]
     for number, pair in enumerate(pairs):
         at = BEGAN + timedelta(hours=number)
-        command, mend = f"{pair['tool']} run", f"mend-{number}"
-        failure = Failure(at, "Bash", "", command, pair["first"], command, mend)
+        command, fix = f"{pair['tool']} run", f"mend-{number}"
+        failure = Failure(at, "Bash", "", command, pair["first"], command, fix)
         learn_bugs(store, f"s-{number}", "bench", [Turn(f"s-{number}", "bench", "t", at, at, failures=(failure,))])
     known = right = wrong = taken = 0
     for number, pair in enumerate(pairs):
         found, other = match(store, pair["again"]), match(store, pair["other"])
-        told, mend = found[0].solution.text if found and found[0].solution else "", f"`mend-{number}`"
-        is_known = bool(found) and any(one.text == mend for one in found[0].pattern.solutions)
+        told, fix = found[0].solution.text if found and found[0].solution else "", f"`mend-{number}`"
+        is_known = bool(found) and any(one.text == fix for one in found[0].pattern.solutions)
         known += is_known
-        right += told == mend
-        wrong += bool(told) and told != mend
+        right += told == fix
+        wrong += bool(told) and told != fix
         taken += bool(other)
-        if verbose and (told != mend or other):
+        if verbose and (told != fix or other):
             said = told or ("nothing told" if is_known else "not recognised")
             print(f"{pair['tool']}: {said}; look-alike: {[one.pattern.title for one in other]}")
-    # Four of the errors come again at another port, of which no mend is told.
+    # Four of the errors come again at another port, of which no fix is told.
     print(
         f"made: {known} of {len(pairs)} recognised, {right} told their mend; {wrong} wrong, {taken} look-alikes taken"
     )
 
 
 def main() -> None:
-    """Print how many errors are recognised, and the wrong mends."""
+    """Print how many errors are recognised, and the wrong fixes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""How what a person waits for grows with the memory: CPU seconds, memory and exponents, at 1,000 to 100,000 exchanges.
+"""How what a user waits for grows with the memory: CPU seconds, memory and exponents, at 1,000 to 100,000 exchanges.
 
     python bench/scale.py [--sizes 1000 10000 100000] [--rounds 2] [--keep FOLDER]
 

@@ -2,7 +2,7 @@
 
 `bench/teams.py` has what many machines at once cost.
 
-Ratios are beside git doing the same: fetch and push of the same commits one after another, each process as a person
+Ratios are beside git doing the same: fetch and push of the same commits one after another, each process as a user
 would start it. A sync also commits hand edits, checks what comes, merges, and brings the work tree up to date.
 """
 

@@ -275,12 +275,12 @@ def _row(people: int, per_hour: int, window: float, hours: float) -> str:
     """Simulate people who sync at random times; a push wins where nobody pushed since its fetch."""
     chance, every, end = random.Random(1), 3600 / per_hour, 3600 * hours
     events: list[tuple[float, int, int, tuple[int, int] | None, int, float, float | None]] = []
-    for person in range(people):
-        heapq.heappush(events, (chance.expovariate(1 / every), person, 0, None, 1, 0.0, None))
-    since: dict[int, float] = {}  # from when on each sync of a person left its commits
+    for user in range(people):
+        heapq.heappush(events, (chance.expovariate(1 / every), user, 0, None, 1, 0.0, None))
+    since: dict[int, float] = {}  # from when on each sync of a user left its commits
     version, count, left, pushes, inbox, rounds, waits = 0, 0, 0, 0, 0, [], []
     while events:
-        now, person, _, seen, tries, took, began = heapq.heappop(events)
+        now, user, _, seen, tries, took, began = heapq.heappop(events)
         count += 1
         if now > end and seen is None and tries == 1:
             continue
@@ -288,11 +288,11 @@ def _row(people: int, per_hour: int, window: float, hours: float) -> str:
             took = window * (0.5 + chance.random())
             began = now if began is None else began
             crowd = max(inbox, 2 * CROWD * (tries - 1))
-            yields = crowd >= CROWD and now - since.get(person, now) < LATELY
+            yields = crowd >= CROWD and now - since.get(user, now) < LATELY
             if yields and chance.random() * (min(crowd, MOST_CROWDED) + 1) > 1:
-                heapq.heappush(events, (now + took / 2, person, count, (-1, 0), tries, took, began))
+                heapq.heappush(events, (now + took / 2, user, count, (-1, 0), tries, took, began))
                 continue
-            heapq.heappush(events, (now + took, person, count, (inbox, version), tries, took, began))
+            heapq.heappush(events, (now + took, user, count, (inbox, version), tries, took, began))
             continue
         assert began is not None
         yields = seen[0] < 0
@@ -300,18 +300,18 @@ def _row(people: int, per_hour: int, window: float, hours: float) -> str:
         over = yields or seen[0] or tries >= LOST or now - began + took >= LOST_SECONDS
         if not yields and seen[1] == version:
             version, inbox = version + 1, 0
-            since.pop(person, None)
+            since.pop(user, None)
         elif not over:
             again = now + pause(tries, chance.random(), took)
-            heapq.heappush(events, (again, person, count, None, tries + 1, 0.0, began))
+            heapq.heappush(events, (again, user, count, None, tries + 1, 0.0, began))
             continue
         else:
             left, inbox, pushes = left + 1, inbox + 1, pushes + 1
-            since.setdefault(person, now)
+            since.setdefault(user, now)
             now += window / 2  # one more push, to the inbox
         rounds.append(tries)
         waits.append(now - began)
-        heapq.heappush(events, (now + chance.expovariate(1 / every), person, count, None, 1, 0.0, None))
+        heapq.heappush(events, (now + chance.expovariate(1 / every), user, count, None, 1, 0.0, None))
     waits.sort()
     done = len(rounds)
     wasted = 1 - done / pushes

@@ -1,7 +1,7 @@
 """Whether gitmem answers what a user asks about earlier sessions, beside plain BM25 over the raw exchanges.
 
 Each set is replayed as transcripts, in the order in which its sessions began, into a store of its own. Each question is
-then put to `gitmem search` (six hits), to `gitmem recall` (2,000 tokens), and to the prompt hook as if a person had
+then put to `gitmem search` (six hits), to `gitmem recall` (2,000 tokens), and to the prompt hook as if a user had
 typed it; the text a session starts with is made once. No model is needed. The sets stand beside the repository, in
 ../shared/data:
 

@@ -1,7 +1,7 @@
-"""Work in the background of a host's hook: commit turns, close sessions, save lessons, daily upkeep (spec J10).
+"""Work in the background of a host's hook: commit turns, close sessions, save lessons, daily upkeep.
 
 A step that fails is written to the log that `gitmem doctor` shows, leaves its events in the spool, and does not stop
-the others (spec R12).
+the others.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _follow(store: Store, pending: Pending) -> None:
 def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     """Mirror the agent's own memory, cache headers and days of history, ask the model of the settings, tidy up daily.
 
-    The daily upkeep is consolidation (spec P4) and retention (R13), as configured. Once it is `late`, the rest is
+    The daily upkeep is consolidation and retention, as configured. Once it is `late`, the rest is
     left to the next call. Failures are written to the log.
     """
     from gitmem.health.document_checks import look as check_documents
@@ -241,12 +241,12 @@ class _Steps:
             os.unlink(path)
 
     def before_compaction(self, session: PendingSession) -> None:
-        """Save all that the transcript tells before the context is compacted (spec J9)."""
+        """Save all that the transcript tells before the context is compacted."""
         self._save_so_far(session, "before compaction")
         self._unmark(session)
 
     def half_used(self, session: PendingSession) -> None:
-        """Save the session so far when the configured share of the context is used, once until it is compacted (P1)."""
+        """Save the session so far when the configured share of the context is used, once until it is compacted."""
         percent, mark = self._store.config.save.context_percent, self._path(_MARKS, session)
         if not percent or os.path.exists(mark) or context_used(session.transcript) * 100 < percent:
             return
@@ -264,7 +264,7 @@ class _Steps:
         capture_recorded(self._store, [*turns[:-1], *running], why)
 
     def close(self, session: PendingSession) -> None:
-        """Save a finished session's transcript (spec R14), and what its turns hold."""
+        """Save a finished session's transcript, and what its turns hold."""
         from gitmem.learn.end import (
             capture_recorded,
             keep_session,
@@ -278,7 +278,7 @@ class _Steps:
         from gitmem.record.working_memory import forget_working
         from gitmem.store.known_patterns import pattern_headers
         from gitmem.store.layers import was_paused
-        from gitmem.tell.outcome_counts import count_given, note_mends
+        from gitmem.tell.outcome_counts import count_given, note_fixes
 
         if self._store.has_layers and was_paused(self._store, session.name):
             session = session._replace(transcript="")  # it tells what was not to be recorded
@@ -299,7 +299,7 @@ class _Steps:
         records = read_records(session.transcript) if turns and not turns[0].logged else ()
         keep_session(self._store, session.name, session.host, turns, records)
         count_given(self._store, session.name, turns)
-        note_mends(self._store, session.name, turns)
+        note_fixes(self._store, session.name, turns)
         if turns and self._store.config.summary.provider != NO_MODELS[0]:
             from gitmem.learn.judge import request_judgement
 
@@ -309,7 +309,7 @@ class _Steps:
         _note_learned(self._store, turns, errors)
 
     def improve(self, late: Callable[[], bool]) -> None:
-        """Have the model of the settings judge sessions (spec U7), then sum up archives (R6)."""
+        """Have the model of the settings judge sessions, then sum up archives."""
         from gitmem.archive.summarize import improve
         from gitmem.archive.summary import pending_archives
         from gitmem.learn.judge import judge_requested

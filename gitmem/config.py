@@ -1,10 +1,8 @@
 """Settings: one table of all keys, their values, and the values a tracked file may set (docs/settings.md, "Settings").
 
-Rows such as "spec R2" are those of docs/spec.md.
-
 A store's own `config.yaml` is *tracked*: it may come from a remote, or with somebody's project. So it may set a few
-numbers, within bounds that do no harm. All else in it counts only after the person agreed to that exact value on this
-machine (`gitmem config trust`), or where it stands in the person's own file, which no store tracks.
+numbers, within bounds that do no harm. All else in it counts only after the user agreed to that exact value on this
+machine (`gitmem config trust`), or where it stands in the user's own file, which no store tracks.
 
 A setting that cannot be used is passed over and reported, never an error: a typing mistake in a settings file must
 not cost a memory. A personal file that resolves into a store is not read, since a sync could have written it.
@@ -127,7 +125,7 @@ class CleanupConfig(Value):
 class SettingOrigin(Value):
     """Where a setting comes from, unless it is a default.
 
-    `layer` is USER (a person's own settings), HERE (their own for this store) or STORE (the store's config.yaml).
+    `layer` is USER (a user's own settings), HERE (their own for this store) or STORE (the store's config.yaml).
     """
 
     key: str
@@ -136,7 +134,7 @@ class SettingOrigin(Value):
 
 
 class Untrusted(Value):
-    """A value in a tracked file that does not count, because the person has not agreed to it."""
+    """A value in a tracked file that does not count, because the user has not agreed to it."""
 
     key: str
     value: object
@@ -167,7 +165,7 @@ class PromptsConfig(Value):
 class Config(Value):
     """All settings, in groups.
 
-    `problems` says what in the files could not be used, a sentence each; `untrusted` what is not used until the person
+    `problems` says what in the files could not be used, a sentence each; `untrusted` what is not used until the user
     agrees to it.
     """
 
@@ -239,7 +237,7 @@ def is_harmless(key: str, value: object) -> bool:
 
 
 def is_agreed(agreed: Mapping[str, object], key: str, value: object) -> bool:
-    """Return whether the person has agreed to exactly this value."""
+    """Return whether the user has agreed to exactly this value."""
     try:
         return key in agreed and parse_value(key, agreed[key]) == value
     except ValueError:
@@ -287,9 +285,9 @@ def shown(value: object) -> str:
         return "a number that is too long"
 
 
-MAX_BYTES = 65_536  # of the person's own file
+MAX_BYTES = 65_536  # of the user's own file
 MAX_TRACKED_BYTES = 8_192  # of a store's file: a hook waits until Python has parsed it
-STORES = "stores"  # in the person's own file: settings for single stores, by folder
+STORES = "stores"  # in the user's own file: settings for single stores, by folder
 TRUST = "trust.json"
 _FOLDER = "gitmem"
 _MAX_PROBLEMS = 20
@@ -302,10 +300,10 @@ def load_config(
     store: str = "",
     agreed: Callable[[], Mapping[str, object]] = dict,
 ) -> Config:
-    """Return the configuration from the person's own file and a store's tracked one, each given as name and content.
+    """Return the configuration from the user's own file and a store's tracked one, each given as name and content.
 
-    In rising precedence: the person's general settings, the allowed values of the tracked file, the person's settings
-    for this store (the section named by the folder `store`). `agreed` returns the tracked values the person agreed to;
+    In rising precedence: the user's general settings, the allowed values of the tracked file, the user's settings
+    for this store (the section named by the folder `store`). `agreed` returns the tracked values the user agreed to;
     it is called only if a tracked value needs agreement.
 
     PyYAML is imported only for a file with more than comments: the import takes a fourth of the time of a save.
@@ -342,7 +340,7 @@ def load_config(
             )
     if len(problems) > _MAX_PROBLEMS:
         problems[_MAX_PROBLEMS:] = [f"And {len(problems) - _MAX_PROBLEMS} more problems."]
-    # A value that changes nothing, or that the person overrides here, needs no agreement.
+    # A value that changes nothing, or that the user overrides here, needs no agreement.
     overridden = {origin.key for origin in origins.values() if origin.layer == HERE}
     asked = (item for item in untrusted if item.value != value_of(config, item.key) and item.key not in overridden)
     return config._replace(problems=tuple(problems), untrusted=tuple(asked), origins=tuple(origins.values()))
@@ -382,7 +380,7 @@ def _values(name: str, tree: Mapping[str, object], problems: list[str]) -> Itera
 
 
 def personal_folder(environ: Mapping[str, str], home: str, platform: str = sys.platform) -> str:
-    """Return the folder of the person's own settings, as the platform's convention has it."""
+    """Return the folder of the user's own settings, as the platform's convention has it."""
     configured = environ.get("APPDATA" if platform == "win32" else "XDG_CONFIG_HOME", "")
     if os.path.isabs(configured):  # the XDG specification ignores relative paths
         return os.path.join(configured, _FOLDER)
@@ -391,7 +389,7 @@ def personal_folder(environ: Mapping[str, str], home: str, platform: str = sys.p
 
 
 def read_config(environ: Mapping[str, str], home: str, root: str | None) -> Config:
-    """Return the configuration for the store at `root`; for None, the person's own settings alone."""
+    """Return the configuration for the store at `root`; for None, the user's own settings alone."""
     folder = personal_folder(environ, home)
     path = os.path.join(folder, CONFIG)
     own = read_small(path)
@@ -410,12 +408,12 @@ def read_config(environ: Mapping[str, str], home: str, root: str | None) -> Conf
 
 
 def read_agreed(folder: str, root: str) -> Mapping[str, object]:
-    """Return the tracked values of a store that the person agreed to, by setting."""
+    """Return the tracked values of a store that the user agreed to, by setting."""
     return read_trust(folder).get(os.path.realpath(root), {})
 
 
 def read_trust(folder: str) -> dict[str, dict[str, object]]:
-    """Return the tracked values that the person agreed to, by store; {} if the file is missing or damaged."""
+    """Return the tracked values that the user agreed to, by store; {} if the file is missing or damaged."""
     path = os.path.join(folder, TRUST)
     data = read_small(path)
     if data is None or is_inside_store(path):

@@ -41,7 +41,7 @@ def main(language: str, *, whole: bool = False) -> None:
         tour.run(*own_command("init"))
         recorded = resource("templates", "demo", f"{language}.jsonl")
         tour.run(*own_command("replay", recorded))
-        print("# Session one, recorded turn by turn; in it a person says:")
+        print("# Session one, recorded turn by turn; in it a user says:")
         print("\n".join(f"> {text}" for text in _prompts(recorded)))
         start, failure = tour.run(*own_command("start")), tour.hook(_FAILURE)
         print("# Session two starts. Its agent is told (in full: make try ALL=1):")
@@ -56,7 +56,7 @@ def main(language: str, *, whole: bool = False) -> None:
 
 
 def _prompts(transcript: str) -> list[str]:
-    """Return what the person said in a transcript."""
+    """Return what the user said in a transcript."""
     lines = Path(transcript).read_text(encoding="utf-8").splitlines()
     said = [json.loads(line)["message"]["content"] for line in lines]
     return [text for text in said if isinstance(text, str)]

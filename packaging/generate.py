@@ -239,7 +239,7 @@ def settings_table() -> str:
 
 
 def hosts_table() -> str:
-    """Return the files that `gitmem install` changes for each host: of a project, and of a person (`--user`)."""
+    """Return the files that `gitmem install` changes for each host: of a project, and of a user (`--user`)."""
     lines = ["| agent | hooks | with `--user` | MCP server | with `--user` |", "| --- | --- | --- | --- | --- |"]
     for name in sorted(NAMES):
         host = find_host(name)

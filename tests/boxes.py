@@ -38,7 +38,7 @@ class Clock:
 
 
 def forget_private(folder: Path) -> None:
-    """Delete the private folder but the store's token, without which the person is asked."""
+    """Delete the private folder but the store's token, without which the user is asked."""
     for path in folder.iterdir():
         if path.name != "machine":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -72,7 +72,7 @@ class Box:
         return self.store
 
     def git(self, *args: str, stdin: bytes | None = None) -> str:
-        """What a person does with git in the store."""
+        """What a user does with git in the store."""
         return self._git(self.root, *args, stdin=stdin)
 
     def put(
@@ -100,7 +100,7 @@ class Box:
         return transact(self.store, lambda _: None, purpose="test", scan=True)
 
     def write(self, path: str, content: bytes) -> None:
-        """What a person does with an editor."""
+        """What a user does with an editor."""
         (self.root / path).parent.mkdir(parents=True, exist_ok=True)
         (self.root / path).write_bytes(content)
 

@@ -175,7 +175,7 @@ def environ() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def bare_git() -> RunsGit:
-    """Give a function that runs plain git in a folder, as a person with a name would, and returns what it printed."""
+    """Give a function that runs plain git in a folder, as a user with a name would, and returns what it printed."""
     return run_git
 
 

@@ -14,7 +14,7 @@ from gitmem.store.locate import is_store
 from gitmem.store.remotes import remotes
 from gitmem.store.store import Store
 
-# The person who runs plain git.
+# The user who runs plain git.
 USER = {
     "GIT_AUTHOR_NAME": "Ada",
     "GIT_AUTHOR_EMAIL": "ada@example.org",
@@ -24,7 +24,7 @@ USER = {
 
 
 def run_git(cwd: Path, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> str:
-    """Run plain git in a folder, as a person with a name would, and return what it printed."""
+    """Run plain git in a folder, as a user with a name would, and return what it printed."""
     if args == ("rev-parse", "HEAD") and (tip := _loose_tip(Path(cwd) / ".git")):
         return tip
     run = subprocess.run(
@@ -41,7 +41,7 @@ def run_git(cwd: Path, *args: str, stdin: bytes | None = None, env: Mapping[str,
 
 
 def new_repository(folder: Path, files: Mapping[str, bytes] | None = None, *options: str) -> Path:
-    """Make a repository that a person has, with one commit of files; with None it has no commit."""
+    """Make a repository that a user has, with one commit of files; with None it has no commit."""
     folder.mkdir(parents=True, exist_ok=True)
     run_git(folder, "init", "-q", *options)
     for name, content in (files or {}).items():

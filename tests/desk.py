@@ -101,15 +101,15 @@ class Recorder:
         payload = {"hook_event_name": kind, "session_id": self.session, "prompt_id": turn, "cwd": self.project}
         self.payloads.append((at + 0.02, payload | {"transcript_path": str(self.path)} | more))
 
-    def turn(self, number: int, prompt: str, answer: str, mend: str = "") -> None:
-        """Record a turn in which `make` fails, a file is changed or the command `mend` is run, and `make` works."""
+    def turn(self, number: int, prompt: str, answer: str, fix: str = "") -> None:
+        """Record a turn in which `make` fails, a file is changed or the command `fix` is run, and `make` works."""
         turn = f"p-{number}"
         edit = ("Edit", {"file_path": f"{self.project}/f{number}.py"}, "")
         self.deliver("UserPromptSubmit", self.record("user", prompt, promptId=turn), turn, prompt=prompt)
         for index, (tool, given, error) in enumerate(
             [
                 ("Bash", {"command": f"make {number}"}, "Exit code 2\nerror: it broke"),
-                ("Bash", {"command": mend}, "") if mend else edit,
+                ("Bash", {"command": fix}, "") if fix else edit,
                 ("Bash", {"command": f"make {number}"}, ""),
             ]
         ):

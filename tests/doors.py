@@ -1,4 +1,4 @@
-"""Every door by which memory reaches an agent or a person: the one list for the tests of what all doors hold to."""
+"""Every door by which memory reaches an agent or a user: the one list for the tests of what all doors hold to."""
 
 import io
 import json
@@ -50,7 +50,7 @@ class World:
         self.asked: list[str] = []  # hooks, each of a session of its own, which was told nothing yet
         self.context = context
         recorder = Recorder(folder / "one.jsonl", "s-one")
-        recorder.turn(1, f"Move the sessions of the login page. {SAID}", f"Done. {SAID} It builds now.", mend="uv sync")
+        recorder.turn(1, f"Move the sessions of the login page. {SAID}", f"Done. {SAID} It builds now.", fix="uv sync")
         recorder.turn(2, "Thanks, now describe where the session tokens are", f"I wrote it down. {SAID}")
         replay(desk.store, recorder.write())
         self.put("summaries/memory_20261004_000000.summary.md", _SUMMARY)

@@ -112,7 +112,7 @@ def test_a_session_is_over_after_its_end_unless_it_began_again(desk, session, de
 
 
 def test_a_turn_makes_at_most_three_commits(desk, session, bare_git):
-    """Of a request that states a rule, a command that fails and is mended, and an answer that decides something."""
+    """Of a request that states a rule, a command that fails and is fixed, and an answer that decides something."""
     before = int(bare_git(desk.store.root, "rev-list", "--count", "HEAD"))
     failed = {"tool_name": "Bash", "tool_use_id": "1", "tool_input": {"command": "pytest"}}
     session.deliver("UserPromptSubmit", "p-1", 0, prompt="From now on, never deploy on Fridays. Repair the loader.")

@@ -28,7 +28,7 @@ DEFAULTS = {setting.key: setting.value for setting in settings(Config())}
 
 
 def of(own=None, tracked=None, **agreed):
-    """Load a person's own file, named `user`, and a tracked one, named `store`, of the store at `/s`."""
+    """Load a user's own file, named `user`, and a tracked one, named `store`, of the store at `/s`."""
     data = [None if text is None else text.encode() for text in (own, tracked)]
     known = {key.replace("__", "."): value for key, value in agreed.items()}
     return load_config(("user", data[0]), ("store", data[1]), "/s", lambda: known)

@@ -29,7 +29,7 @@ def without_ids(text: str) -> str:
     "language, decision",
     [("en", "Keep prices in cents, because floats lose money."), ("ko", "주문 목록은 커서로 나눈다")],
 )
-def test_the_next_session_is_told_the_decision_and_the_mend_on_one_screen(language, decision):
+def test_the_next_session_is_told_the_decision_and_the_fix_on_one_screen(language, decision):
     text = printed(language)
     start, failed = text.split("# Session two starts")[1].split("# A command fails")
     assert decision in start

@@ -88,7 +88,7 @@ def test_who_asks_where_something_is_kept_gets_the_fact_in_force(world):
 
 
 def test_whose_words_are_told_where_another_author_changed_them(world, bare_git):
-    """Every document of the person's says something else since Mallory's commit."""
+    """Every document of the user's says something else since Mallory's commit."""
     world.fact("d000000000b", SAID)
     root = world.place("")
     world.run("save", "A badger digs.")  # commits what was edited by hand, too
@@ -152,7 +152,7 @@ def all_tell_text(world: World) -> None:
         assert not [tag for tag in shown if tag in inside], (name, told)
 
 
-# Each command, as a person or an agent may run it; what deletes comes last. Of `{names}` the world knows the ids.
+# Each command, as a user or an agent may run it; what deletes comes last. Of `{names}` the world knows the ids.
 TRIED = """
     path|private|resume|init --user|keywords|keywords redis|search Redis|search author:Mallory Redis
     recall Redis|guide Redis|get {path}|show|show HEAD|show {path}|show HEAD:{path}|show {fact}|at HEAD --list

@@ -1,7 +1,7 @@
-"""The commands as a person sees them: `tests/transcripts/*.md` hold commands and their output, and are run.
+"""The commands as a user sees them: `tests/transcripts/*.md` hold commands and their output, and are run.
 
 A line `$ gitmem …` in a block of code is run in the folder of the transcript, and what follows is what it prints, both
-streams and an exit code other than 0. `cd` and a shell's other commands are run, too; `y | gitmem …` is what a person
+streams and an exit code other than 0. `cd` and a shell's other commands are run, too; `y | gitmem …` is what a user
 types, `gitmem … < FILE` reads a file, `NAME=value gitmem …` has a variable. What changes from run to run has a name:
 ID1, HASH1, DATE, TIME, `~`; a command may use the numbered ones. Those in `details` are no part of docs/examples.md.
 `GITMEM_WRITE_TRANSCRIPTS=1 pytest tests/test_transcripts.py` writes the output anew.

@@ -1,4 +1,4 @@
-"""Clear old memory, or all of it, from the tree (spec P6).
+"""Clear old memory, or all of it, from the tree.
 
 Of old memory, logs, archives and session files go, with them the links of concepts to them, and concepts that link to
 nothing else; summaries, facts and `memory.md` stay. Raw transcripts are not touched.
@@ -23,7 +23,7 @@ from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
-OLD_DAYS = 30  # as for consolidated days (spec P4)
+OLD_DAYS = 30  # as for consolidated days
 
 
 class Cleared(Value):
@@ -38,7 +38,7 @@ class Cleared(Value):
 def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
     """Remove files older than `days` from the tree, or with None all memory.
 
-    A person's uncommitted edits are committed first, so that history has them. Raises GitmemError if it could not be
+    A user's uncommitted edits are committed first, so that history has them. Raises GitmemError if it could not be
     committed.
     """
     if dry_run:

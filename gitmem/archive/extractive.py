@@ -1,4 +1,4 @@
-"""Summarize an archive by what is recorded in it, without a model or a network (spec R5, R6). Pure.
+"""Summarize an archive by what is recorded in it, without a model or a network. Pure.
 
 Each session is a line of its requests and results; decisions and issues are entries of these types and facts of these
 days; themes are concepts. No sentence is taken out of its place. An archive of another tool, without entries, gives a

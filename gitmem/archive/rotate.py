@@ -1,4 +1,4 @@
-"""Rotate a full `memory.md`, list the rotations, and join days into weeks and months, a commit a step (R3, R7, P4).
+"""Rotate a full `memory.md`, list the rotations, and join days into weeks and months, a commit a step.
 
 A step is one transaction, so a crash leaves it done or to be done again. History keeps everything: `gitmem at DATE`
 shows a day as it was, and `gitmem undo` of a step restores its days, which are then never consolidated again.
@@ -53,7 +53,7 @@ def check(store: Store) -> tuple[Check, tuple[str, ...]]:
 
 
 def rotate(transaction: Transaction, store: Store) -> Check:
-    """Add the commit of a rotation to a transaction if `memory.md` has reached the threshold (spec R3)."""
+    """Add the commit of a rotation to a transaction if `memory.md` has reached the threshold."""
     config = store.config.rotation
     limits = Limits(config.threshold_tokens, config.carryover_tokens)
     data = transaction.read(MEMORY) or b""
@@ -105,7 +105,7 @@ def _uses(store: Store, transaction: Transaction) -> dict[str, dict[str, int]]:
 
 
 def _summarize(store: Store, transaction: Transaction, archive: str, text: str) -> None:
-    """Add the archive's summary; if that fails, the rotation stands and the summary is pending (spec R6, R12)."""
+    """Add the archive's summary; if that fails, the rotation stands and the summary is pending."""
     from gitmem.archive.summarize import summarize_archive
 
     try:
@@ -116,7 +116,7 @@ def _summarize(store: Store, transaction: Transaction, archive: str, text: str) 
 
 
 def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
-    """Remove archives beyond the configured retention from the tree; history keeps them (spec R13)."""
+    """Remove archives beyond the configured retention from the tree; history keeps them."""
     days = config.archive_retention_days
     oldest = transaction.now.replace(tzinfo=None) - timedelta(days=days) if days else None
     over = outdated_archives(transaction.names(ARCHIVE), config.max_archives, oldest)
@@ -135,7 +135,7 @@ _DATED_HEADING = re.compile(r"^#{1,6} +([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", r
 
 
 class RotatedFile(Value):
-    """An archive with the fields of the `memory-index.json` of older tools (spec R7).
+    """An archive with the fields of the `memory-index.json` of older tools.
 
     `present` is whether the tree still has it; if not, the numbers are those of its last version in history. `days`
     are the first and the last day of its entries that no earlier archive holds, None if it has no dates.
@@ -154,9 +154,9 @@ class RotatedFile(Value):
 
 
 def rotations(store: Store) -> list[RotatedFile]:
-    """Return every rotation, oldest first (spec R7).
+    """Return every rotation, oldest first.
 
-    Archives deleted by retention (spec R13) are included, not `present`; those of undone rotations are not.
+    Archives deleted by retention are included, not `present`; those of undone rotations are not.
     """
     from gitmem.history.origin import undone_commits
 

@@ -1,4 +1,4 @@
-"""Commit summaries of archives, made offline, by a model or by an agent, and show them as of now (spec R5, R6).
+"""Commit summaries of archives, made offline, by a model or by an agent, and show them as of now.
 
 The offline summary is made with the archive and stays if a model fails.
 """
@@ -90,7 +90,7 @@ def _decision(item: KeyDecision, marks: Marks) -> KeyDecision:
 def summarize_archive(store: Store, transaction: Transaction, archive: str, text: str) -> str:
     """Add the offline summary of an archive to a transaction, a commit of its own; returns its path.
 
-    A summary by a model or a person is left as it is. Raises as `Transaction.commit` does.
+    A summary by a model or a user is left as it is. Raises as `Transaction.commit` does.
     """
     transaction.need_folder(SUMMARIES)
     path = summary_path(archive)
@@ -183,7 +183,7 @@ class Improved(Value):
 
 
 def improve(store: Store, archive: str, tries: Patience | None = None, *, over: bool = False) -> Improved:
-    """Have the model of the settings summarize an archive; if that fails, keep or make the offline summary (spec R6).
+    """Have the model of the settings summarize an archive; if that fails, keep or make the offline summary.
 
     An unusable reply is kept beside the archive. A summary that is not offline is replaced only with `over`. Raises
     NotFoundError if there is no such archive, GitmemError if the summary could not be committed.
@@ -271,7 +271,7 @@ def read_answer(store: Store, archive: str, text: str, given: Mapping[str, objec
 
 
 def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str, session: str = "") -> Improved:
-    """Commit the summary that an agent wrote, as JSON, over the existing one (spec R6).
+    """Commit the summary that an agent wrote, as JSON, over the existing one.
 
     Raises:
         NotFoundError: there is no such archive.

@@ -1,7 +1,7 @@
-"""The summary of an archive (spec R5): its structure, its document, and its JSON; and which archives have none yet.
+"""The summary of an archive: its structure, its document, and its JSON; and which archives have none yet.
 
 The structured part is the document's front matter, the overall text its body (docs/format.md, kind `summary`). What a
-person changed in the document, or a model wrote, is read tolerantly: what cannot be understood is left out. A session's
+user changed in the document, or a model wrote, is read tolerantly: what cannot be understood is left out. A session's
 start asks which archives wait, so this module is light.
 """
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     Item = TypeVar("Item", "Theme", "KeyDecision", "Issue")
 
 KIND = "summary"
-OFFLINE = "offline"  # the method of an extractive summary, which a model's may replace (spec R6)
+OFFLINE = "offline"  # the method of an extractive summary, which a model's may replace
 OPEN = "open"
 RESOLVED = "resolved"
-MAX_ITEMS = 10  # themes, decisions and issues each (spec R5)
-FEWEST_SENTENCES, MOST_SENTENCES = 10, 15  # of the overall text (spec R5)
+MAX_ITEMS = 10  # themes, decisions and issues each
+FEWEST_SENTENCES, MOST_SENTENCES = 10, 15  # of the overall text
 # Characters of one text of the structured part, and halved until the header is well under the 64 KiB above which it is
 # no header (docs/format.md, "Documents"): ten of each in four bytes a character would not be.
 MAX_NAME = 80
@@ -97,7 +97,7 @@ class Summary(Value):
     cost: float | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Return the summary as the JSON object of spec R5."""
+        """Return the summary as a JSON object."""
         first, last = self.date_range
         return {
             "dateRange": {"first": first or None, "last": last or None},
@@ -203,7 +203,7 @@ SCHEMA = _schema(
     },
     overallSummary=_STRING,
 )
-"""What a model or an agent is to answer: the object of spec R5, but for `sectionCount`, which is counted here."""
+"""What a model or an agent is to answer: the object of a summary, but for `sectionCount`, which is counted here."""
 
 
 def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> Summary:
@@ -229,7 +229,7 @@ def left_out(given: Mapping[str, object]) -> list[str]:
 
 
 def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary:
-    """Return the summary in a JSON object (spec R5); missing or malformed fields are empty."""
+    """Return the summary in a JSON object; missing or malformed fields are empty."""
     days, count = given.get("dateRange"), given.get("sectionCount")
     return cleaned(
         Summary(
@@ -292,7 +292,7 @@ class ArchiveSummary(Value):
 
     @property
     def pending(self) -> bool:
-        """Whether the summary is missing or only extractive (spec R6)."""
+        """Whether the summary is missing or only extractive."""
         return self.method in (None, OFFLINE)
 
 
@@ -315,7 +315,7 @@ def archive_summaries(store: Store, last: int = 0) -> list[ArchiveSummary]:
 
 
 def pending_archives(store: Store, last: int = 0) -> list[str]:
-    """Return the archives, or those of the `last` ones, whose summary is missing or only extractive (spec R6)."""
+    """Return the archives, or those of the `last` ones, whose summary is missing or only extractive."""
     return [summary.archive for summary in archive_summaries(store, last) if summary.pending]
 
 

@@ -201,7 +201,7 @@ class App(Value):
             raise NotFoundError(f"{name} cannot be read: {error.strerror}.", "Name a file, or - for input.") from None
 
     def rotated(self, archive: str) -> str:
-        """Return the line about a rotation: a sentence for a person, for an agent the mark that starts the skill."""
+        """Return the line about a rotation: a sentence for a user, for an agent the mark that starts the skill."""
         if self.out.isatty():
             return f"memory.md was full: all it held is in {archive} now, and summed up below summaries/."
         return f"[GITMEM_ROTATE] file={archive}"
@@ -218,7 +218,7 @@ class App(Value):
             store.start("reindex", "--background")
 
     def sync_later(self, store: Store, *, session: bool) -> None:
-        """Sync in the background if it is due, the person's own store too; `session`: one has just begun or ended."""
+        """Sync in the background if it is due, the user's own store too; `session`: one has just begun or ended."""
         from gitmem.store.store import own_store
         from gitmem.sync.records import is_due
 
@@ -294,7 +294,7 @@ class App(Value):
             self.say(f"gitmem: {plain(notice)}")
 
     def waiting(self) -> contextlib.AbstractContextManager[object]:
-        """Tell a person at a terminal, after a second, what a saving command is doing."""
+        """Tell a user at a terminal, after a second, what a saving command is doing."""
         if not self.err.isatty():
             return contextlib.nullcontext()
         from gitmem.cli.progress import Progress
@@ -317,11 +317,11 @@ class App(Value):
         return next((self.environ[name] for name in SESSIONS if self.environ.get(name)), "")
 
     def can_ask(self) -> bool:
-        """Return whether a person is at a terminal to answer a question."""
+        """Return whether a user is at a terminal to answer a question."""
         return self.stdin.isatty() and self.err.isatty()
 
     def ask(self, question: str, *, usual: bool = False) -> bool | None:
-        """Ask a person a yes-or-no question; an empty line is the `usual` answer.
+        """Ask a user a yes-or-no question; an empty line is the `usual` answer.
 
         Return None at the end of the input.
         """

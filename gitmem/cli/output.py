@@ -153,7 +153,7 @@ def entry_value(found: EntryFound) -> dict[str, object]:
 
 
 def place_lines(found: EntryFound) -> list[str]:
-    """Return the places of an entry and the person who saved it, as lines."""
+    """Return the places of an entry and the user who saved it, as lines."""
     lines = [f"in      {place.path}:{place.line}" for place in found.places] or ["in      no file, only history"]
     if found.origin:
         lines += [f"saved   {found.origin.date:{_MINUTES}}  {_who(found.origin)}", f"commit  {found.origin.commit}"]
@@ -187,7 +187,7 @@ def blame_table(lines: Sequence[BlamedLine], store: Store) -> str:
 
 
 def index_value(found: Sequence[RotatedFile]) -> dict[str, object]:
-    """Return the rotations in the shape of `memory-index.json` (docs/spec.md, R7)."""
+    """Return the rotations in the shape of `memory-index.json`."""
     return {
         "version": 1,
         "current": MEMORY,
@@ -228,7 +228,7 @@ def index_table(found: Sequence[RotatedFile]) -> str:
 
 
 def _whose(record: CommitRecord, store: Store) -> str:
-    own = store.is_person(record.author, record.email) or _who(record) == record.author
+    own = store.is_user(record.author, record.email) or _who(record) == record.author
     return _who(record) if own else f"{record.author} {_who(record)}".strip()
 
 

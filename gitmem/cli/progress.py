@@ -18,7 +18,7 @@ _BAR, _WIDTH = 24, 78  # columns of the bar, and of its line
 
 
 class Progress:
-    """Tells a person at a terminal, after a second, which step runs; shows a bar if the work is counted."""
+    """Tells a user at a terminal, after a second, which step runs; shows a bar if the work is counted."""
 
     def __init__(self, err: TextIO, step: str = "") -> None:
         self._err = err

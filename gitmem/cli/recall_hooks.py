@@ -1,4 +1,4 @@
-"""Answer a prompt with memories of its subject, an error with its fix (spec M4), and show the person a sign of use.
+"""Answer a prompt with memories of its subject, an error with its fix, and show the user a sign of use.
 
 If this is slow or fails, it prints nothing and the host goes on. An agent asks for a status line after each answer, so
 `gitmem.__main__` calls `tell_sign` without a parser, and this imports little.
@@ -90,7 +90,7 @@ SIGN = "sign"  # file of the private folder
 
 
 def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool) -> str:
-    """Return the line that tells a person what a session was told, and keep it for status lines."""
+    """Return the line that tells a user what a session was told, and keep it for status lines."""
     from gitmem.document.ids import is_fact_id
     from gitmem.tell.start import LEARNED
     from gitmem.text.sentences import count

@@ -24,7 +24,7 @@ LINKS = "Links"  # the section with links of a session to what it taught, and of
 
 
 class MemoryType(StrEnum):
-    """The type of a saved memory (spec J8, P3)."""
+    """The type of a saved memory."""
 
     NOTE = "note"
     DECISION = "decision"
@@ -47,7 +47,7 @@ class MemoryType(StrEnum):
 
     @property
     def section(self) -> str:
-        """Return the section of `memory.md` for entries of this type (spec P2)."""
+        """Return the section of `memory.md` for entries of this type."""
         return _SECTIONS.get(self, RECENT_CONTEXT)
 
 

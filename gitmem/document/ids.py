@@ -274,11 +274,11 @@ def summary_path(archive: str) -> str:
 
 
 def raw_path(archive: str) -> str:
-    """Return the path of a model's unreadable reply for the archive at path `archive` (spec R6)."""
+    """Return the path of a model's unreadable reply for the archive at path `archive`."""
     return f"{archive.removesuffix('.md')}.summary.raw.txt"
 
 
-# Memories may be of a part of a project: one of `packages/a` is told there and above, but not beside (spec T3). An
+# Memories may be of a part of a project: one of `packages/a` is told there and above, but not beside. An
 # entry names its part by the tag `in/PATH`, a fact in its header. `-` replaces characters that no tag may have.
 LONGEST_SCOPE = 47  # characters of a part's name: a tag has 50
 _SCOPE_TAG = "in/"

@@ -1,4 +1,4 @@
-"""Commit messages that read well in `git log --oneline` and whose trailers git understands (spec G2).
+"""Commit messages that read well in `git log --oneline` and whose trailers git understands.
 
 Hostile text can neither add a trailer nor hide one: the subject and each trailer's value are one line, the trailers are
 the last paragraph, and no subject looks like a comment or like the line between a message and a patch.
@@ -95,7 +95,7 @@ class Message(Value):
 
     @property
     def model(self) -> str:
-        """The model or agent that decided on the commit; "" if a person or gitmem did."""
+        """The model or agent that decided on the commit; "" if a user or gitmem did."""
         return next((value for key, value in self.trailers if key == Trailer.MODEL), "")
 
     def by(self, model: str) -> Message:

@@ -11,7 +11,7 @@ from gitmem.errors import RefusedError
 from gitmem.text.terminal import mask_urls
 from gitmem.values import Value
 
-# Allowed schemes: not `ext::`, which starts any program. `s3://` starts git-remote-s3 where the person allows it.
+# Allowed schemes: not `ext::`, which starts any program. `s3://` starts git-remote-s3 where the user allows it.
 S3 = "s3"
 _SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://", f"{S3}://")
 
@@ -30,7 +30,7 @@ class Remote(Value):
 
     @property
     def called(self) -> str:
-        """The name that a person knows the remote by."""
+        """The name that a user knows the remote by."""
         return self.shown if self.backup or self.new else self.name
 
     @property

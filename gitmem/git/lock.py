@@ -1,4 +1,4 @@
-"""The store's lock: a file lock of the system where it is reliable, else a git ref (docs/spec.md, G4, R11).
+"""The store's lock: a file lock of the system where it is reliable, else a git ref.
 
 The lock only saves wasted work: commits are correct because the branch moves by compare-and-swap. A holder without a
 heartbeat for `STALE_SECONDS` loses the lock, so it checks `held()` before it writes the work tree.
@@ -36,7 +36,7 @@ else:
     import fcntl
 
 
-STALE_SECONDS = 60.0  # without a heartbeat for so long a holder loses the lock (docs/spec.md, R11)
+STALE_SECONDS = 60.0  # without a heartbeat for so long a holder loses the lock
 LOCK_REF = "refs/gitmem/lock"
 _RECORD_LIMIT = 4096  # bytes; a longer one is no record
 _YIELD = 3  # pauses between two attempts, which a process rests after it released a lock

@@ -212,7 +212,7 @@ def tracked_files(git: Git) -> list[str]:
     return os.fsdecode(git.run("ls-files", "-z")).split("\0")[:-1]
 
 
-# What a person's finished git commands leave in the git dir.
+# What a user's finished git commands leave in the git dir.
 _LEFT = ("ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG", "gitk.cache")
 _STASH = "refs/stash"
 

@@ -1,6 +1,6 @@
 """Fetch and push single refs of another repository, by compare-and-swap, never forced.
 
-The person's configuration counts, which says how to reach a remote. The repository's does not: it could name programs
+The user's configuration counts, which says how to reach a remote. The repository's does not: it could name programs
 or another remote. So a fetch runs in an empty repository with a common folder of gitmem's, and what it brings joins the
 repository once all of it is there. Tested through `tests/sync/test_rounds.py`, and `tests/store/test_refusals.py`
 against real servers.
@@ -53,9 +53,9 @@ class PushRacedError(Exception):
 
 
 class Connection(Value):
-    """How a repository here reaches its remotes; `asks`: a person can be asked for a password.
+    """How a repository here reaches its remotes; `asks`: a user can be asked for a password.
 
-    The configuration of the repository does not count, only the person's own and the machine's. It fetches the newest
+    The configuration of the repository does not count, only the user's own and the machine's. It fetches the newest
     commit alone if it is `shallow`, which a server may refuse.
     """
 
@@ -197,7 +197,7 @@ class Connection(Value):
             self.layout.work_tree,
             self.environ,
             user_config=True,
-            # So that `includeIf "hasconfig:remote.*.url:…"` of the person's configuration knows where git goes.
+            # So that `includeIf "hasconfig:remote.*.url:…"` of the user's configuration knows where git goes.
             settings={**settings, "remote.gitmem.url": url},
             variables={**variables, "GIT_NO_LAZY_FETCH": "1"},
         )
@@ -223,7 +223,7 @@ class Connection(Value):
         return {**quiet, "GIT_SSH_COMMAND": command} if command else quiet
 
     def _transports(self, git: Git, url: str) -> Sequence[str]:
-        """Return the transports git may use: S3 if the person's environment or configuration allows it."""
+        """Return the transports git may use: S3 if the user's environment or configuration allows it."""
         own = self.environ.get("GIT_ALLOW_PROTOCOL")
         if own is not None:
             return [name for name in (*_TRANSPORTS, S3) if name in own.split(":")]

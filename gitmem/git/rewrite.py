@@ -1,4 +1,4 @@
-"""Rewrite history without a text (docs/spec.md, G7), with the same result on every machine.
+"""Rewrite history without a text, with the same result on every machine.
 
 A commit whose files, message, author and parents stay the same keeps its id; every other one gets the same dates, on
 its rewritten parents. git-filter-repo cannot search by digest, and rewrites refs, reflogs and work tree in place, so
@@ -27,7 +27,7 @@ class Cleaner(Protocol):
     """Removes a text from contents and names."""
 
     def clean(self, data: bytes) -> bytes:
-        """Return a content, message or person's name without the text."""
+        """Return a content, message or user's name without the text."""
 
     def clean_path(self, path: bytes) -> bytes:
         """Return a path without the text."""

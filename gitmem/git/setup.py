@@ -217,7 +217,7 @@ def _record_of_memory(common_dir: str, path: str) -> str:
 def _is_in_another_repository(place: str, common_dir: str) -> bool:
     """Return whether a work tree is inside a project of another repository, as a copied store is.
 
-    Git notes such a copy in place of the original when a person uses git in it.
+    Git notes such a copy in place of the original when a user uses git in it.
     """
     around = find_layout(os.path.dirname(place))
     return around is not None and os.path.realpath(around.common_dir) != os.path.realpath(common_dir)

@@ -2,7 +2,7 @@
 
 Git checks the owner (`safe.directory`) only of a repository that it discovers itself; gitmem passes the git dir. So
 owners are compared here, and if they differ, git's rules decide. Also who commits, and whose signatures count: as the
-person configured git; the repository's configuration does not count.
+user configured git; the repository's configuration does not count.
 """
 
 from __future__ import annotations
@@ -201,8 +201,8 @@ class IdentityLookup:
         return Identity(values.get("user.name") or GITMEM.name, values.get("user.email") or GITMEM.email)
 
 
-_GOOD = "G"  # of git's `%G?`: a good signature of a key that the person trusts
-_SIGNING_SECONDS = 120.0  # a person may have to unlock a key
+_GOOD = "G"  # of git's `%G?`: a good signature of a key that the user trusts
+_SIGNING_SECONDS = 120.0  # a user may have to unlock a key
 _MOST = 200  # commits whose signatures are checked to name those without
 
 
@@ -215,7 +215,7 @@ class Unsigned(Value):
 
 
 class Signatures:
-    """The signatures in a repository, as the person's git sees them."""
+    """The signatures in a repository, as the user's git sees them."""
 
     def __init__(self, layout: Layout, environ: Mapping[str, str]) -> None:
         """Read no configuration yet."""

@@ -1,7 +1,7 @@
 """The files of a store's work tree.
 
 A file is replaced atomically (temporary file, sync, rename), never through a symbolic link (gitmem.platform.safe_open),
-and only if it has not changed since it was read: a person may have saved it meanwhile. gitmem.git.index
+and only if it has not changed since it was read: a user may have saved it meanwhile. gitmem.git.index
 updates git's index.
 """
 

@@ -1,4 +1,4 @@
-"""Check a store, its tools, repository, locks, attributes and private folder (spec R12, P9).
+"""Check a store, its tools, repository, locks, attributes and private folder.
 
 `CHECKS` are the quick ones, of `gitmem status` too. They write nothing, and a failing check stops no other.
 Tested through `tests/health/test_health_doctor.py`, too.
@@ -60,7 +60,7 @@ def check_branch(store: Store) -> Iterator[Finding]:
 
 
 def check_trusted(store: Store) -> Iterator[Finding]:
-    """Check that the person accepted the store; report GITMEM_READONLY. A refusal becomes the finding."""
+    """Check that the user accepted the store; report GITMEM_READONLY. A refusal becomes the finding."""
     if store.read_only:
         yield Finding("readonly", Level.NOTE, f"{READ_ONLY} is set: nothing is recorded, saved or sent.")
     store.acceptance.check()
@@ -104,7 +104,7 @@ def check_spool(store: Store) -> Iterator[Finding]:
 
 
 def check_log(store: Store) -> Iterator[Finding]:
-    """Report failures of the last seven days (spec R12)."""
+    """Report failures of the last seven days."""
     journal = FailureLog(store.private)
     since = store.context.clock() - _RECENT
     recent = [failure for failure in journal.failures() if failure.at >= since]
@@ -174,7 +174,7 @@ def check_signatures(store: Store) -> Iterator[Finding]:
 
 
 def check_changes(store: Store) -> Iterator[Finding]:
-    """Report rules, preferences and decisions that others changed, until the person answers."""
+    """Report rules, preferences and decisions that others changed, until the user answers."""
     from gitmem.history.changes_by_others import others_changes
 
     waiting = others_changes(store)
@@ -329,7 +329,7 @@ def check_identity(store: Store) -> Iterator[Finding]:
     yield judged(problem, f"The author of commits is {who.name} <{who.email}>.", found=who == GITMEM)
 
 
-_AT_ONCE = 2_000  # documents never checked so far, at most, since a person waits
+_AT_ONCE = 2_000  # documents never checked so far, at most, since a user waits
 _RECORD = "diagnosed.json"
 
 

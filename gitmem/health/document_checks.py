@@ -1,4 +1,4 @@
-"""Find documents that cannot be read, hold secrets or have bad names (spec P9); nothing is changed.
+"""Find documents that cannot be read, hold secrets or have bad names; nothing is changed.
 
 `examined.json` in the private folder says which documents of which commit were checked (docs/format.md, "Tree"), so
 that `status` checks only what changed since. It also checks documents that never were, in a small store all of them;
@@ -87,7 +87,7 @@ def _checked(found: Sequence[tuple[str, str]], fine: str, problem: Finding) -> C
 
 
 def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
-    """Look for likely secrets in files, names and the newest commit messages, by kind and place (spec G7).
+    """Look for likely secrets in files, names and the newest commit messages, by kind and place.
 
     The secret itself is never shown.
     """

@@ -1,4 +1,4 @@
-"""Whose a memory is: the author, machine, agent and manner of the first commit that brought it (spec U8).
+"""Whose a memory is: the author, machine, agent and manner of the first commit that brought it.
 
 An index in the private folder maps the ids of memories, and the paths of documents without one, to such origins. It is
 made from history and can be deleted at any time. An origin never changes: a later commit with the same id does not
@@ -39,7 +39,7 @@ _MOST_NAMED = 5  # authors of changes
 
 
 class People:
-    """Answers whose memories are: those of the person at this machine, or those of others.
+    """Answers whose memories are: those of the user at this machine, or those of others.
 
     The index is brought up to the store's tip first, unless that takes longer than `seconds`.
     """
@@ -60,7 +60,7 @@ class People:
         return [self._index.origins[number] for number in self._index.numbers(identifier)]
 
     def other(self, identifier: str) -> str:
-        """Return the name of the author if that is not the person, else "".
+        """Return the name of the author if that is not the user, else "".
 
         What no commit brought is nobody's (`UNKNOWN`) where others write into the store.
         """
@@ -70,12 +70,12 @@ class People:
         return "" if self.is_own(origin) else self._name(origin)
 
     def _name(self, origin: Origin) -> str:
-        name = plain(origin.author).strip()  # one that shows as nothing, or as the person's, is told with the address
-        is_clear = name.casefold() not in {"", "you", "me", self._index.person[1]}
+        name = plain(origin.author).strip()  # one that shows as nothing, or as the user's, is told with the address
+        is_clear = name.casefold() not in {"", "you", "me", self._index.user[1]}
         return origin.author if is_clear else f"{name} <{origin.email}>"
 
     def whose(self, entry: str, path: str = "") -> str:
-        """Return the author of an entry, else of a file, as `other` does, and who else changed it; "": the person's."""
+        """Return the author of an entry, else of a file, as `other` does, and who else changed it; "": the user's."""
         if self.are_alone:
             return ""
         identifier = entry or identifier_of(path)
@@ -99,12 +99,12 @@ class People:
 
     @cached_property
     def are_alone(self) -> bool:
-        """Whether all that history brought is the person's own."""
+        """Whether all that history brought is the user's own."""
         return self._index.is_complete and all(map(self.is_own, self._index.origins))
 
     def is_own(self, origin: Origin, *, gitmem: bool = True) -> bool:
-        """Return whether an author is the person, as git named it when the index was written, or gitmem itself."""
-        return self._store.is_person(origin.author, origin.email, gitmem=gitmem, address=self._index.person[0])
+        """Return whether an author is the user, as git named it when the index was written, or gitmem itself."""
+        return self._store.is_user(origin.author, origin.email, gitmem=gitmem, address=self._index.user[0])
 
 
 def _index(store: Store, seconds: float) -> _Index:
@@ -116,7 +116,7 @@ def _index(store: Store, seconds: float) -> _Index:
     old = _Index(_load(path), store.context.home)
     try:
         tip = store.tip or ""
-    except UnfinishedError:  # the person is in the middle of a merge
+    except UnfinishedError:  # the user is in the middle of a merge
         return old
     old.is_complete = old.tip == tip
     if old.is_complete or (seconds < _SECONDS and _is_looked_up(store)):
@@ -168,8 +168,8 @@ def _load(path: str) -> bytes:
 class _Index:
     """The file of origins; `is_complete` if it has all that the store's tip has.
 
-    Its lines: its version, the tip, the person's address, home and name, each origin, `@`, each id with the number of
-    its origin. The person is in it so that hooks need not ask git; under another `home` it may be another person. A
+    Its lines: its version, the tip, the user's address, home and name, each origin, `@`, each id with the number of
+    its origin. The user is in it so that hooks need not ask git; under another `home` it may be another user. A
     search for one id takes a millisecond in a large index, so for many a table is made.
     """
 
@@ -177,9 +177,9 @@ class _Index:
         self._start = data.find(b"\n@\n") + 2  # an author may be called like a path
         self._data, self._asked, self.is_complete = data, 0, is_complete
         self._table: dict[str, list[int]] = {}
-        _, self.tip, person, *self.lines = data[: self._start - 2].decode("utf-8", "replace").split("\n")
-        address, of, name = person.split("\t") if person else ("", "", "")
-        self.person = (address, name) if of == home else ("", "")
+        _, self.tip, user, *self.lines = data[: self._start - 2].decode("utf-8", "replace").split("\n")
+        address, of, name = user.split("\t") if user else ("", "", "")
+        self.user = (address, name) if of == home else ("", "")
         parts = (line.split("\t") for line in self.lines)
         self.origins = [Origin(who, email, where, host, How(how)) for who, email, where, host, how in parts]
 
@@ -211,17 +211,17 @@ def _extended(store: Store, old: _Index, revisions: str, tip: str, seconds: floa
 
     identity = store.identity().result()
     address = one_line(identity.email, LENGTH)
-    if old.person[0] not in {"", address}:  # who is another changes with the person
+    if old.user[0] not in {"", address}:  # who is another changes with the user
         old, revisions = _Index(_EMPTY, ""), tip
     origins = {line: number for number, line in enumerate(old.lines)}
     added: dict[str, list[int]] = {}
-    has_others = any(not store.is_person(*line.split("\t")[:2]) for line in origins)
+    has_others = any(not store.is_user(*line.split("\t")[:2]) for line in origins)
 
     def known(identifier: str) -> list[int]:
         return [*old.numbers(identifier), *added.get(identifier, [])]
 
     for name, origin, sources in brought(store, revisions, seconds, has_others=has_others) if tip else ():
-        if name == FOREIGN and not has_others and old.tip:  # so far not all that is the person's had to be known
+        if name == FOREIGN and not has_others and old.tip:  # so far not all that is the user's had to be known
             return _extended(store, _Index(_EMPTY, ""), tip, tip, seconds)
         identifier = name.replace(AGAIN, CHANGED)
         number = origins.setdefault("\t".join(origin._asdict().values()), len(origins))
@@ -233,5 +233,5 @@ def _extended(store: Store, old: _Index, revisions: str, tip: str, seconds: floa
         elif identifier.startswith(_OF_EACH) or not known(identifier):
             added.setdefault(identifier, []).extend({number}.difference(known(identifier)))
     lines = "".join(f"{identifier}\t{number}\n" for identifier, numbers in added.items() for number in numbers)
-    person = f"{address}\t{store.context.home}\t{one_line(identity.name, LENGTH).casefold()}"
-    return "\n".join([_VERSION, tip, person, *origins, "@\n"]).encode() + old.ids + lines.encode()
+    user = f"{address}\t{store.context.home}\t{one_line(identity.name, LENGTH).casefold()}"
+    return "\n".join([_VERSION, tip, user, *origins, "@\n"]).encode() + old.ids + lines.encode()

@@ -1,7 +1,7 @@
-"""Rules, preferences and decisions of the person that another author changed: they wait for the person (spec V6, X3).
+"""Rules, preferences and decisions of the user that another author changed: they wait for the user.
 
 A record in the private folder has the changes that wait, and the commit up to which history was searched. A change
-waits until the person answers it, or a later commit of theirs has the fact as it is now.
+waits until the user answers it, or a later commit of theirs has the fact as it is now.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         before, now = parse_fact(old, change.path), parse_fact(data, change.path) if data else None
         if before is None or (now is None and data is not None):
             raise NotFoundError(f"{change.path} cannot be read as a fact.", "Edit the file.")
-        if now is None:  # without a change there is no commit, and the person's other machines would ask, too
+        if now is None:  # without a change there is no commit, and the user's other machines would ask, too
             content = render_fact(ended(before, transaction.now)) if accept else old
         elif accept:
             content = render_fact(now._replace(updated=transaction.now))
@@ -142,10 +142,10 @@ def _waits(
         return None
     mine = known is not None or not people.other(before.id)
     who: Commit | None = None
-    said = ""  # the commit in which the person changed it last
+    said = ""  # the commit in which the user changed it last
     for own, after, was in zip(commits, rest[::2], rest[1::2], strict=True):  # the newest first
         commit = _source(store, own, before.id) if own.value(Trailer.OP) == Op.REPAIR else own
-        if store.is_person(commit.author, commit.email, gitmem=False):
+        if store.is_user(commit.author, commit.email, gitmem=False):
             changed = _says(after) != _says(was)
             answered = commit.value(Trailer.OP) == Op.REVIEW and before.id in commit.values(Trailer.FACT)
             if answered or (_says(after) == _says(now) and changed):

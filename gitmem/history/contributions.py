@@ -65,7 +65,7 @@ BEFORE = "an earlier author"  # in a shallow clone, which does not know them
 class _Commit(Value):
     """A commit: the ids that its trailers name, its origin, its operation, and the archive that it is about.
 
-    `is_by_git` if gitmem wrote no operation into it; `is_persons` without gitmem's own commits, which are not foreign.
+    `is_by_git` if gitmem wrote no operation into it; `is_users_own` without gitmem's own, which are not foreign.
     """
 
     oid: str
@@ -75,7 +75,7 @@ class _Commit(Value):
     archive: str
     is_by_git: bool
     is_foreign: bool
-    is_persons: bool
+    is_users_own: bool
 
 
 def _commits(store: Store, revisions: str, seconds: float) -> list[_Commit]:
@@ -99,8 +99,8 @@ def _commits(store: Store, revisions: str, seconds: float) -> list[_Commit]:
             op=last.get(Trailer.OP, ""),
             archive=last.get(Trailer.ARCHIVE, ""),
             is_by_git=not any(key == Trailer.OP and value != Op.EDIT for key, value in trailers),
-            is_foreign=not store.is_person(name, email),
-            is_persons=store.is_person(name, email, gitmem=False),
+            is_foreign=not store.is_user(name, email),
+            is_users_own=store.is_user(name, email, gitmem=False),
         )
         found.append(commit)
     return found
@@ -111,7 +111,7 @@ def brought(
 ) -> Iterator[tuple[str, Origin, Sequence[str]]]:
     """Yield the ids of memories that commits brought, oldest commit first, each with its origin.
 
-    Also yield the files that the person's own commits composed, each with the ids and paths it was made of, if there
+    Also yield the files that the user's own commits composed, each with the ids and paths it was made of, if there
     are commits of others: `has_others` says whether earlier ones are.
     """
     end = time.monotonic() + seconds
@@ -120,10 +120,10 @@ def brought(
     # Trailers do not tell what a commit of git adds, and those of another author may conceal it.
     read = foreign | {one.oid for one in commits if one.is_by_git and not one.ids}
     unnamed: set[str] = set()
-    if has_others or foreign:  # what is not known to be the person's is not theirs then
+    if has_others or foreign:  # what is not known to be the user's is not theirs then
         read.update(one.oid for one in commits)
         unnamed = {one.oid for one in commits if one.is_by_git or not (one.ids or one.op in _COMPOSES)}
-    teaching = {one.oid for one in commits if one.op not in _TEACHES_NOTHING or not one.is_persons}
+    teaching = {one.oid for one in commits if one.op not in _TEACHES_NOTHING or not one.is_users_own}
     composing = {one.oid: one.archive for one in commits if one.op in _COMPOSES and not one.is_foreign}
     changed = _changed(store, read, foreign, unnamed | foreign, end) if read else {}
     claimed = _claimed(store, teaching, end) if teaching else {}

@@ -33,7 +33,7 @@ def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) ->
 
 
 def _with_changes(store: Store, marks: Marks) -> Marks:
-    """Return marks that also say what others changed of the person's facts."""
+    """Return marks that also say what others changed of the user's facts."""
     waiting = read_changes(store)[1] if store.config.review.changes else {}
     return marks._replace(changes={one: str(change) for one, change in waiting.items()}) if waiting else marks
 

@@ -1,4 +1,4 @@
-"""Find commits (spec G3): who wrote a line or entry, what a person means to undo, what was undone."""
+"""Find commits: who wrote a line or entry, what a user means to undo, what was undone."""
 
 from __future__ import annotations
 
@@ -181,8 +181,8 @@ _HEX = re.compile(r"[0-9a-f]+")
 _SHORT = re.compile(r"[0-9a-f]{4,64}")
 # The message of `git revert`.
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
-# Operations of a person. Facts and groups are also learned from sessions; then their commits name the session.
-_BY_PERSON = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
+# Operations of a user. Facts and groups are also learned from sessions; then their commits name the session.
+_BY_USER = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
 _BY_BOTH = {Op.FACT, Op.CONCEPT}
 
 
@@ -247,12 +247,12 @@ def _is_date(store: Store, text: str) -> bool:
 
 
 def _last(store: Store, tip: str) -> CommitRecord:
-    """Return the newest commit by which the person here did something that was not undone."""
+    """Return the newest commit by which the user here did something that was not undone."""
     git = store.repository.git
     undone = undone_commits(git, tip)
     for limit in (_RECENT, None):
         for commit in log(git, tip, limit=limit):
-            is_own = _is_persons(commit) and store.is_person(commit.author, commit.email)
+            is_own = _is_users_own(commit) and store.is_user(commit.author, commit.email)
             if is_own and len(commit.parents) == 1 and commit.oid not in undone:
                 return record(commit)
     raise NotFoundError(
@@ -261,12 +261,10 @@ def _last(store: Store, tip: str) -> CommitRecord:
     )
 
 
-def _is_persons(commit: Commit) -> bool:
-    """Return whether a person made a commit, and not gitmem behind a session."""
+def _is_users_own(commit: Commit) -> bool:
+    """Return whether a user made a commit, and not gitmem behind a session."""
     op = commit.value(Trailer.OP)
-    return op in _BY_PERSON or (
-        op in _BY_BOTH and not commit.value(Trailer.SESSION) and not commit.value(Trailer.MODEL)
-    )
+    return op in _BY_USER or (op in _BY_BOTH and not commit.value(Trailer.SESSION) and not commit.value(Trailer.MODEL))
 
 
 def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> list[CommitRecord]:

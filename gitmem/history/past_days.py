@@ -49,7 +49,7 @@ class KeptDay(Value):
 def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
     """Return the kept days whose week or month has a file in `there`; all if that is None.
 
-    So days that a person cleared or deleted with their week are left out.
+    So days that a user cleared or deleted with their week are left out.
     """
     try:
         names = sorted(os.listdir(os.path.join(private, FOLDER)))

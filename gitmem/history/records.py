@@ -1,4 +1,4 @@
-"""Read saves and past versions of files from git history (spec G3); parse dates strictly.
+"""Read saves and past versions of files from git history; parse dates strictly.
 
 Nothing is cached, and reading needs no lock. A date is a span: `at` uses its end, `since` its beginning.
 """
@@ -131,7 +131,7 @@ class Difference(Value):
 
 
 def resolve(store: Store, text: str) -> str:
-    """Return the id of the commit that a revision or a date names; a day means its end (spec G3).
+    """Return the id of the commit that a revision or a date names; a day means its end.
 
     For a date before the first save, imports count (by `replay`, `migrate`): then it is the commit with the last author
     date by then.

@@ -1,4 +1,4 @@
-"""Documents with two versions (docs/format.md, "Merging") that wait for a person."""
+"""Documents with two versions (docs/format.md, "Merging") that wait for a user."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Take(StrEnum):
     OURS = "ours"  # this machine's version
     THEIRS = "theirs"
     BOTH = "both"
-    EDIT = "edit"  # the file as the person edited it
+    EDIT = "edit"  # the file as the user edited it
 
 
 class Sides(Value):

@@ -93,7 +93,7 @@ def session_files(store: Store) -> dict[str, str]:
 
 
 def cleared_file(store: Store, session: SessionSummary) -> str:
-    """Return the path that a session's file had until a person cleared it, "" if nobody did."""
+    """Return the path that a session's file had until a user cleared it, "" if nobody did."""
     for one in records(store, session=session.id):
         if one.op == Op.EXCHANGES and one.parents:
             for change in store.repository.changes(one.parents[0], one.commit, "sessions"):

@@ -1,6 +1,6 @@
-"""Undo a commit, or all commits of a session, by one new commit (spec G3).
+"""Undo a commit, or all commits of a session, by one new commit.
 
-History is not rewritten, so an undo can be undone and needs no confirmation. A `git revert` by a person counts as one.
+History is not rewritten, so an undo can be undone and needs no confirmation. A `git revert` by a user counts as one.
 
 An undo is a three-way merge: the commit is the base, its parent and the present state are the sides. So entries are
 found by their ids, and fields, sections and lines by themselves. Where a merge of two machines keeps two versions, an
@@ -251,10 +251,10 @@ class _DryRunError(Exception):
 
 
 def undo(store: Store, *, revision: str | None = None, session: str | None = None, dry_run: bool = False) -> Undone:
-    """Undo one commit, or all commits of a session, by one new commit; idempotent (spec G3).
+    """Undo one commit, or all commits of a session, by one new commit; idempotent.
 
     `revision` is a git revision, an entry's id, `^` with an unambiguous prefix of one, or a session as `session` is:
-    its id or an unambiguous prefix. Without either, undo what a person did last that was not undone.
+    its id or an unambiguous prefix. Without either, undo what a user did last that was not undone.
 
     Raises:
         NotFoundError: there is no such commit, entry or session, or the prefix is ambiguous.
@@ -318,7 +318,7 @@ class _UndoPlanner:
         paths.update(map(summary_path, archives))
         files = {path: self._transaction.read(path) for path in sorted(paths)}
         for path in archives:
-            # Retention may have deleted it (spec R13).
+            # Retention may have deleted it.
             files[path] = files[path] or last_version(self._store.repository, path, self._tip)
         for item in todo:
             try:

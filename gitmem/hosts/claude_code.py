@@ -10,7 +10,7 @@ from gitmem.hosts.says import Says
 from gitmem.hosts.subagents import files_in
 from gitmem.platform.safe_open import read_json
 
-_CONFIG = (".claude", "CLAUDE_CONFIG_DIR")  # the person's folder, and the variable that names another
+_CONFIG = (".claude", "CLAUDE_CONFIG_DIR")  # the user's folder, and the variable that names another
 _AUTO_MEMORY = "autoMemoryDirectory"
 _EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"),
@@ -35,7 +35,7 @@ def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
     """Return the folder in which Claude Code keeps its own memory of a project; it need not be there.
 
     It is `memory` in the project's folder of transcripts, which is named after the project's path, unless the user's
-    settings name another. A project's are ignored: a repository must not choose which of a person's files are read.
+    settings name another. A project's are ignored: a repository must not choose which of a user's files are read.
     """
     config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
     settings = read_json(os.path.join(config, "settings.json"))

@@ -1,6 +1,6 @@
 """Codex, Copilot CLI, droid and Cursor: Claude Code's events and payloads, each without some of what those say.
 
-Seen with Codex CLI 0.169.0. A hook runs only once it is trusted: the person opens `/hooks` in Codex, or `gitmem install
+Seen with Codex CLI 0.169.0. A hook runs only once it is trusted: the user opens `/hooks` in Codex, or `gitmem install
 codex --trust` writes what that writes, the hash of the hook as Codex computes it.
 
 Seen with Copilot CLI 1.0.102. With Claude Code's names of events it gives their payloads, but neither a turn nor the

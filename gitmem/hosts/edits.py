@@ -97,13 +97,13 @@ def _plugin(name: str, *path: str) -> FileEdit:
 def _claude(host: Host, place: InstallPlace) -> Items:
     """Return what Claude Code gets.
 
-    A project's list of servers is a file of its own, which a team shares; the two of a person's are in Claude Code's
+    A project's list of servers is a file of its own, which a team shares; the two of a user's are in Claude Code's
     own file, the one for a project under the top of its repository (https://code.claude.com/docs/en/mcp).
     """
     own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
     listing = os.path.join(place.project, ".mcp.json") if place.scope is Scope.PROJECT else own
     above = ("projects", place.project) if place.scope is Scope.LOCAL else ()
-    # A person cannot allow tools for a team, and `claude -p` takes no permission from a project's shared settings.
+    # A user cannot allow tools for a team, and `claude -p` takes no permission from a project's shared settings.
     allowing = place._replace(scope=Scope.LOCAL) if place.scope is Scope.PROJECT else place
     folder = os.path.dirname(_claude_settings(place))
     return (

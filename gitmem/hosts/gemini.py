@@ -4,7 +4,7 @@ Seen with Gemini CLI 0.61.0. Its events have names of their own, and its transcr
 at `SessionStart` would be put before the first prompt, where slash commands break, so it is told at `BeforeAgent`.
 `PreCompress` comes before every question to the model, and is not asked for.
 
-Seen with Qwen Code 0.24.4. It has Claude Code's events with Gemini's tools, and marks a prompt that a person submitted:
+Seen with Qwen Code 0.24.4. It has Claude Code's events with Gemini's tools, and marks a prompt that a user submitted:
 `UserPromptSubmit` comes again after each round of tools, without a prompt. Without a terminal a session has no end. The
 transcript does not have the ids that hooks give to prompts.
 """

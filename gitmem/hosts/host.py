@@ -96,7 +96,7 @@ _MOST_BYTES = 4_000_000  # of the first line of a transcript, which may hold an 
 
 
 class Scope(Enum):
-    """Whose settings: the project's, which a team shares; a person's for this project; a person's for all."""
+    """Whose settings: the project's, which a team shares; a user's for this project; a user's for all."""
 
     PROJECT = "project"
     LOCAL = "local"
@@ -112,13 +112,13 @@ class InstallPlace(Value):
     environ: Mapping[str, str]
 
     def folder(self, name: str, variable: str = "") -> str:
-        """Return a host's folder of settings: below the project, or the person's, which a variable may name."""
+        """Return a host's folder of settings: below the project, or the user's, which a variable may name."""
         if self.scope is not Scope.USER:
             return os.path.join(self.project, name)
         return self.own(name, variable)
 
     def own(self, name: str, variable: str = "") -> str:
-        """Return the person's folder of a host."""
+        """Return the user's folder of a host."""
         return self.environ.get(variable, "") or os.path.join(self.home, name)
 
     @property
@@ -157,9 +157,9 @@ class Host(Value):
     reads these from a path, or returns None if it is a text file. `sessions` are the paths of a project's
     transcripts; `transcript` makes the path of one from the environment, the home and the session's id, for hosts
     whose payloads name none. `subagents` are the paths of the transcripts of a session's subagents, `says` which
-    words of its user it tells. `sign` is the key of a line in an answer that the host shows to the person, "" if it
+    words of its user it tells. `sign` is the key of a line in an answer that the host shows to the user, "" if it
     shows none. `trust` makes the tables by which the host trusts the hooks in a file with this path and text, if it
-    asks for that; `note` says what a person has to do once after
+    asks for that; `note` says what a user has to do once after
     installing. `slash` is what the host has people type before a command's name. `off_switch` is the setting, by its
     keys, and the value with which the host runs no hooks.
     """

@@ -27,7 +27,7 @@ WHOLE = "digest"  # in the record: the SHA-256 of a file that is gitmem's as a w
 
 
 class FileEdit(Edit):
-    """A file that is gitmem's as a whole. Another file in its place is kept, and one that a person has changed, too."""
+    """A file that is gitmem's as a whole. Another file in its place is kept, and one that a user has changed, too."""
 
     part: str
     data: bytes
@@ -81,7 +81,7 @@ def record_of(edit: Edit, made: Collection[str]) -> InstallRecord | None:
     """Return the record to assume if none is kept; None for a file that is not gitmem's.
 
     What is gitmem's as a whole has to hold what this version writes; `made` are the settings that gitmem made, as a
-    person may have had empty ones.
+    user may have had empty ones.
     """
     if isinstance(edit, FileEdit):
         noted = {WHOLE: _sha256(_decoded(edit.data))}
@@ -254,4 +254,4 @@ def _named(path: str) -> Iterator[None]:
     try:
         yield
     except SettingsError as error:
-        raise RefusedError(f"{path} {error}.", "Mend it, then try again. The file is as it was.") from error
+        raise RefusedError(f"{path} {error}.", "Fix it, then try again. The file is as it was.") from error

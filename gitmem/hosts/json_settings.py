@@ -284,7 +284,7 @@ def without_empty(text: str, path: tuple[str, ...], noted: Noted) -> str:
     before = noted.get("/".join(path))
     if before is not None:
         return _restored(text, node, before)
-    return text if _inside(text, node).strip() else without_member(text, path)  # a comment of a person's stays
+    return text if _inside(text, node).strip() else without_member(text, path)  # a comment of a user's stays
 
 
 def without_member(text: str, place: tuple[str, ...]) -> str:
@@ -306,7 +306,7 @@ def without_empties(text: str, place: tuple[str, ...], noted: Noted) -> str:
 
 
 def _restored(text: str, node: JsonNode, before: str) -> str:
-    """Return the text with an empty container as it was, unless a person wrote a comment into it."""
+    """Return the text with an empty container as it was, unless a user wrote a comment into it."""
     if _inside(text, node).rstrip() != before.rstrip():
         return text
     return text[: node.start + 1] + before + text[node.end - 1 :]

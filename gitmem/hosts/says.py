@@ -1,4 +1,4 @@
-"""What a host says of its user's words and its subagents, as docs/hosts.md shows it (spec J14 to J18).
+"""What a host says of its user's words and its subagents, as docs/hosts.md shows it.
 
 `YES` in a cell is what a recording of the real client shows (tests/hosts/test_words.py); the other texts are the cells
 as they are printed.

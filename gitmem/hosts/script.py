@@ -126,7 +126,7 @@ def note_made(home: str, changes: Collection[SettingsChange], folders: set[str])
 
 
 def made_settings(home: str) -> set[str]:
-    """Return the settings that gitmem made; those of a person are in none of its lists."""
+    """Return the settings that gitmem made; those of a user are in none of its lists."""
     return _listed(home, "made")
 
 

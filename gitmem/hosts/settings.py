@@ -1,6 +1,6 @@
 """What `gitmem install` writes into settings in JSON: edits that can be taken back.
 
-Taking an edit back restores the file byte for byte, except for what a person changed meanwhile. `Noted` has what the
+Taking an edit back restores the file byte for byte, except for what a user changed meanwhile. `Noted` has what the
 text does not show.
 """
 
@@ -61,7 +61,7 @@ class HooksEdit(Edit):
 
     In most hosts an event has a list of groups, each with a list of hooks; with `flat` it has a list of hooks. A file
     that is not there yet begins with the text `begun`. Other versions of gitmem's hooks are replaced. A hook whose
-    command is there already stays as it is, with a person's changes.
+    command is there already stays as it is, with a user's changes.
     """
 
     hooks: Mapping[str, Mapping[str, object]]
@@ -83,7 +83,7 @@ class HooksEdit(Edit):
             text = place.removed(text)
         for event in events:
             text = without_empties(text, (HOOKS, event), noted)
-        is_begun = self.begun and "".join(text.split()) == "".join(self.begun.split())  # a person may have formatted it
+        is_begun = self.begun and "".join(text.split()) == "".join(self.begun.split())  # a user may have formatted it
         return "" if is_begun else text
 
     def present(self, text: str) -> bool:
@@ -128,7 +128,7 @@ class HookPlace(Value):
         return (self.hooks.items or ())[self.hook]
 
     def removed(self, text: str) -> str:
-        """Return the text without the hook, and without its group unless a person added a hook of their own to it."""
+        """Return the text without the hook, and without its group unless a user added a hook of their own to it."""
         if self.hooks is not self.listed and all(is_ours(_command(item)) for item in self.hooks.items or ()):
             return remove(text, self.listed, self.group)
         return remove(text, self.hooks, self.hook)
@@ -160,7 +160,7 @@ def _command(hook: JsonItem) -> object:
 
 
 class ServerEdit(Edit):
-    """The MCP server in a JSON list of servers; one of gitmem's stays as a person has made it."""
+    """The MCP server in a JSON list of servers; one of gitmem's stays as a user has made it."""
 
     place: Place
     server: Mapping[str, object]
@@ -208,7 +208,7 @@ _ADDED = "allowed"  # in the record: the names that were not there before
 
 
 class AllowEdit(Edit):
-    """Tools that Claude Code is to allow without a question; without a record, those in the file are the person's."""
+    """Tools that Claude Code is to allow without a question; without a record, those in the file are the user's."""
 
     tools: Sequence[str]
     part = ALLOW

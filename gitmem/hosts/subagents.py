@@ -1,4 +1,4 @@
-"""Read the transcripts of a session's subagents with its own: hosts that keep them in files of their own (J17)."""
+"""Read the transcripts of a session's subagents with its own: hosts that keep them in files of their own."""
 
 from __future__ import annotations
 

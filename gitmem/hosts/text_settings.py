@@ -1,7 +1,7 @@
 """What `gitmem install` writes into files other than JSON: tables of TOML, and a block of words for agents.
 
 A block stands at the end of a file such as AGENTS.md and serves all agents that read it: its first line names them and
-the digest of its text. A block that a person has changed is theirs: uninstall leaves its words and removes the marks.
+the digest of its text. A block that a user has changed is theirs: uninstall leaves its words and removes the marks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STRINGS = re.compile(
 
 
 class TablesEdit(Edit):
-    """Tables, by their name, in a TOML file, also those by which a host trusts hooks; a person's own table stays."""
+    """Tables, by their name, in a TOML file, also those by which a host trusts hooks; a user's own table stays."""
 
     tables: Mapping[str, Mapping[str, object]]
     part: str = MCP

@@ -1,7 +1,7 @@
 """What the files of older tools are, a row of a table for each: gitmem's seeds, jikime, memory-keeper, basic-memory.
 
 The seeds (`.claude/memory/`, `.crabshell/memory/`) have a rolling memory, rotated archives with a summary in JSON,
-`facts.json`, a person's notes on the project, and normalised transcripts. Jikime (`.jikime/memory/`) writes text as it
+`facts.json`, a user's notes on the project, and normalised transcripts. Jikime (`.jikime/memory/`) writes text as it
 comes: an item of a log goes on until the next one begins, and blank lines and headings in it are its own, but for those
 the tool itself makes. memory-keeper has a rolling memory, `facts.json`, and sessions in tiers: a summary and the raw
 text, weeks, months. Notes of basic-memory are markdown with YAML (`title`, `type`, `tags`, `permalink`), which stays.
@@ -112,7 +112,7 @@ def _planned(kind: SourceKind, file: SourceFile, beside: Mapping[str, SourceFile
 
 
 def _memory(one: _File) -> Found:
-    """Yield a rolling memory, after its parts where it is over the threshold (spec R10)."""
+    """Yield a rolling memory, after its parts where it is over the threshold."""
     modified, today = one.file.modified, f"{one.file.modified:%Y-%m-%d}"
     archives: list[ArchiveItem] = []
     day = ""
@@ -161,7 +161,7 @@ def _summary_alone(one: _File) -> Found:
 
 
 def _summary(file: SourceFile, archive: str) -> Summary:
-    """Return the summary in a JSON file (spec R5). Raises ValueError if there is none; the message says why."""
+    """Return the summary in a JSON file. Raises ValueError if there is none; the message says why."""
     summary = from_json(fields_of(read_json(file.data)), archive, _SUMMARIZER)
     if not (summary.overall_summary or summary.themes or summary.key_decisions or summary.issues):
         raise ValueError("it says nothing of an archive")
@@ -183,7 +183,7 @@ _MOST_KEYWORDS = 20
 
 
 def _facts(one: _File) -> Found:
-    """Yield the facts of a `facts.json` in both its shapes, and the parts that are left (spec V7).
+    """Yield the facts of a `facts.json` in both its shapes, and the parts that are left.
 
     The old shape has `decisions`, `patterns` and `issues`, the new one `rules`, `solutions` and `coreLogic`; a file may
     have lists of both. The index of keywords beside them is derived and not read.
@@ -345,7 +345,7 @@ _CREATED = re.compile(r"\A---\n(?:.*\n)*?(?:created|date): *[\"']?([^\"'\n]+)")
 
 
 def _note(one: _File) -> Found:
-    """Yield a person's own notes on a project as they are, with the date in them (basic-memory) or of the file."""
+    """Yield a user's own notes on a project as they are, with the date in them (basic-memory) or of the file."""
     created = _CREATED.match(one.text.replace("\r\n", "\n")) if one.kind is SourceKind.BASIC else None
     when = instant(created[1].strip(), one.zone) if created else None
     name = slug(one.path.removesuffix(".md")) or "notes"

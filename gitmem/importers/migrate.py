@@ -1,4 +1,4 @@
-"""Migrate memories of older tools into the store (spec R10, V7): one commit an item, with its own date.
+"""Migrate memories of older tools into the store: one commit an item, with its own date.
 
 A trailer of the commit names the item, so a second migration adds nothing, also where an item was changed, moved or
 cleared since; an item whose commit was undone by `gitmem undo` is migrated again. The source is only read.
@@ -256,7 +256,7 @@ class _Bringing(Value):
         return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed})]
 
     def _log(self, item: LogItem) -> list[str]:
-        """Add the missing entries of a day's log, and the person's own text."""
+        """Add the missing entries of a day's log, and the user's own text."""
         path = daily_path(item.day)
         document = Document.parse(self.transaction.read(path) or new_daily(item.day))
         known = entry_digests(day_log(self.store, self.transaction, path))
@@ -286,7 +286,7 @@ _PLACEHOLDER = re.compile(r"\[[^\]]*\]")
 
 
 def body_of(item: MemoryItem) -> str:
-    """Return the text of a rolling memory with the headings gitmem knows (spec P2)."""
+    """Return the text of a rolling memory with the headings gitmem knows."""
     return _KNOWN.sub(r"## \1", Document.parse(item.data).body)
 
 
@@ -296,7 +296,7 @@ def is_plain(item: MemoryItem) -> bool:
 
 
 def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
-    """Return the decisions and issues of a rolling memory as entries, each with its section (spec P2)."""
+    """Return the decisions and issues of a rolling memory as entries, each with its section."""
     body = body_of(item)
     found: list[tuple[str, Entry]] = []
     for kind in (MemoryType.DECISION, MemoryType.ISSUE):

@@ -1,6 +1,6 @@
-"""Find and read the memories of other tools (spec R10, V7). Nothing is written there.
+"""Find and read the memories of other tools. Nothing is written there.
 
-The files are not trusted: no link is followed below the folder a person named, and files that are not regular, too
+The files are not trusted: no link is followed below the folder a user named, and files that are not regular, too
 large or too many are listed and skipped. claude-mem has a database for all projects, `~/.claude-mem/claude-mem.db`,
 with the tables `observations`, `session_summaries`, `user_prompts` and `sdk_sessions`; columns were renamed between
 versions, so each row is read by the names it has. Source: its repository's schema.

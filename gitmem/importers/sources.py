@@ -1,4 +1,4 @@
-"""Plans for the migration of older tools' memories (spec R10, V7): a list of items, each with its own date.
+"""Plans for the migration of older tools' memories: a list of items, each with its own date.
 
 Contents and modification times are passed in. The formats are those of files the tools themselves wrote
 (docs/memory.md, "Memories of older tools").
@@ -71,7 +71,7 @@ class ArchiveItem(MigrationItem):
 
 
 class MemoryItem(MigrationItem):
-    """A rolling memory; `whole` is all of it as an archive, None where its parts are archives of their own (R10)."""
+    """A rolling memory; `whole` is all of it as an archive, None where its parts are archives of their own."""
 
     data: bytes
     whole: ArchiveItem | None

@@ -1,4 +1,4 @@
-"""Check a model's answer about a session, claim by claim: what it says must stand in the record (spec U7). Pure.
+"""Check a model's answer about a session, claim by claim: what it says must stand in the record. Pure.
 
 An attacker writes what the agent reads: a file, a web page, the output of a command. So rules, preferences and
 decisions rest on words of the user or of the agent, not of tools, and what a tool's output said before the agent did
@@ -18,7 +18,7 @@ from gitmem.document.message import one_line
 from gitmem.learn.contrary import lacks_number, numbers_of, says_contrary, tells_contrary
 from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded, part_of, points_of, share
 from gitmem.learn.question import AGENT, KINDS, Keep, KnownMemory, SaidPart, State, Why
-from gitmem.learn.reply import Claim, Ending, Judged, Mend, RequestResult, Verdict, is_found
+from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
 from gitmem.model.fact import FactKind
 from gitmem.model.similarity import may_concern, overlap, says_the_same, stems_of
 from gitmem.redact.redact import redact
@@ -85,7 +85,7 @@ class Reader:
             tuple(facts),
             tuple(endings),
             tuple(self._passing(answer, "pairs", self._verdict, refused)),
-            tuple(self._passing(answer, "mends", self._mend, refused)),
+            tuple(self._passing(answer, "mends", self._fix, refused)),
             tuple({one.request: one for one in self._passing(answer, "requests", self._result, refused)}.values()),
             +refused,
         )
@@ -222,16 +222,16 @@ class Reader:
         statement = self._statement(item["statement"]) if keep is Keep.MERGE else ""
         return Verdict(pair, keep, statement)
 
-    def _mend(self, item: Mapping[str, object]) -> Mend:
-        error, cause, mend = (self._text(item[key], _LONGEST) for key in ("error", "cause", "mend"))
+    def _fix(self, item: Mapping[str, object]) -> Fix:
+        error, cause, fix = (self._text(item[key], _LONGEST) for key in ("error", "cause", "mend"))
         request = self._record.find(item, own=False).request
-        names = set(_CODE_NAME.findall(folded(mend)))
-        if not error or not mend:
+        names = set(_CODE_NAME.findall(folded(fix)))
+        if not error or not fix:
             raise RefusedError("length")
         is_named = sum(name in self._record.done for name in names) >= _NAMED_SHARE * len(names)
-        if not is_named or share(mend, self._record.done) < _ANY_SHARE:
+        if not is_named or share(fix, self._record.done) < _ANY_SHARE:
             raise RefusedError("unsupported")
-        return Mend(error, cause, mend, request)
+        return Fix(error, cause, fix, request)
 
     def _result(self, item: Mapping[str, object]) -> RequestResult:
         request, topic = item["request"], self._text(item["topic"], _TOPIC)

@@ -1,4 +1,4 @@
-"""Concepts (spec V3): subjects that exchanges of many sessions share, one document each, with links to the exchanges.
+"""Concepts: subjects that exchanges of many sessions share, one document each, with links to the exchanges.
 
 Without a model an exchange of a finished session joins the concept it has most files and keywords in common with, else
 it makes a new one if it names something. What a concept is known by stays small, so that one that has grown does not
@@ -118,7 +118,7 @@ def find_concept(store: Store, identifier: str) -> Concept:
 
 
 def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
-    """Merge the second concept into the first, as a person decided; all links are kept.
+    """Merge the second concept into the first, as a user decided; all links are kept.
 
     Returns the commits.
     """
@@ -185,7 +185,7 @@ def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -
 def naming(transaction: Transaction, concept: Concept, name: str, by: str) -> dict[str, bytes | None]:
     """Return the file change that gives a concept the name a model chose; its id and file stay.
 
-    There is none where it was removed, or renamed by a person meanwhile.
+    There is none where it was removed, or renamed by a user meanwhile.
     """
     data = transaction.read(concept.path)
     there = parse_concept(data, concept.path) if data is not None else None

@@ -13,7 +13,7 @@ from gitmem.document.ids import daily_path, scopes_in, session_tag
 from gitmem.errors import UnreadableError
 from gitmem.hosts.host import CLAUDE, file_of, find_host, read_transcript, writer
 from gitmem.learn.facts import keep_turn, learn
-from gitmem.model.exchange import EXCHANGE, MENDED, exchanges_in, split_fields
+from gitmem.model.exchange import EXCHANGE, FIX_MARK, exchanges_in, split_fields
 from gitmem.model.identity import is_copy, known_id, saved_in
 from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
 from gitmem.model.turns import Failure, Turn, fold
@@ -111,8 +111,8 @@ def _turn(entry: Entry, at: datetime, session: str, host: str) -> Turn:
     failures = []
     for error in fields.errors:
         command, _, said = error.removeprefix("`").partition("`: ")
-        said, _, mended = said.partition(MENDED)
-        failures.append(Failure(at, "Bash", "", command, said, explained=mended))
+        said, _, fixed = said.partition(FIX_MARK)
+        failures.append(Failure(at, "Bash", "", command, said, explained=fixed))
     return Turn(
         session,
         host,
@@ -177,7 +177,7 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
 
 
 def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record]) -> None:
-    """Save a session's exchanges (spec V1), and what they teach: facts (V4), concepts (V3), episodes (M2), errors."""
+    """Save a session's exchanges, and what they teach: facts, concepts, episodes, errors."""
     from gitmem.learn.concepts import group
     from gitmem.learn.episodes import save_episodes
     from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences

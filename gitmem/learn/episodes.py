@@ -1,4 +1,4 @@
-"""Make and save the episodes of a finished session (spec M2; docs/format.md, "Episodes").
+"""Make and save the episodes of a finished session (docs/format.md, "Episodes").
 
 A task is a request with all that is said and done for it, over as many turns as that takes. Without a model an episode
 is the request, how the last answer begins, what failed and what worked; its outcome is one that tests, a commit, an
@@ -153,7 +153,7 @@ def _episode_of(
             errors.append(sight.error)
     # The plan that was noted last: hooks and transcript tell the same one.
     steps = next((task.steps for task in reversed(notes) if task.steps), ())[:_MAX_PLAN]
-    fixes = ((one_line(title_of(sight.error), _SUMMARY), sight.mend) for sight in sights if sight.mend)
+    fixes = ((one_line(title_of(sight.error), _SUMMARY), sight.fix) for sight in sights if sight.fix)
     place = f"../../../{link_to}"
     return Episode(
         id=episode_id(first.session, exchanges[0].id),
@@ -227,7 +227,7 @@ def save_episodes(
     """Save the episodes of a finished session; return the commit. A second call adds nothing.
 
     `records` are those of its transcript, for plans and decisions; the agent's own notes come from working memory. A
-    task that went on since gets its new exchanges, unless a person changed its episode. Raises GitmemError if the
+    task that went on since gets its new exchanges, unless a user changed its episode. Raises GitmemError if the
     episodes could not be committed.
     """
     if not turns:

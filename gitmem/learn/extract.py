@@ -1,4 +1,4 @@
-"""What of a session lasts without a model: what the user states for good, and what the agent saved (spec V4). Pure.
+"""What of a session lasts without a model: what the user states for good, and what the agent saved. Pure.
 
 Sentences of the agent are no facts: what it decides it saves itself, and its words replace those that the user's words
 make in the same turn.

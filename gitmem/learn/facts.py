@@ -1,6 +1,6 @@
-"""Learn facts of a session's turns and of an agent's own memory files (spec V4 to V6).
+"""Learn facts of a session's turns and of an agent's own memory files.
 
-A known fact, in these or other words, gains a source. A fact that a person retired, or whose file was removed, is not
+A known fact, in these or other words, gains a source. A fact that a user retired, or whose file was removed, is not
 learned again. Claude Code keeps one fact a file with `name`, `description` and `metadata.type`, and an index
 `MEMORY.md`, which is skipped; nothing is written there. A mirror's `origin` names file and machine: a changed file
 changes its mirror, a removed file retires it, and mirrors of other machines are left alone.
@@ -80,7 +80,7 @@ def _instead(book: FactBook, turn: Turn, by_agent: Sequence[Fact]) -> Changes:
 def take(book: FactBook, found: FoundFact, session: str, *, again: bool) -> Changes:
     """Return the file changes that keep a finding; where a known fact says the same, that gains its source.
 
-    `again`: what a person says after it had ended holds again, unlike in an old session that is read later.
+    `again`: what a user says after it had ended holds again, unlike in an old session that is read later.
     """
     made = make_fact(
         found.kind,
@@ -98,7 +98,7 @@ def take(book: FactBook, found: FoundFact, session: str, *, again: bool) -> Chan
     same = _same(book, made)
     if same is None:
         if not again and book.store.repository.ever_had(made.path):
-            return {}  # removed by a person or an undo
+            return {}  # removed by a user or an undo
         same = made
     elif tail_of(found.source) in map(tail_of, same.sources):
         return {}

@@ -1,4 +1,4 @@
-"""Have a model judge finished sessions, each once, and keep what passes in one commit (spec U7).
+"""Have a model judge finished sessions, each once, and keep what passes in one commit.
 
 The end of a session writes a request into the private folder, a file each; the background work asks, and so does
 `gitmem judge`. An answer is kept beside the requests, before its commit and after it: what was stopped goes on without
@@ -232,7 +232,7 @@ def _heard_before(store: Store, session: str) -> tuple[Heard, ...] | None:
 
 
 def is_judged(store: Store, session: str, path: str) -> bool:
-    """Return whether a model has judged the session of a file, on this machine also one that a person summed up."""
+    """Return whether a model has judged the session of a file, on this machine also one that a user summed up."""
     by = Document.parse(store.read(path) or b"").get("by")
     return bool(by) or "kept" in _read(_path(store, _ANSWERS, session))
 

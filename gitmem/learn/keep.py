@@ -1,4 +1,4 @@
-"""Keep what passed of a model's answer about a session, in one commit (spec U7).
+"""Keep what passed of a model's answer about a session, in one commit.
 
 A claim never ends or replaces what a user or an agent saved, or a user confirmed: where it would, both stand and wait
 for a verdict (`gitmem review`). Nor does it come back once a user retired it.
@@ -19,7 +19,7 @@ from gitmem.learn.evidence import folded, share
 from gitmem.learn.extract import repeated
 from gitmem.learn.lessons import patterns_with, rendered
 from gitmem.learn.question import AGENT, USER, Keep, KnownMemory, Why
-from gitmem.learn.reply import Claim, Ending, Judged, Mend, Verdict
+from gitmem.learn.reply import Claim, Ending, Fix, Judged, Verdict
 from gitmem.learn.results import JudgedSession, keep_results
 from gitmem.model.entries import relative_files
 from gitmem.model.episode import title_of
@@ -64,7 +64,7 @@ def keep(store: Store, session: JudgedSession, judged: Judged, known: KnownMemor
             changes |= kept.ending(ending)
         for verdict in judged.verdicts:
             changes |= kept.verdict(verdict)
-        changes |= kept.fixes(judged.mends)
+        changes |= kept.fixes(judged.fixes)
         changes |= keep_results(store, transaction, session, judged.requests, known)
         facts = [fact.id for fact in kept.book.known().values() if fact.path in changes]
         first = next((one.statement for one in judged.facts), next((one.sentence for one in judged.requests), ""))
@@ -224,24 +224,24 @@ class _Keeper:
                 changes |= self.book.replace(fact.id, new.id, self._turn(last).ended, sure=True)
         return changes
 
-    def fixes(self, mends: Sequence[Mend]) -> Changes:
+    def fixes(self, fixes: Sequence[Fix]) -> Changes:
         """Return the file changes that keep fixes: in the pattern of an error that occurred, else as a solution."""
         project = os.path.dirname(self._store.root)
         seen: list[ErrorOccurrence] = []
         changes: Changes = {}
-        for mend in mends:
-            turn = self._turn(mend.request)
-            words = stems_of(mend.error)
+        for fix in fixes:
+            turn = self._turn(fix.request)
+            words = stems_of(fix.error)
             occurrences = [one for one in find_occurrences([turn], project) if one.exchange == turn.exchange_id]
             near = max(occurrences, key=lambda one: len(words & stems_of(title_of(one.error))), default=None)
             named = stems_of(title_of(near.error)) if near is not None else frozenset()
             if near is not None and len(words & named) >= min(_FEWEST_SHARED, len(named)):
-                seen.append(near._replace(mend=mend.mend, cause=mend.cause, tried=()))
+                seen.append(near._replace(fix=fix.fix, cause=fix.cause, tried=()))
                 continue
             # A fact is told by its first 200 characters, of which the fix says more than the end of its error.
-            room = max(MAX_DESCRIPTION - len(mend.mend) - len(": ."), _LEAST_OF_ERROR)
-            text = f"{one_line(mend.error.rstrip('.'), room)}: {mend.mend}"
-            _, more = self._made(Claim(FactKind.SOLUTION, text, mend.cause, mend.request, AGENT), turn)
+            room = max(MAX_DESCRIPTION - len(fix.fix) - len(": ."), _LEAST_OF_ERROR)
+            text = f"{one_line(fix.error.rstrip('.'), room)}: {fix.fix}"
+            _, more = self._made(Claim(FactKind.SOLUTION, text, fix.cause, fix.request, AGENT), turn)
             changes |= more
         return changes | rendered(patterns_with(self._store, self._transaction, seen)[0])
 

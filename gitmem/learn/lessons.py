@@ -1,4 +1,4 @@
-"""Learn bug patterns, preferences and what the project is like; remove what never helped (spec M3, M5).
+"""Learn bug patterns, preferences and what the project is like; remove what never helped.
 
 A preference that names no code goes into the user's own store (`gitmem init --user`), for every project; rules are the
 project's.
@@ -52,7 +52,7 @@ _NAMES_CODE = re.compile(r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b", re.IGNORECASE)
 
 
 def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the errors of a finished session and their mends; return the commit. A second call adds nothing.
+    """Save the errors of a finished session and their fixes; return the commit. A second call adds nothing.
 
     Raises GitmemError if the patterns could not be committed.
     """
@@ -88,7 +88,7 @@ def patterns_with(
         pattern = _known(transaction, signatures, changed, sight.error)
         after = begun(sight) if pattern is None else seen_again(pattern, sight)
         if pattern is None and after.id in there:
-            continue  # a person rewrote the file
+            continue  # a user rewrote the file
         new += pattern is None
         signatures[after.path] = after.error
         changed[after.path] = after
@@ -130,7 +130,7 @@ def _known(
 
 
 def rendered(changed: Mapping[str, BugPattern]) -> dict[str, bytes | None]:
-    """Return the files of patterns, without those whose header a person wrote in a form that cannot be edited."""
+    """Return the files of patterns, without those whose header a user wrote in a form that cannot be edited."""
     files: dict[str, bytes | None] = {}
     for path, pattern in changed.items():
         with contextlib.suppress(ValueError):
@@ -144,7 +144,7 @@ def _message(subject: str, patterns: Iterable[BugPattern], session: str = "", ho
 
 
 def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the person's preferences of a finished session into their own store; return the commit there.
+    """Save the user's preferences of a finished session into their own store; return the commit there.
 
     Raises GitmemError if the preferences could not be committed.
     """
@@ -198,7 +198,7 @@ def learn_project(store: Store) -> str | None:
     """
     root = os.path.dirname(store.root)
     if os.path.realpath(root) == os.path.realpath(store.context.home) or os.path.basename(store.root) != ".gitmem":
-        return None  # the person's own store, or one below the home: there is no project around it
+        return None  # the user's own store, or one below the home: there is no project around it
     code = project_code(root, store.context.environ)
     if code is not None and code.root != os.path.realpath(root):
         code = None  # the project is a folder of some other repository
@@ -211,7 +211,7 @@ def learn_project(store: Store) -> str | None:
         for known in found:
             try:
                 data = render_knowledge(known, transaction.read(known.kind.path), store.context.clock())
-            except (RefusedError, OSError, ValueError):  # a person rewrote the file
+            except (RefusedError, OSError, ValueError):  # a user rewrote the file
                 continue
             if data is not None:
                 changes[known.kind.path] = data

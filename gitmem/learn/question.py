@@ -34,7 +34,7 @@ KINDS = {
     "issue": FactKind.ISSUE,
     "knowledge": FactKind.CORE_LOGIC,
 }
-_WINDOW_BYTES = 12_000 * 4  # of the record in one question: 12,000 tokens (spec R1)
+_WINDOW_BYTES = 12_000 * 4  # of the record in one question: 12,000 tokens
 _KNOWN_BYTES = 3_000 * 4
 _LENGTHS = (4_000, 2_000, 1_000, 500)  # characters of a part, the fewer the longer the session
 _WINDOWS = 3  # up to which a session is shown with its longest parts
@@ -59,7 +59,7 @@ class Why(StrEnum):
 
 
 class Keep(StrEnum):
-    """The verdict on a pair of facts that contradict each other (spec V6)."""
+    """The verdict on a pair of facts that contradict each other."""
 
     NEW = "keep_new"
     OLD = "keep_old"
@@ -256,7 +256,7 @@ def question_of(
 ) -> Question:
     """Return the question about one window; `found` are statements of the windows before it, by name.
 
-    A larger model is asked where a pair waits for a verdict (spec V9).
+    A larger model is asked where a pair waits for a verdict.
     """
     names = known.names()
     name_of = {fact.id: name for name, fact in names.items()}

@@ -1,4 +1,4 @@
-"""What passed of a model's answers about a session (spec U7): claims, endings, verdicts, fixes, requests. Pure.
+"""What passed of a model's answers about a session: claims, endings, verdicts, fixes, requests. Pure.
 
 Tested through `tests/learn/test_reply.py`.
 """
@@ -50,12 +50,12 @@ class Verdict(Value):
     statement: str = ""
 
 
-class Mend(Value):
+class Fix(Value):
     """An error that was fixed, with its cause."""
 
     error: str
     cause: str
-    mend: str
+    fix: str
     request: int
 
 
@@ -74,14 +74,14 @@ class Judged(Value):
     facts: tuple[Claim, ...] = ()
     endings: tuple[Ending, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    mends: tuple[Mend, ...] = ()
+    fixes: tuple[Fix, ...] = ()
     requests: tuple[RequestResult, ...] = ()
     refused: Mapping[str, int] = {}  # never changed
 
     @property
     def kept(self) -> int:
         """Return the number of claims that passed."""
-        return len(self.facts) + len(self.endings) + len(self.verdicts) + len(self.mends)
+        return len(self.facts) + len(self.endings) + len(self.verdicts) + len(self.fixes)
 
     def joined(self, later: Judged) -> Judged:
         """Return what this window and a later one say, without what the later one ends or says again."""
@@ -94,7 +94,7 @@ class Judged(Value):
             tuple(facts),
             (*self.endings, *(ending for ending in later.endings if not is_found(ending.known))),
             (*self.verdicts, *later.verdicts),
-            (*self.mends, *later.mends),
+            (*self.fixes, *later.fixes),
             tuple(requests[number] for number in sorted(requests)),
             Counter(self.refused) + Counter(later.refused),
         )

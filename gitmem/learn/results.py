@@ -1,4 +1,4 @@
-"""Keep what each request came to, in a model's words (spec U7): exchanges, concepts and episodes of the session.
+"""Keep what each request came to, in a model's words: exchanges, concepts and episodes of the session.
 
 They take the place of what was made without a model: sentences and outcomes of the session's exchanges, also in
 `memory.md`; the concepts its exchanges are in; its episodes. What a user changed, named or cleared stays.

@@ -1,4 +1,4 @@
-"""The agents' own programs as models, without a window, as the person is signed in: `claude -p`, `codex exec`, ….
+"""The agents' own programs as models, without a window, as the user is signed in: `claude -p`, `codex exec`, ….
 
 Each runs in an empty folder, with no tools, `GITMEM_HOOKS=off`, which stops gitmem's hooks from remembering the run
 (hooks/hook.sh), within a time limit of its own. What it records of its session is not made, or removed. Texts are
@@ -63,7 +63,7 @@ class ProgramRun(NamedTuple):
 
 
 class RunPlace(NamedTuple):
-    """Where a run writes: a folder for files beside the empty one, a new session's id, and the person's environment."""
+    """Where a run writes: a folder for files beside the empty one, a new session's id, and the user's environment."""
 
     files: str
     session: str
@@ -80,7 +80,7 @@ class RunPlace(NamedTuple):
 class Program(NamedTuple):
     """A program: its name on the `PATH`, what to do where it fails, and its models.
 
-    `models` are its small and its large one ("": the one that the person chose); `recorded` yields what it records of a
+    `models` are its small and its large one ("": the one that the user chose); `recorded` yields what it records of a
     session.
     """
 
@@ -156,7 +156,7 @@ def _opencode(request: Request, model: str, place: RunPlace) -> ProgramRun:
 def _copilot(request: Request, model: str, place: RunPlace) -> ProgramRun:
     words = ["--silent", "--no-color", "--no-auto-update", "--no-ask-user", "--no-custom-instructions", "--no-remote"]
     words += ["--disable-builtin-mcps", "--available-tools=none", "--session-id", place.session, *_named(model)]
-    # It records sessions in a database of its home: so that is a new folder, with the person's settings and sign-in.
+    # It records sessions in a database of its home: so that is a new folder, with the user's settings and sign-in.
     home = os.path.join(place.files, "home")
     os.mkdir(home)
     own = _home(place.environ, "COPILOT_HOME", ".copilot")

@@ -1,4 +1,4 @@
-"""Ask a model within the limits of a day: redact and fence the question, retry, check the reply (spec R6).
+"""Ask a model within the limits of a day: redact and fence the question, retry, check the reply.
 
 A failure is no exception but the `why` of the result: the caller has an offline answer.
 
@@ -225,7 +225,7 @@ class AskResult(Generic[T]):
 
 
 def patience() -> Patience:
-    """Return the retries of spec R6: three, after 1, 2 and 4 seconds, or after the time the server names."""
+    """Return the retries: three, after 1, 2 and 4 seconds, or after the time the server names."""
     from gitmem.llm.http import Patience
 
     return Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
@@ -248,7 +248,7 @@ def is_worth_asking(store: Store, subject: str) -> bool:
 def instructions_for(store: Store, purpose: str) -> str:
     """Return the instructions for a purpose: the text of the settings, else the shipped one.
 
-    A store's tracked file can set it only with the person's consent ("Settings"): it is behaviour, not data.
+    A store's tracked file can set it only with the user's consent ("Settings"): it is behaviour, not data.
     """
     own = getattr(store.config.prompts, purpose)
     return own or read_resource("templates", "prompts", f"{purpose}.md").decode()

@@ -1,4 +1,4 @@
-"""The protocols of providers, and which the settings name (docs/spec.md R6, V1 to V6, V9, J11).
+"""The protocols of providers, and which the settings name.
 
 A `Model` answers a question with JSON, an `Embedder` turns texts into vectors. Texts go over the network only if the
 user named a provider in their own settings or in `GITMEM_EMBEDDING_PROVIDER`: neither a key in the environment nor the
@@ -130,7 +130,7 @@ _MILLION = 1_000_000
 
 
 class Size(StrEnum):
-    """The size of model for a question: small to summarise and sort, large to compare and judge (docs/spec.md V9)."""
+    """The size of model for a question: small to summarise and sort, large to compare and judge."""
 
     SMALL = "small"
     LARGE = "large"

@@ -1,4 +1,4 @@
-"""Requests to judge a session, in the private folder, a file each (spec U7): a model in the background answers them.
+"""Requests to judge a session, in the private folder, a file each: a model in the background answers them.
 
 Where the settings name the agent itself (`summary.provider host`), a session's start names those that wait. Starts
 load this, so it stays light.

@@ -1,4 +1,4 @@
-"""The tools that only read: search, load, get, history, why code is so. Hits are lines of JSON (docs/spec.md J4).
+"""The tools that only read: search, load, get, history, why code is so. Hits are lines of JSON.
 
 Gemini CLI takes a text that is JSON for a structured result, and rejects one that is no object.
 """
@@ -295,9 +295,9 @@ def memory_why(
 
 
 def _who(store: Store, origin: CommitRecord) -> str:
-    """Return date, host or author, session and commit; an author who is not the person is named."""
+    """Return date, host or author, session and commit; an author who is not the user is named."""
     through = origin.host or origin.author
-    if origin.host and not store.is_person(origin.author, origin.email):
+    if origin.host and not store.is_user(origin.author, origin.email):
         through = f"{origin.author} with {origin.host}"
     session = f", session {origin.session}" if origin.session else ""
     return f"{origin.date:%Y-%m-%d %H:%M} by {through}{session}, commit {origin.commit[:_SHORT]} ({origin.subject})"

@@ -1,4 +1,4 @@
-"""The server: instructions for agents, tools, documents as resources, the prompt `recall` (docs/spec.md J2, P6).
+"""The server: instructions for agents, tools, documents as resources, the prompt `recall`.
 
 Each call opens the store anew, which reads a few small files, so concurrent calls share nothing but the disk. The
 server uses standard input and output, or HTTP on the loopback address. There a token keeps out other users and programs
@@ -164,7 +164,7 @@ _REPLACEMENT = rb"\ufffd"
 
 def serve_stdio(server: MCPServer[None], stdin: TextIO) -> None:
     """Serve until standard input ends, or the client is gone; only the protocol goes to standard output."""
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(_Mended(stdin.buffer)))
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(_Fixed(stdin.buffer)))
     try:
         server.run("stdio")
     except* ConnectionError:  # nobody reads the answers any more
@@ -178,7 +178,7 @@ def replace_surrogates(line: bytes) -> bytes:
     return _LONE.sub(lambda match: match[0] if match["whole"] or match["other"] else _REPLACEMENT, line)
 
 
-class _Mended(io.RawIOBase):
+class _Fixed(io.RawIOBase):
     """The lines of another stream, without lone surrogates."""
 
     def __init__(self, source: BinaryIO) -> None:

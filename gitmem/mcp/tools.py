@@ -138,7 +138,7 @@ async def _beat(context: Context[None], task: str, over: anyio.Event) -> None:
 
 
 def _tool_error(memory: ServedMemory, task: str, error: Exception, remedy: str) -> Exception:
-    """Return the error to raise; log an unexpected one for `gitmem doctor` (docs/spec.md R12)."""
+    """Return the error to raise; log an unexpected one for `gitmem doctor`."""
     if isinstance(error, GitmemError):
         of_call = isinstance(error, NotFoundError | RefusedError) and not isinstance(error, NotAcceptedError)
         hint = remedy if remedy and of_call else error.remedy

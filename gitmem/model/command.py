@@ -103,7 +103,7 @@ def works_now(failed: str, worked: str, said: str = "") -> bool:
     return bool(lasting) and lasting <= _known(worked)
 
 
-def shows_mended(failed: str, output: str, worked: str, said: str = "") -> bool:
+def shows_fixed(failed: str, output: str, worked: str, said: str = "") -> bool:
     """Return whether a command that worked shows that a failed one works: its tests, if the output blames them."""
     tests = [part for part in _parts(failed) if form("tests").search(part)]
     is_of_tests = len(tests) == 1 and form("failing").search(output) is not None

@@ -51,7 +51,7 @@ def concept_id(first: str) -> str:
 
 
 def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
-    """Return how much an exchange, or another concept, and a concept have in common, from 0 to 1 (spec V3).
+    """Return how much an exchange, or another concept, and a concept have in common, from 0 to 1.
 
     Half of it is the overlap of their files, half that of their keywords, each |A∩B| / min(|A|, |B|) without regard to
     case and 0 where one is empty; where neither has files, keywords are all there is.
@@ -108,7 +108,7 @@ def joined(concept: Concept, exchange: Exchange) -> Concept:
 
 
 def has_own_name(concept: Concept) -> bool:
-    """Return whether a concept's name is fixed: it has grown, or a person or a model named it."""
+    """Return whether a concept's name is fixed: it has grown, or a user or a model named it."""
     return len(concept.exchanges) >= _NAMED_AFTER or concept.name != name_of(concept.keywords, concept.files)
 
 

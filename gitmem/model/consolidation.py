@@ -1,4 +1,4 @@
-"""Consolidation planned as a value (spec P4): days become weeks and weeks months, by age. Pure.
+"""Consolidation planned as a value: days become weeks and weeks months, by age. Pure.
 
 A day goes into its ISO week when it is more than `weekly_days` old, a week into the month of its Thursday (which is
 what gives a week its year, too) when its last day is more than `monthly_days` old. A step makes or extends one document
@@ -6,7 +6,7 @@ and takes its sources out of the tree; history keeps them.
 
 A document of weeks or months has a section for each day or week: a few sentences made of it by `Digest`. What is no
 chatter stays as it is, with its ids: decisions, preferences and open issues for ever, in weeks also what was
-learned and mended; what was decided in a prompt, a line each; and every line that a person wrote by hand. So tiers
+learned and fixed; what was decided in a prompt, a line each; and every line that a user wrote by hand. So tiers
 lose no decision.
 """
 

@@ -1,4 +1,4 @@
-"""The entries of a turn in the daily log and in `memory.md` (spec J3, J7, P2). Pure.
+"""The entries of a turn in the daily log and in `memory.md`. Pure.
 
 Made without a model, in the language of the conversation, and derived from the turn alone: the same turn gives the same
 entries whenever and by whomever it is captured.
@@ -13,9 +13,9 @@ from gitmem.document.ids import scope_tags, session_tag
 from gitmem.model.edits import PLACE
 from gitmem.model.exchange import (
     EXCHANGE,
+    FIX_MARK,
     LABEL_FAILED,
     LABEL_FILES,
-    MENDED,
     Exchange,
     Fields,
     listed_files,
@@ -69,7 +69,7 @@ class Placed(Value):
 FIXED, AFTER = ("then worked", "이후 성공"), ("worked after", "다음 작업 후 성공")
 _UNFIXED = ("not fixed in this turn", "이 턴에서는 해결되지 않음")
 _FILES = tuple(f"{word}: " for word in LABEL_FILES)
-# The agent's own files, which are not the project's: its plans, its notes, its settings for the person.
+# The agent's own files, which are not the project's: its plans, its notes, its settings for the user.
 _AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:/|~|[A-Za-z]:).*/\.claude/")
 
 
@@ -144,7 +144,7 @@ def _read(
 
 
 def _tells(said: str, done: str, tools: int) -> bool:
-    """Return whether an answer to "ok", or to nothing that a person said, tells more than a courtesy."""
+    """Return whether an answer to "ok", or to nothing that a user said, tells more than a courtesy."""
     if not said.strip():
         return bool(tools) and len(done) >= _IDLE_ANSWER
     is_courtesy = len(done.split()) <= _COURTESY_WORDS or not any(keywords(done))
@@ -152,7 +152,7 @@ def _tells(said: str, done: str, tools: int) -> bool:
 
 
 def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
-    """Return names of files as a person in one of the folders `roots` says them, with `/`, each once.
+    """Return names of files as a user in one of the folders `roots` says them, with `/`, each once.
 
     Files of the agent's own, such as its plans, are left out.
     """
@@ -169,7 +169,7 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
     korean = is_korean(asked or done)
     errors = []
     for failure in turn.failures:
-        end = f"{MENDED}{_mended(failure, korean=korean)}" if _is_mended(failure) else ""
+        end = f"{FIX_MARK}{_fixed(failure, korean=korean)}" if _is_fixed(failure) else ""
         errors.append(f"{_code(failure.command or failure.tool)}: {told_error(failure.error)}{end}")
     outcome = judge_outcome(turn._replace(answer=done)) if turn.closed else Outcome.UNKNOWN
     return Fields(
@@ -190,7 +190,7 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
     # A test run until it passes is one failure.
     last = {(failure.tool, program(failure.command)): failure for failure in turn.failures}
     for failure in list(last.values())[-_FAILURES_SHOWN:]:
-        end = _mended(failure, korean=korean) if _is_mended(failure) else _UNFIXED[korean]
+        end = _fixed(failure, korean=korean) if _is_fixed(failure) else _UNFIXED[korean]
         failed.append(
             f"{LABEL_FAILED[korean]}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}"
         )
@@ -207,12 +207,12 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
     return render(exchange, korean=korean)
 
 
-def _is_mended(failure: Failure) -> bool:
+def _is_fixed(failure: Failure) -> bool:
     return bool(failure.fixed_by or failure.explained)
 
 
-def _mended(failure: Failure, *, korean: bool) -> str:
-    """Return the mend of a failure: what alone changed before its command worked, or that it then worked."""
+def _fixed(failure: Failure, *, korean: bool) -> str:
+    """Return the fix of a failure: what alone changed before its command worked, or that it then worked."""
     if failure.explained:
         return failure.explained
     if failure.meanwhile and "\n" not in failure.meanwhile:

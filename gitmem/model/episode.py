@@ -29,9 +29,9 @@ REJECTED = "Rejected by the person: "  # begins the line of a result
 class Episode(Value):
     """A finished task. `exchanges` are ids, `links` their lines; `outcome` is None where nothing shows one.
 
-    `steps` counts its tool calls. `changes` are the person's corrections of course.
+    `steps` counts its tool calls. `changes` are the user's corrections of course.
     `seconds` is the time that its turns took, `tokens` by how many the context grew in them, `mended_in` the seconds
-    until its slowest error was mended; each 0 if unknown.
+    until its slowest error was fixed; each 0 if unknown.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Recognize a recurring error despite other paths, numbers and hashes (docs/spec.md, M2 and M3). Pure.
+"""Recognize a recurring error despite other paths, numbers and hashes. Pure.
 
 A command's output is long, and one or two of its lines say what went wrong. `read_error` finds them by the forms that
 common tools print. It takes from them a type (`ModuleNotFoundError`, `TS2345`, `non-fast-forward`), the message without
@@ -17,7 +17,7 @@ from gitmem.platform.machine import table
 from gitmem.text.words import stop_words
 from gitmem.values import Value
 
-MATCH = 0.5  # the least score of the same error (docs/spec.md, M3)
+MATCH = 0.5  # the least score of the same error
 MAX_ERRORS = 3  # of one output
 _MAX_LINES = 400  # of an output, half from its beginning and half from its end
 _MAX_LINE = 500  # characters

@@ -1,6 +1,6 @@
-"""Find the errors in the turns of a session, with what mended each. Pure.
+"""Find the errors in the turns of a session, with what fixed each. Pure.
 
-A mend is what changed between a failing command and the success of the same command. Where several things changed,
+A fix is what changed between a failing command and the success of the same command. Where several things changed,
 the agent's own sentence about the error counts, or nothing.
 """
 
@@ -26,7 +26,7 @@ from gitmem.model.command import (
     run_before,
     runs_again,
     runs_program_before,
-    shows_mended,
+    shows_fixed,
 )
 from gitmem.model.edits import PLACE, is_place
 from gitmem.model.entries import AFTER, FIXED, relative_files
@@ -41,24 +41,24 @@ from gitmem.model.outcome import told_error
 from gitmem.model.turns import Failure, Turn, effect_of, inner_program
 from gitmem.values import Value
 
-_LONGEST = 400  # characters of a mend
+_LONGEST = 400  # characters of a fix
 _MAX_TRIED, _MAX_FILES = 5, 6
-_NEXT = 3  # turns after one, in which its errors may be mended
+_NEXT = 3  # turns after one, in which its errors may be fixed
 
 
 class ErrorOccurrence(Value):
-    """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or "".
+    """An error in an exchange, its program, attempts that did not help (`tried`), and its fix, or "".
 
-    `episode` is the id of the task's episode, "" if it has none; `seconds` is the time until it was mended, 0 if that
+    `episode` is the id of the task's episode, "" if it has none; `seconds` is the time until it was fixed, 0 if that
     is unknown; `cause` is the agent's sentence about it, or ""; `works` says that the command works now, by whatever
-    mend; `scope` is the part of the project it came in, none for all; `port` is the one that it names, or "".
+    fix; `scope` is the part of the project it came in, none for all; `port` is the one that it names, or "".
     """
 
     exchange: str
     at: datetime
     error: ErrorSignature
     command: str
-    mend: str = ""
+    fix: str = ""
     tried: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     episode: str = ""
@@ -69,14 +69,14 @@ class ErrorOccurrence(Value):
     port: str = ""
 
 
-# Before a mend in a failure that was read back from a log.
+# Before a fix in a failure that was read back from a log.
 _LOGGED = tuple(f"{words}: " for words in (*FIXED, *AFTER))
 
 
 def find_occurrences(turns: Iterable[Turn], project: str = "") -> list[ErrorOccurrence]:
-    """Return the errors of a session, each once an exchange, with its mend; files are relative to the project.
+    """Return the errors of a session, each once an exchange, with its fix; files are relative to the project.
 
-    An error that its turn leaves may be mended in one of the next, where its command works.
+    An error that its turn leaves may be fixed in one of the next, where its command works.
     """
     listed = list(turns)
     return [
@@ -100,12 +100,12 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
         if last.again:
             last = _got_rid_of(last, [one for one in listed[listed.index(last) + 1 :] if _ran_again(last, one)])
         if not last.fixed_by and not last.explained:
-            last = _mended_later(last, turn, following)
+            last = _fixed_later(last, turn, following)
             works = bool(last.fixed_by)
         last = last._replace(meanwhile=_without_taken_back(last.meanwhile, listed))
-        mend = mend_of(last, turn.files, roots)
-        if _is_unsure(mend, error, last) or is_place(mend):
-            mend = ""
+        fix = fix_of(last, turn.files, roots)
+        if _is_unsure(fix, error, last) or is_place(fix):
+            fix = ""
         tried = dict.fromkeys(
             f"`{one_line(failure.meanwhile, _LONGEST)}`" for failure in failures[:-1] if _was_tried(failure)
         )
@@ -114,8 +114,8 @@ def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Ite
             at=failures[0].at,
             error=error,
             command=inner_program(failures[0].command),
-            mend=mend,
-            tried=tuple(one for one in tried if one != mend)[-_MAX_TRIED:],
+            fix=fix,
+            tried=tuple(one for one in tried if one != fix)[-_MAX_TRIED:],
             files=_files(relative_files(turn.files, roots), error),
             seconds=max(round((last.fixed_at - failures[0].at).total_seconds()), 0) if last.fixed_at else 0,
             works=works,
@@ -137,7 +137,7 @@ def _grouped(failures: Iterable[Failure]) -> list[tuple[ErrorSignature, list[Fai
     return found
 
 
-def _mended_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> Failure:
+def _fixed_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> Failure:
     """Return a failure with what changed until its command works in one of the next turns."""
     changes = [failure.meanwhile] if failure.meanwhile else []
     for later in following:
@@ -145,7 +145,7 @@ def _mended_later(failure: Failure, turn: Turn, following: Iterable[Turn]) -> Fa
             break
         for run in later.runs:
             changes += run.after
-            if shows_mended(failure.command, failure.error, run.command, run.said):
+            if shows_fixed(failure.command, failure.error, run.command, run.said):
                 if run.failed:
                     return failure
                 return failure._replace(fixed_by=run.command, fixed_at=later.ended, meanwhile="\n".join(changes))
@@ -181,20 +181,20 @@ def is_bug(failure: Failure) -> bool:
     return bool(failure.command) and not only_reads(failure.command) and bool(told_error(failure.error))
 
 
-def _is_unsure(mend: str, error: ErrorSignature, failure: Failure) -> bool:
+def _is_unsure(fix: str, error: ErrorSignature, failure: Failure) -> bool:
     """Return whether an edit may be of another error, or an environment only shows whether a value differs there."""
     if not says_little(error):
-        return _is_edit(mend) and not _is_of(mend, failure)
+        return _is_edit(fix) and not _is_of(fix, failure)
     elsewhere = repeated_elsewhere(failure.command, failure.fixed_by)
-    return _is_edit(mend) or mend == f"`{one_line(elsewhere, _LONGEST)}`"
+    return _is_edit(fix) or fix == f"`{one_line(elsewhere, _LONGEST)}`"
 
 
 def _is_of(edit: str, failure: Failure) -> bool:
-    """Return whether an edit mended this error: the output shows no other, or it names the edited file."""
+    """Return whether an edit fixed this error: the output shows no other, or it names the edited file."""
     return _base(_file(edit)[len(PLACE) : -1]) in failure.error or len(read_errors(failure.error)) == 1
 
 
-def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = ()) -> str:
+def fix_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = ()) -> str:
     """Return what made a failed command work: the one command or the edits to the one file between; "" if several."""
     if failure.explained:
         logged = next((words for words in _LOGGED if failure.explained.startswith(words)), "")
@@ -216,8 +216,8 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
     if not edits:
         command = effect_in(changes[0]) or bare(changes[0]) or changes[0]
         command = " && ".join(filter(None, (command, elsewhere)))
-        is_no_mend = helps_once(command) or has_compound(command) or is_proposed(command, failure.error)
-        return "" if is_no_mend else f"`{one_line(command, _LONGEST)}`"
+        is_no_fix = helps_once(command) or has_compound(command) or is_proposed(command, failure.error)
+        return "" if is_no_fix else f"`{one_line(command, _LONGEST)}`"
     told = "; ".join([edits[0], *(one.removeprefix(_file(one)).lstrip(": ") for one in edits[1:])])
     for root in roots:
         told = told.replace(f"`{root.rstrip('/')}/", "`")
@@ -225,7 +225,7 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
 
 
 def _run_before(failure: Failure, *, is_alone: bool) -> str:
-    """Return what the line that worked runs before it repeats the failed command, if that may have mended it.
+    """Return what the line that worked runs before it repeats the failed command, if that may have fixed it.
 
     What has no effect that is known counts if nothing was edited, and no script or commit stands before the command.
     """

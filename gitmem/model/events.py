@@ -1,4 +1,4 @@
-"""Events of an agent's host, delivered by its hooks, in one form for all hosts (spec J1 to J10).
+"""Events of an agent's host, delivered by its hooks, in one form for all hosts.
 
 The JSON of Claude Code is read; other hosts' is brought into this shape first (gitmem.hosts). Nothing of it is trusted:
 a field of the wrong type counts as missing, and texts are bounded.
@@ -36,7 +36,7 @@ MAX_DETAIL = 4_000  # characters of a command or an error
 _MAX_NAME = 1_000  # characters of an id or a path
 # Tools that write a whole plan down, and its place in their input: of Codex, Claude Code, OpenCode, Qwen and Gemini.
 _PLANS = {"update_plan": "plan", **dict.fromkeys(("TodoWrite", "todowrite", "todo_write", "write_todos"), "todos")}
-_APPROVED = "ExitPlanMode"  # Claude Code's tool at whose end a person accepted a plan
+_APPROVED = "ExitPlanMode"  # Claude Code's tool at whose end a user accepted a plan
 _STATES = ("pending", "in_progress", "completed")
 GIVEN_UP = ("cancelled", "deleted")  # of OpenCode and Gemini, Claude Code
 _MAX_STEPS = 50
@@ -65,7 +65,7 @@ class HookKind(StrEnum):
     POST_COMPACT = "PostCompact"
     SESSION_END = "SessionEnd"
     SAID = "(said)"  # only in a transcript: between two tool calls
-    INTERRUPTED = "(interrupted)"  # only in a transcript: the person broke the turn off
+    INTERRUPTED = "(interrupted)"  # only in a transcript: the user broke the turn off
 
 
 class HookEvent(Value):

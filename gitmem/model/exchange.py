@@ -1,7 +1,7 @@
 """The forms of an exchange, a request and its result: in a session's file and `memory.md`, and in the daily log. Pure.
 
-It has the id of its turn: at the session's end it replaces the entry that the turn wrote into `memory.md` (spec V1,
-V2). Its first line is the one-sentence summary; the lines below have labels in the language of the conversation
+It has the id of its turn: at the session's end it replaces the entry that the turn wrote into `memory.md`.
+Its first line is the one-sentence summary; the lines below have labels in the language of the conversation
 (docs/format.md, "Sessions"). In the daily log (docs/format.md, "Turns") the text begins with the request. Then come the
 parts, in this order, each from a line that begins with its mark, after a blank line: one for each other text of the
 user, answer, one for each text between tool calls, one for each error, files, outcome.
@@ -70,7 +70,7 @@ _OUTCOMES = {
     Outcome.INTERRUPTED: ("interrupted", "중단"),
     Outcome.UNKNOWN: ("unknown", "모름"),
 }
-# Of a summary, whether the person writes Korean: changed files, tests that pass or fail, what was broken off, programs.
+# Of a summary, whether the user writes Korean: changed files, tests that pass or fail, what was broken off, programs.
 WORDS = {
     False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
     True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
@@ -233,8 +233,8 @@ def names_only_files(summary: str) -> bool:
 
 USER, ANSWER, SAID = "**User:**", "**Answer:**", "**Said:**"
 ERROR, FILES, OUTCOME = "**Error:**", "**Files:**", "**Outcome:**"
-MENDED = " → "  # in an error, before its mend
-# What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
+FIX_MARK = " → "  # in an error, before its fix
+# What gitmem writes before the words of a user or an agent, line by line (docs/format.md, "Turns", "Sessions").
 _LABELS = (
     r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:User|Answer|Said|Error|Files):\*\*"
     r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
@@ -310,8 +310,8 @@ def join_fields(before: Fields, after: Fields) -> Fields:
     Of two requests or answers the later stays where it holds the earlier; else both stay, the earlier first.
     """
     errors: dict[str, str] = {}
-    for error in (*before.errors, *after.errors):  # each once, with its mend if any of them names one
-        failure = error.rpartition(MENDED)[0] or error
+    for error in (*before.errors, *after.errors):  # each once, with its fix if any of them names one
+        failure = error.rpartition(FIX_MARK)[0] or error
         if errors.get(failure, failure) == failure:
             errors[failure] = error
     return Fields(

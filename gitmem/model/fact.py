@@ -1,7 +1,7 @@
-"""A permanent fact (spec V4 to V7, P3), and its file: the format of the host's own memory files with more fields.
+"""A permanent fact, and its file: the format of the host's own memory files with more fields.
 
-The host's (Claude Code's) are `name`, `description` and `metadata.type`; the body is what the fact says, in a person's
-words. What a person wrote into a file (other fields, comments, their order) stays when a fact is changed: a change is
+The host's (Claude Code's) are `name`, `description` and `metadata.type`; the body is what the fact says, in a user's
+words. What a user wrote into a file (other fields, comments, their order) stays when a fact is changed: a change is
 made in the bytes it was read from (docs/format.md, "Facts"). A session's start reads hundreds of facts from a cache, so
 this module brings neither YAML nor `dataclasses`.
 """
@@ -38,7 +38,7 @@ _END_MARKS = " .!?。！？…"  # noqa: RUF001  # said with or without, a sente
 
 
 class FactKind(StrEnum):
-    """The kind of a fact, also the first letter of its id (spec P3, V4)."""
+    """The kind of a fact, also the first letter of its id."""
 
     DECISION = "decision"
     PREFERENCE = "preference"
@@ -87,7 +87,7 @@ class Fact(Value):
     (`gitmem.project.places`); `scope` are the parts of the project it is of, none: all of it. `until` is a date, or the
     phase or event after which it no longer holds; `forbids` are literals that the user said must not be written or run,
     `enforce` is `ask` or `deny` where the agent is to ask or to refuse then.
-    `review` are the ids of facts that contradict it, to be decided by a person (spec V6); `pinned` ones are told at
+    `review` are the ids of facts that contradict it, to be decided by a user; `pinned` ones are told at
     every start. `file` is the path it was read from, `source` its content; both are empty for a new fact, `source` and
     `text` for one out of the cache of headers.
     """

@@ -1,4 +1,4 @@
-"""Which saved exchange a turn is: the one rule by which a turn is saved once (spec J16). Pure.
+"""Which saved exchange a turn is: the one rule by which a turn is saved once. Pure.
 
 The host's id of a turn names it. Where there is none, or another session has copied the turn (a fork, a resumed
 session, a copy of a transcript), it follows from content, order and time: the same request at the same moment is the

@@ -59,7 +59,7 @@ class Marks(Value):
     `sources` are, by the digest of a memory, the facts that were learned from it. `words` are the words of facts that
     do not hold here or need a word, `in_force` those of the others; `wordings` match what reworded facts said first, by
     their names.
-    `changes` say who changed a fact of the person's, until the person answers.
+    `changes` say who changed a fact of the user's, until the user answers.
     """
 
     facts: Mapping[str, Fact]
@@ -329,7 +329,7 @@ _MORE = rf"(?:{CONTINUED})*"
 
 
 class LineEdits(Value):
-    """What a person's edit of `memory.md` did to facts, by id, and its body with damaged lines made whole."""
+    """What a user's edit of `memory.md` did to facts, by id, and its body with damaged lines made whole."""
 
     ended: tuple[str, ...]
     reworded: dict[str, str]
@@ -376,7 +376,7 @@ def updated_body(
 
 
 def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:
-    """Return the changes of facts that follow from a person's edit of their lines in `memory.md`; `old` are the lines.
+    """Return the changes of facts that follow from a user's edit of their lines in `memory.md`; `old` are the lines.
 
     A body without any text says nothing: somebody emptied the file.
     """

@@ -80,7 +80,7 @@ def is_of_port(told: Solution | Cause, port: str) -> bool:
 class BugPattern(Value):
     """A known error, with the ids of the exchanges in which it came; `updated` is the last time.
 
-    `episodes` are those in which something mended it, `scope` are the parts of the project it came in (none: all),
+    `episodes` are those in which something fixed it, `scope` are the parts of the project it came in (none: all),
     `stale` says that its files changed a lot since then. `file` is the path it was read from, `source` its content;
     both are empty for a new one.
     """
@@ -108,7 +108,7 @@ class BugPattern(Value):
     def best(self, command: str = "", port: str = "") -> Solution | None:
         """Return the solution that worked in most of its trials and most often; None if none says what it did.
 
-        One that worked for a program of `command`, which failed, goes before the others. What mended an error of
+        One that worked for a program of `command`, which failed, goes before the others. What fixed an error of
         another `port` alone says nothing of this one.
         """
 
@@ -141,9 +141,9 @@ def seen_again(pattern: BugPattern, sight: ErrorOccurrence) -> BugPattern:
     solutions, ports = pattern.solutions, (sight.port,) if sight.port else ()
     for text in sight.tried:
         solutions = _with(solutions, Solution(text, failed=(sight.exchange,)))
-    if sight.mend:
+    if sight.fix:
         commands = (sight.command,) if sight.command else ()
-        solutions = _with(solutions, Solution(sight.mend, (sight.exchange,), (), commands, ports))
+        solutions = _with(solutions, Solution(sight.fix, (sight.exchange,), (), commands, ports))
     causes = _with(pattern.causes, Cause(sight.cause, (sight.exchange,), ports)) if sight.cause else pattern.causes
     return pattern._replace(
         error=pattern.error._replace(frames=_joined(pattern.error.frames, sight.error.frames, _MAX_FRAMES)),
@@ -155,7 +155,7 @@ def seen_again(pattern: BugPattern, sight: ErrorOccurrence) -> BugPattern:
         solutions=solutions[:MAX_SOLUTIONS],
         causes=causes[:_MAX_CAUSES],
         stale=pattern.stale and sight.at <= pattern.updated,
-        episodes=_joined(pattern.episodes, filter(None, (sight.mend and sight.episode,)), MAX_SEEN),
+        episodes=_joined(pattern.episodes, filter(None, (sight.fix and sight.episode,)), MAX_SEEN),
         scope=tuple(dict.fromkeys((*pattern.scope, *sight.scope))) if pattern.scope and sight.scope else (),
     )
 
@@ -278,7 +278,7 @@ def _filled(value: Solution | Cause) -> dict[str, object]:
 
 
 def _body(pattern: BugPattern) -> list[str]:
-    """Return the lines that a person reads and a search finds; numbers are left to the header."""
+    """Return the lines that a user reads and a search finds; numbers are left to the header."""
     lines = [f"# {pattern.title}", ""]
     lines += [f"- Came with `{command}`" for command in pattern.commands]
     lines += [f"- Cause: {cause.text}" for cause in pattern.causes]

@@ -23,7 +23,7 @@ FOLDER = "patterns/project"
 KIND = "knowledge"
 MAX_LINES = 40
 _MAX_SOURCES = 40
-_SECTION = "\n## "  # begins what a person added
+_SECTION = "\n## "  # begins what a user added
 
 
 class KnowledgeKind(StrEnum):
@@ -74,7 +74,7 @@ def parse_knowledge(data: bytes) -> Knowledge | None:
 
 
 def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> bytes | None:
-    """Return the new document, None if the old one has the same lines; a person's own sections stay.
+    """Return the new document, None if the old one has the same lines; a user's own sections stay.
 
     Raises ValueError if the header of the old document cannot be changed in place.
     """
@@ -110,7 +110,7 @@ def hotspot_lines(
     return [
         *(f"{file} changes often ({at_least(number)} changes)" for number, file in often[:_FILES]),
         *(f"{file} breaks often ({at_least(number)} errors)" for number, file in broken[:_FILES]),
-        *(f"{file} was mended often ({at_least(number)} fixes)" for number, file in fixed[:_FEW_FILES]),
+        *(f"{file} was fixed often ({at_least(number)} fixes)" for number, file in fixed[:_FEW_FILES]),
     ]
 
 

@@ -1,14 +1,14 @@
-"""Plan the rotation of `memory.md` as a value (spec R2, R3, P2): the archive's name, and the text that stays. Pure.
+"""Plan the rotation of `memory.md` as a value: the archive's name, and the text that stays. Pure.
 
 The archive is the whole file, byte for byte. What stays, in the order in which it stood:
 
 - the header, and what comes before the first section unless it alone is over the carryover limit;
 - Core Decisions, Known Issues and Current State; of one that has outgrown its share of the threshold, the newest and
   most used entries, with a line that says how many more are facts;
-- the tail of all the rest, up to the carryover limit, and the headings of spec P2 in any case. Of Recent Context each
+- the tail of all the rest, up to the carryover limit, and the required headings in any case. Of Recent Context each
   of the last three sessions has a share.
 
-A tail is whole lines, and never a part of an entry or of a code fence. A file without any heading of spec P2 is all
+A tail is whole lines, and never a part of an entry or of a code fence. A file without any required heading is all
 rest. What stays is always under the threshold, so that one rotation does not bring about the next.
 """
 
@@ -36,7 +36,7 @@ MARGIN_PERCENT = 95
 
 
 class Limits(Value):
-    """When `memory.md` rotates and how much it keeps, in tokens, before the margin of 5 % (spec R2)."""
+    """When `memory.md` rotates and how much it keeps, in tokens, before the margin of 5 %."""
 
     threshold_tokens: int = 25_000
     carryover_tokens: int = 2_500

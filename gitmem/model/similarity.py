@@ -1,4 +1,4 @@
-"""Every measure of likeness between texts of memories, its threshold and the reason for it (spec V3, V6). Pure.
+"""Every measure of likeness between texts of memories, its threshold and the reason for it. Pure.
 
 No measure knows what words mean: two rules that share most of their words and are not the same may contradict each
 other, so that pair waits for a user or a model. Errors have a measure of their own (`likeness` of error signatures), as
@@ -16,7 +16,7 @@ from gitmem.model.fact import Fact, FactKind
 from gitmem.text.words import keywords, phrases
 
 RELATED = 1 / 3  # overlap; facts with less in common are about different things, so no model is asked about them
-RIVALS = 1 / 2  # overlap; what shares half with a rule has its subject, the other half is what may differ (V6)
+RIVALS = 1 / 2  # overlap; what shares half with a rule has its subject, the other half is what may differ
 GOES_ON = 1 / 2  # overlap; a request of which half speaks of what the task spoke of goes on with it
 SAME_CLAIM = 0.6  # overlap within one turn, where little else shares so many words
 SAME_LINE, _FEWEST_OF_A_LINE = 0.7, 4  # overlap of lines told beside each other; with fewer words it is chance
@@ -36,7 +36,7 @@ _LONGEST = 400  # characters of a statement
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return |A∩B| / min(|A|, |B|), 0 if one is empty (spec V3)."""
+    """Return |A∩B| / min(|A|, |B|), 0 if one is empty."""
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
 

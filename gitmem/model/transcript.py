@@ -46,7 +46,7 @@ class Record(Value):
     """One part of a transcript.
 
     `text` is what was said, or a tool's result; `turn` is the host's id of the turn, else of the record; `input` is
-    what a tool was called with; `injected` says that no person and no model wrote it; `sidechain` that a subagent did.
+    what a tool was called with; `injected` says that no user and no model wrote it; `sidechain` that a subagent did.
     `vouched` is whether the host says that the user wrote it, None where it says nothing; `words` are what they said
     besides a prompt; `told` is a result in the host's structured form; `agent` is the subagent of a `sidechain`.
     `tokens` is how much of the context was in use, where the host says so.

@@ -17,7 +17,7 @@ from gitmem.model.command import (
     effects_before,
     has_effect,
     runs_again,
-    shows_mended,
+    shows_fixed,
     without_wrappers,
     written,
 )
@@ -76,9 +76,9 @@ _MAX_RUNS = 50  # of a turn that are read, the last ones
 class Failure(Value):
     """A failed tool call: its command, its error, and the command that then worked ("" if none).
 
-    `meanwhile` are the edits and the commands with an effect until its command ran again, one a line: what mended it,
+    `meanwhile` are the edits and the commands with an effect until its command ran again, one a line: what fixed it,
     if the command then worked. `again` says that it failed once more instead.
-    `explained` is the answer's sentence about its mend, `fixed_at` the time of `fixed_by`, None if that is unknown.
+    `explained` is the answer's sentence about its fix, `fixed_at` the time of `fixed_by`, None if that is unknown.
     """
 
     at: datetime
@@ -108,7 +108,7 @@ class Run(Value):
 class Turn(Value):
     """A prompt, its answer, and the tool calls between them.
 
-    `closed` says that it was answered, or that the next prompt came; `interrupted` that the person broke it off. `said`
+    `closed` says that it was answered, or that the next prompt came; `interrupted` that the user broke it off. `said`
     is what the agent said between its tool calls, where a transcript tells; `used` are the tools of its calls, in
     order. `words` are what the user said besides the prompt, in order. `sources` are the names of its events, `logged`
     is the id of the entry that it was read back from, `known` the id under which it is saved already, by another way
@@ -173,7 +173,7 @@ _ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of events in th
 
 
 def turn_key(event: HookEvent) -> str:
-    """Return the key of the turn that an event starts; a digest of the prompt if the host has no turn ids (J3).
+    """Return the key of the turn that an event starts; a digest of the prompt if the host has no turn ids.
 
     `model.identity` tells turns with the same prompt apart, and finds those that are saved under another key.
     """
@@ -209,7 +209,7 @@ class _Session:
         turn = self.turns.get(key)
         if turn is None:
             before = self.turns.get(self._current)
-            if before and not event.agent:  # the person typed again, so no answer came
+            if before and not event.agent:  # the user typed again, so no answer came
                 self.turns[self._current] = before._replace(closed=True)
             turn = Turn(self._name, event.host, key, event.at, event.at, cwd=event.cwd)
         turn = turn._replace(ended=max(turn.ended, event.at), sources=(*turn.sources, event.source))
@@ -349,7 +349,7 @@ def _is_retry(failure: Failure, event: HookEvent) -> bool:
     if failure.tool != event.tool:
         return False
     if event.command:
-        return shows_mended(failure.command, failure.error, event.command, event.text)
+        return shows_fixed(failure.command, failure.error, event.command, event.text)
     return failure.command in {_what(event), _call(event)}
 
 

@@ -1,4 +1,4 @@
-"""Decide which facts hold now; end, reword and bring them back; supersede one by another (spec V6).
+"""Decide which facts hold now; end, reword and bring them back; supersede one by another.
 
 A chain of superseded facts leads from the oldest to the active one. `supersede` makes no circle; two machines that
 decided differently can, once a sync merges both decisions: then the fact that was changed last is the active one, on
@@ -88,10 +88,10 @@ class Standing(StrEnum):
     SUPERSEDED = "superseded"
     RETIRED = "retired"
     RESOLVED = "resolved"
-    DISPUTED = "disputed"  # in force, with a contradiction that waits for a person
+    DISPUTED = "disputed"  # in force, with a contradiction that waits for a user
     ELSEWHERE = "on its branch only"
     BESIDE = "of another part of the project"
-    WAITING = "not merged"  # learned on a branch that is gone: it waits for a person
+    WAITING = "not merged"  # learned on a branch that is gone: it waits for a user
 
 
 class Status(Value):
@@ -115,7 +115,7 @@ class Status(Value):
 
     @property
     def waits(self) -> bool:
-        """Return whether the fact waits for a person, since its branch is gone and was never merged."""
+        """Return whether the fact waits for a user, since its branch is gone and was never merged."""
         return self.standing is Standing.WAITING
 
     @property
@@ -231,7 +231,7 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
 
 
 def dispute(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
-    """Return two facts that contradict each other, of which neither supersedes the other, for a person to decide."""
+    """Return two facts that contradict each other, of which neither supersedes the other, for a user to decide."""
     return {
         fact: facts[fact]._replace(
             review=tuple(dict.fromkeys((*facts[fact].review, rival))),

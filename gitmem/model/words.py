@@ -1,4 +1,4 @@
-"""Tell what a user said in each place where they speak, and who wrote a text in their place (spec J14, J15). Pure.
+"""Tell what a user said in each place where they speak, and who wrote a text in their place. Pure.
 
 One function, `words_in`, decides for every door: the prompt of a hook, a record of a transcript, a queued message, any
 host. What the host says of a text comes first (`is_from_user`, and the readers of `gitmem.hosts`); where it says

@@ -1,4 +1,4 @@
-"""Working memory: the state of a running session, from its events and the agent's notes (docs/spec.md, M1).
+"""Working memory: the state of a running session, from its events and the agent's notes.
 
 Pure: `apply` returns the memory after one more event, and the functions for notes return it after one more note. The
 sizes of the buffers and the confidence that makes a hypothesis a decision are those of the design this follows.
@@ -69,7 +69,7 @@ class ToolResult(Value):
 class ErrorSeen(Value):
     """A failed call: its command, the error's type and message, and the command that then worked ("" if none yet).
 
-    `files` are the last files changed before it. `times` counts how often it came while nothing mended it, and `tried`
+    `files` are the last files changed before it. `times` counts how often it came while nothing fixed it, and `tried`
     is what was changed and run between these times.
     """
 
@@ -183,7 +183,7 @@ class WorkingMemory(Value):
 
     @property
     def failed(self) -> tuple[ErrorSeen, ...]:
-        """Return the errors that came since the task began, and that nothing mended."""
+        """Return the errors that came since the task began, and that nothing fixed."""
         began = datetime.fromisoformat(self.task.started if self.task else self.started)
         unmended = (error for error in self.errors if not error.mended_by)
         return tuple(error for error in unmended if datetime.fromisoformat(error.at) >= began)
@@ -335,8 +335,8 @@ def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     read = (event.target,) if event.target and not event.files and event.tool in _READERS else ()
     for path in relative_files(event.files or read, (memory.cwd,)):
         files = _touched(files, path, "changed" if event.files else "read", event, _MAX_FILES)
-    mended = (event.command and not one.mended_by and works_now(one.command, what) for one in memory.errors)
-    listed = zip(memory.errors, mended, strict=True)
+    fixed = (event.command and not one.mended_by and works_now(one.command, what) for one in memory.errors)
+    listed = zip(memory.errors, fixed, strict=True)
     errors = [error._replace(mended_by=what) if works else error for error, works in listed]
     memory = memory._replace(files=files, errors=tuple(errors))
     return memory if event.agent else _with_steps(memory, event)
@@ -362,7 +362,7 @@ def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 def _after_failure(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     memory = _with_call(memory, event, worked=False)
-    # What the person or the host refused is no error, nor that a search found nothing. Of another tool than a command
+    # What the user or the host refused is no error, nor that a search found nothing. Of another tool than a command
     # nothing tells later whether it works.
     if not event.command or not told_error(event.text) or only_reads(event.command):
         return memory

@@ -262,7 +262,7 @@ def is_installed(package: str) -> bool:
 
 
 def install_command(extra: str = "") -> str:
-    """Return the command by which the person's installer adds an extra to this gitmem, or without one upgrades it."""
+    """Return the command by which the user's installer adds an extra to this gitmem, or without one upgrades it."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

@@ -246,7 +246,7 @@ def drop_file(path: str) -> None:
 
 
 def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None = None) -> None:
-    """Replace a file of the person's atomically, or make it, in a folder that only they can read.
+    """Replace a file of the user's atomically, or make it, in a folder that only they can read.
 
     It has the permissions `mode`, or those of new files. Raises OSError if it cannot be written.
     """

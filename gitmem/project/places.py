@@ -1,4 +1,4 @@
-"""Where facts stand in the project's code: the branch and commit checked out, and the lines that facts cite (spec T2).
+"""Where facts stand in the project's code: the branch and commit checked out, and the lines that facts cite.
 
 Each of a fact's `lines` is `<12 digits of a file's blob id>:<digests, joined by dots> <path>`: a digest is the CRC-32
 of a cited line without the blanks around it; without digests the whole file is cited. Squash merges and rebases make
@@ -230,7 +230,7 @@ class _Question(Value):
         is_ancestor: bool,
         merged: Callable[[str], bool],
     ) -> Ground:
-        """Return whether a fact of which not all lines stand holds, by its branch and its commit `oid` (spec T2).
+        """Return whether a fact of which not all lines stand holds, by its branch and its commit `oid`.
 
         Lines that its commit has not were not committed when it was learned. `merged` tells whether other commits
         brought the changes of one, or raises TimeoutError.

@@ -1,4 +1,4 @@
-"""Purge a text, or all secrets, out of a store and its history (spec G7); answer purges of other machines that wait.
+"""Purge a text, or all secrets, out of a store and its history; answer purges of other machines that wait.
 
 The record of the purge is committed first and then applied as on any other machine (gitmem.purge.rewrite), so
 there is one way to rewrite history.
@@ -97,7 +97,7 @@ def _addresses(walked: Sequence[Written], author: str) -> set[str]:
     if len({address.lower() for address in addresses}) > 1:
         raise UsageError(
             f"{len(addresses)} addresses have this name: {', '.join(sorted(addresses))}.",
-            "Name one of them; run it again for each that is the same person's.",
+            "Name one of them; run it again for each that is the same user's.",
         )
     return addresses
 
@@ -294,7 +294,7 @@ class Preview(Value):
 
 
 def waiting_purges(store: Store, *, refused: bool = False) -> list[WaitingPurge]:
-    """Return the purges that wait for an answer, by path, or those that the person `refused`."""
+    """Return the purges that wait for an answer, by path, or those that the user `refused`."""
     state = read_state(store.private)
     keys = state.refused if refused else state.waiting
     return [WaitingPurge(record_path(key), state.unfollowed[key]) for key in sorted(keys)]

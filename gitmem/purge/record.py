@@ -1,4 +1,4 @@
-"""Records by which every machine finds and removes a purged text (spec G7; docs/sync.md, "Purging").
+"""Records by which every machine finds and removes a purged text (docs/sync.md, "Purging").
 
 A record must not hold the text. For each text it has the length, two bytes of a rolling hash that is computed at all
 places of a content at once, and a slow digest (scrypt, RFC 7914). Anyone who has the text can match it against the

@@ -29,7 +29,7 @@ _MOST_CLEAN = 40
 class State(Value):
     """The records of purges on this machine, each by its key.
 
-    `records` were applied, and the history of the commits in `clean` holds none of their texts. The person made or
+    `records` were applied, and the history of the commits in `clean` holds none of their texts. The user made or
     accepted those in `agreed` and refused those in `refused`; `waiting` maps those without an answer to the reason.
     `aside` are invalid files in the records' folder. `removed` counts the bytes removed unasked since the last answer,
     `told` says in words what the last purges of other machines removed.
@@ -138,7 +138,7 @@ def followed_at(store: Store, *commits: str | None) -> list[PurgeRecord]:
 
 
 def answer(store: Store, keys: Collection[str], *, yes: bool) -> None:
-    """Save whether the person accepts some records, which replaces earlier answers."""
+    """Save whether the user accepts some records, which replaces earlier answers."""
     state = read_state(store.private)
     waiting = {key: why for key, why in state.waiting.items() if key not in keys}
     agreed, refused = ([key for key in held if key not in keys] for held in (state.agreed, state.refused))
@@ -185,7 +185,7 @@ def _too_many(state: State, records: Sequence[PurgeRecord]) -> dict[str, str]:
 
 
 _LEAST = 8  # bytes of a text; a shorter one is a word rather than a secret
-_MOST_BYTES = 4096  # removed by all purges since the person was last asked
+_MOST_BYTES = 4096  # removed by all purges since the user was last asked
 # At most a tenth of the memory; of a small one a quarter, up to `_LITTLE` bytes.
 _SHARE, _SMALL_SHARE, _LITTLE = 10, 4, 256
 _FEW_FILES = 4  # with more, at most half may change

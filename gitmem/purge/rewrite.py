@@ -1,4 +1,4 @@
-"""Apply the records of purges to a store and to fetched commits (spec G7; docs/sync.md, "Purging").
+"""Apply the records of purges to a store and to fetched commits (docs/sync.md, "Purging").
 
 Order: write the new commits, move all refs at once, then update files, caches and objects. `purging` in the private
 folder says that this began; after a kill the next command begins it again, and comes to the same commits. In a
@@ -64,7 +64,7 @@ _NAME = 80  # characters of an author's name
 class CleanedHistory(Value):
     """The new ids of rewritten commits by their old ones, and the texts that were found.
 
-    `records` are the keys of the records that were applied; those applied without asking the person removed `removed`
+    `records` are the keys of the records that were applied; those applied without asking the user removed `removed`
     bytes.
     """
 
@@ -113,7 +113,7 @@ def clean_commits(
 
 
 def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecord]) -> dict[str, str]:
-    """Return the purges that no machine of the person's made, each with the reason to ask.
+    """Return the purges that no machine of the user's made, each with the reason to ask.
 
     It is theirs if the commit of the record is by them, and they listed its machine or signed the commit.
     """
@@ -125,12 +125,12 @@ def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecor
     for addition in additions(store.repository.git, revisions, PURGED, changed=True, merges=True):
         made.setdefault(addition.path, {})[addition.commit.oid] = addition.commit
     commits = {oid: one for record in records for oid, one in made.get(record_path(record.id), {}).items()}
-    is_person = partial(store.is_person, gitmem=False, address=store.identity().result().email)
-    own = [oid for oid, one in commits.items() if is_person(one.author, one.email)]
+    is_user = partial(store.is_user, gitmem=False, address=store.identity().result().email)
+    own = [oid for oid, one in commits.items() if is_user(one.author, one.email)]
     trusted = {oid for oid in own if commits[oid].value(Trailer.MACHINE) in store.config.purge.machines}
     signatures = Signatures(store.repository.layout, store.context.environ)
     signers = signatures.signers([oid for oid in own if oid not in trusted])
-    trusted |= {oid for oid, signer in signers.items() if is_person("", signer)}
+    trusted |= {oid for oid, signer in signers.items() if is_user("", signer)}
     strange = {}
     for record in records:
         for oid, commit in made.get(record_path(record.id), {}).items():
@@ -178,7 +178,7 @@ class Applied:
 def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | None = None) -> Applied | None:
     """Apply the records of this store and of `held`, the fetched commits; return None if there was nothing to do.
 
-    `answers` maps keys of records to whether the person accepts them; None accepts all that were not refused. Branches
+    `answers` maps keys of records to whether the user accepts them; None accepts all that were not refused. Branches
     may have moved unless the result is None. Raises BusyError if another process kept the store's lock, RefusedError if
     this clone lacks a part of its history.
     """

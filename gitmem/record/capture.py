@@ -1,7 +1,7 @@
 """Capture turns: each becomes entries of the daily log and of `memory.md`, in one commit.
 
 A turn's events stay in the spool until it is committed, so that a crash loses nothing. Entries that are in the daily
-log are recognized by the digest in their id. Runs in the background (spec J10) at the end of a turn and every few tool
+log are recognized by the digest in their id. Runs in the background at the end of a turn and every few tool
 uses, and before any other command.
 """
 
@@ -89,7 +89,7 @@ def _saved_entry(
     for entry in find_entries(memory_text(transaction)):
         view = entry.entry
         if tail_of(view.id) == tail or (tags and view.tags[:1] == tags[:1]):
-            with contextlib.suppress(ValueError):  # a person may have edited it
+            with contextlib.suppress(ValueError):  # a user may have edited it
                 days.append(datetime.fromisoformat(view.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
     for path in dict.fromkeys(map(daily_path, days)):
         saved = find_by_digest(day_log(store, transaction, path), tail)
@@ -120,7 +120,7 @@ def _updated(before: Fields, new: Fields) -> Fields:
 Learn = Callable[[FactBook, Turn, Collection[str]], Changes]  # what a turn states, as changes of facts' files
 BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
 BATCH_BYTES = 8_000_000  # of files, after which a transaction takes no more turns: it holds the log as of each turn
-_TAG_PART = 20  # characters of a person's or a branch's name in a tag
+_TAG_PART = 20  # characters of a user's or a branch's name in a tag
 _MOST_STATES = 8  # in Current State: of other people and branches the newest stay
 _MOST_STEPS, _MOST_OPEN = 8, 3  # of a plan, and failed commands, in a state
 
@@ -128,7 +128,7 @@ _MOST_STEPS, _MOST_OPEN = 8, 3  # of a plan, and failed commands, in a state
 def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn: Learn) -> None:
     """Commit finished turns and long unfinished ones, and remove the events of finished turns.
 
-    `notices` gets what the person is to be told, also of commits before one that fails. Raises GitmemError if they
+    `notices` gets what the user is to be told, also of commits before one that fails. Raises GitmemError if they
     could not be committed; they stay in the spool.
     """
     spool = HookSpool(store.private)
@@ -164,7 +164,7 @@ def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn
 
 
 def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:
-    """Return whether a turn is to be saved now: it is finished, or long and not saved recently (spec R4)."""
+    """Return whether a turn is to be saved now: it is finished, or long and not saved recently."""
     if turn.closed or turn.session in over:
         return True
     if turn.tools < store.config.save.interval:
@@ -176,7 +176,7 @@ def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bo
 
 
 def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str], learn: Learn) -> list[str]:
-    """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive of the rotation.
+    """Add the commit of a turn, after a rotation if one is due; returns the archive of the rotation.
 
     `boot` are the `boot_lines` of the project. Raises RefusedError if a file of the store cannot hold the entry, or is
     a link.
@@ -257,8 +257,8 @@ def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collectio
 
 def _whose(store: Store, book: FactBook, turn: Turn) -> str:
     """Return the tag of a state: of the user, known by name and address, else of the machine, and of the branch."""
-    person = store.identity().result()
-    name, address = person.name, person.email
+    user = store.identity().result()
+    name, address = user.name, user.email
     if address == GITMEM.email:  # of a container, whose user has no name
         name = address = store.context.machine
     digest = f"{zlib.crc32(address.casefold().encode()):08x}"[:4]

@@ -1,4 +1,4 @@
-"""Write a finished session's exchanges into its file and `memory.md`, in one commit, without a model (spec V1, V2).
+"""Write a finished session's exchanges into its file and `memory.md`, in one commit, without a model.
 
 An exchange is its request and the beginning of the first paragraph of its answer, where there is none the files that
 changed. Entries in archives, and entries that a user reworded, stay as they are.

@@ -1,4 +1,4 @@
-"""The book of facts: every write of facts in the commit of a turn, a save or a session (spec V4 to V6, P3).
+"""The book of facts: every write of facts in the commit of a turn, a save or a session.
 
 A known fact gains a source. A fact that contradicts one in force is kept beside it for review (`gitmem review`,
 `gitmem facts confirm`) or for a model's verdict (`gitmem.record.fact_edits`). A save loads this only for types that

@@ -1,7 +1,7 @@
-"""Confirm, retire, reword and supersede facts as a person says; compare facts that no session here taught (spec V6).
+"""Confirm, retire, reword and supersede facts as a user says; compare facts that no session here taught.
 
 `gitmem.record.fact_book` compares what it learns in its own commit. All other new facts, of a sync, saved or adopted,
-are compared once, in the background, on each machine. A pair of which a person said that both hold is left alone.
+are compared once, in the background, on each machine. A pair of which a user said that both hold is left alone.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _UNREADABLE = "'gitmem doctor' names the line that is wrong."
 
 
 class MovedOnError(GitmemError):
-    """A fact has changed since the person who edits it saw it."""
+    """A fact has changed since the user who edits it saw it."""
 
 
 def find_fact(store: Store, identifier: str) -> Fact:
@@ -184,7 +184,7 @@ def forbid(store: Store, fact: Fact, literals: tuple[str, ...], enforce: str = "
 
 
 def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
-    """Supersede one fact by another (spec V6); returns the commits. Raises RefusedError if it is the same fact."""
+    """Supersede one fact by another; returns the commits. Raises RefusedError if it is the same fact."""
     if loser.id == winner.id:
         raise RefusedError("A fact cannot take its own place.", "Name the fact that holds instead of it.")
     now, subject = store.context.clock(), f"Supersede: {loser.description}"
@@ -192,7 +192,7 @@ def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
 
 
 def act_on(store: Store, act: str, fact: Fact, text: str = "") -> tuple[str, ...]:
-    """Do what a person or an agent asks for a fact, by the name of the act; returns the commits.
+    """Do what a user or an agent asks for a fact, by the name of the act; returns the commits.
 
     `text` is why (`retire`, `resolve`), the new words (`edit`), or the id of what holds instead (`supersede`).
     """
@@ -362,7 +362,7 @@ def _both_hold(store: Store, one: Fact, other: Fact) -> bool:
 
 
 def _mark_for_review(store: Store, one: Fact, other: Fact) -> None:
-    """Mark two facts for review, unless they are or a person said that both hold."""
+    """Mark two facts for review, unless they are or a user said that both hold."""
     if other.id in one.review or one.id in other.review or _both_hold(store, one, other):
         return
     subject = f"Contradiction: {max(one, other, key=lambda fact: fact.when).description}"

@@ -118,7 +118,7 @@ def glance(store: Store) -> Pending | None:
 
 
 def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
-    """Return the pending turns, a killed session's last one with the words that only its transcript has (spec R8)."""
+    """Return the pending turns, a killed session's last one with the words that only its transcript has."""
     if not pending.turns:
         return ()
     transcripts = {session.name: session.transcript for session in pending.sessions if session.over}
@@ -183,7 +183,7 @@ _LARGE_WINDOW = 1_000_000
 
 
 def context_used(path: str) -> float:
-    """Return the share of the model's context window that the last message used, from 0 to 1 (spec P1)."""
+    """Return the share of the model's context window that the last message used, from 0 to 1."""
     tokens, window = context_tokens(path)
     return min(1.0, tokens / window)
 

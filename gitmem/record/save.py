@@ -1,6 +1,6 @@
 """Save: write an event into the spool, then drain the spool into `memory.md` and the daily log.
 
-One save is one commit (spec G2), made by the first process that drains the spool, after a rotation if one is due (R4).
+One save is one commit, made by the first process that drains the spool, after a rotation if one is due.
 An event that is delivered or drained twice is recognized by its id in the daily log.
 """
 
@@ -57,7 +57,7 @@ class Drained(Value):
     """The result of a drain: commits by event name, archives made, and notices for the user.
 
     `refused` has the reasons why events were kept aside, as no commit can hold them, or stay in the spool until a
-    person solves a problem. `added` are the added entries by event name.
+    user solves a problem. `added` are the added entries by event name.
     """
 
     commits: dict[str, str]
@@ -218,7 +218,7 @@ def plan_saves(store: Store, transaction: Transaction) -> _Batch:
 
 
 def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
-    """Rotate a full `memory.md`, so that later entries go into the new one (spec R4); return the archive."""
+    """Rotate a full `memory.md`, so that later entries go into the new one; return the archive."""
     config = store.config.rotation
     size = len(transaction.read(MEMORY) or b"")
     if size < _FEWEST_BYTES * config.threshold_tokens:  # then the import is for nothing

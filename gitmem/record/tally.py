@@ -1,4 +1,4 @@
-"""Compare what a user said in a transcript with what the store has of it, at its import or end (spec J19)."""
+"""Compare what a user said in a transcript with what the store has of it, at its import or end."""
 
 from __future__ import annotations
 

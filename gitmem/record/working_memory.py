@@ -105,7 +105,7 @@ def change_working(store: Store, session: str, change: Callable[[WorkingMemory],
 def change_of(
     act: str, text: str, at: str, *, steps: Sequence[str] = (), sure: float | None = None, why: str = "", lists: str
 ) -> Callable[[WorkingMemory], WorkingMemory]:
-    """Return the change that a person or an agent asks for: start, note, hypothesis, confirm and so on.
+    """Return the change that a user or an agent asks for: start, note, hypothesis, confirm and so on.
 
     `sure` is the confidence of a hypothesis. A settled one that is not there raises NotFoundError; `lists` names what
     lists those that are.

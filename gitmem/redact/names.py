@@ -4,7 +4,7 @@ Beside names, the context tells: URLs, headers, command lines; the places are a 
 
 A *password* may be any word, so its value counts unless it is plainly something else: a reference (`$PASSWORD`,
 `getpass()`), a type (`str`), a placeholder (`changeme`), a sentence. A *secret*, *token* or *key* is made by a machine,
-so its value counts only where letters and digits alternate as they do in little that a person writes (`looks_random`).
+so its value counts only where letters and digits alternate as they do in little that a user writes (`looks_random`).
 Names are found by `str.find`, values by anchored patterns of bounded length, so time is linear in the text.
 """
 
@@ -41,7 +41,7 @@ _CALL = r"[A-Za-z_$][A-Za-z0-9_.$]*[(\[]"
 MEMBER = r"[A-Za-z_$][A-Za-z0-9_$]*(?:\??\.|->|::)[A-Za-z_]"
 _TEMPLATE = (
     r"\$\{|\$\(|\{\{|#\{|<%|%s|\{[A-Za-z_][A-Za-z0-9_.]*(?:![rsa])?\}"  # of a shell, a template, a format string
-    r"|\.\.\.|…|\*\*\*|•|(?i:xxxx)|EXAMPLE|\[REDACTED"  # omitted by a person or a program
+    r"|\.\.\.|…|\*\*\*|•|(?i:xxxx)|EXAMPLE|\[REDACTED"  # omitted by a user or a program
     r"|\[(?:a-|A-|0-)|\(\?"  # a regular expression
 )
 _REFERENCE = r"\$[A-Za-z_][A-Za-z0-9_.:>\[\]-]*$|%[A-Za-z_]+%$|%[dvqr]$|%\(|[{<\[].*[}>\]]$|[:@&!][A-Za-z_]+$|<|&lt;"

@@ -1,4 +1,4 @@
-"""The documents of a store, their layers of memory (docs/spec.md R9), and one pass over them for all terms of a query.
+"""The documents of a store, their layers of memory, and one pass over them for all terms of a query.
 
 A scanner returns, for the given files only, the lines that hold a literal, without regard to case, in order: by
 ripgrep's bindings, by `rg`, or by Python.

@@ -1,4 +1,4 @@
-"""A hit: a unit with its date, session, entry id, label and tags, its snippet and its passage (docs/spec.md J5)."""
+"""A hit: a unit with its date, session, entry id, label and tags, its snippet and its passage."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fields_in(text: str) -> Fields:
     return split_fields(re.sub(_INDENT, "", re.sub(_HEAD, "", without_ids(text))))
 
 
-LENGTH = 200  # characters of a snippet (docs/spec.md J4), with ellipses
+LENGTH = 200  # characters of a snippet, with ellipses
 ELLIPSIS = "…"
 _BLANKS = re.compile(r"\s+")
 
@@ -242,7 +242,7 @@ class Hit(Value):
     shares little with the query; `worth` says how much (`gitmem.search.rank`). `status` is that of a fact
     that does not hold or is disputed, `BEFORE`, or says how an exchange was refuted.
     `others` are the ids of its successor, of what contradicts it, or of what is newer. `own` is true for one of the
-    person's own store. `author` is the name of another person who brought it, or "". `views` are the places (PATH:LINE)
+    user's own store. `author` is the name of another user who brought it, or "". `views` are the places (PATH:LINE)
     of other views of the same memory that match. Texts are as the files have them; `shown` adds what `marks` know.
     """
 
@@ -279,7 +279,7 @@ class Hit(Value):
 
     @property
     def standing(self) -> str:
-        """What to say of the person's own hit, and of one that does not hold, is in dispute or outdated; else ""."""
+        """What to say of the user's own hit, and of one that does not hold, is in dispute or outdated; else ""."""
         links = " and ".join(f"^{other}" for other in self.others)
         if self.is_beside:
             return self.part

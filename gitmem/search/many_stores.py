@@ -1,4 +1,4 @@
-"""A search in many stores at once (spec T7).
+"""A search in many stores at once.
 
 Their files are the index: ripgrep over all of them, then a search in each of the most promising stores. Very common
 words are looked for only if too few files have the rarer words of the query. Tested through

@@ -158,7 +158,7 @@ def fold(text: str) -> str:
 
 
 def check_query(text: str) -> None:
-    """Refuse a query without anything in it, which a person or an agent asks."""
+    """Refuse a query without anything in it, which a user or an agent asks."""
     if not text.strip():
         raise UsageError("The query is empty.", "Give words, or a filter such as type:decision.")
 

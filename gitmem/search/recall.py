@@ -1,7 +1,7 @@
-"""Tell what is remembered of a subject: recall, keywords, a whole memory by its id, hits of the person's own store.
+"""Tell what is remembered of a subject: recall, keywords, a whole memory by its id, hits of the user's own store.
 
 Keywords are counted on each call; in a store of many files they are estimated from some of them, spread over all
-folders and times (docs/spec.md P5, P7, V5).
+folders and times.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gitmem.text.words import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.text.words import keywords as words_of
 from gitmem.values import Value
 
-OWN_FOLDER = "~/.gitmem/"  # before the paths of hits of the person's own store
+OWN_FOLDER = "~/.gitmem/"  # before the paths of hits of the user's own store
 PRIVATE_FOLDER = "private:"  # before those of the private store: `gitmem --private get PATH` reads them
 _MOST = 3  # hits
 _LABELS = ("Rule", "Preference")
@@ -70,7 +70,7 @@ def _with_private(store: Store, query: str, found: SearchAnswer) -> SearchAnswer
 
 
 def _yielding(store: Store, own: Store, hits: list[Hit]) -> list[Hit]:
-    """Return the person's own hits, each with the fact of the project that overrides it, as at a session's start."""
+    """Return the user's own hits, each with the fact of the project that overrides it, as at a session's start."""
     from gitmem.model.similarity import winner_over
 
     project = in_force(known_facts(store))

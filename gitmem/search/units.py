@@ -24,7 +24,7 @@ Span = tuple[int, int, str]
 ENTRY, SECTION, HEADING, FIELD = "entry", "section", "heading", "field"
 # Characters of a section; a longer one is cut at blank lines, into parts of at most about this length.
 LONGEST_SECTION = 3_000
-# A heading; an entry, or a dated list item that a person wrote without an id; or a code fence, which contains neither.
+# A heading; an entry, or a dated list item that a user wrote without an id; or a code fence, which contains neither.
 _START = r"\n(?:#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] |```|~~~)"
 _FENCE = "`~"
 _FIELD = r"(?m)^([A-Za-z_][\w-]*):"

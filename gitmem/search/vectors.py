@@ -1,4 +1,4 @@
-"""The cache of vectors, in the folder `vectors` of the private folder: bounded, never committed (spec J10, J13).
+"""The cache of vectors, in the folder `vectors` of the private folder: bounded, never committed.
 
 Each model has one SQLite file: vectors by the hash of the embedded text, and for a version of each file its chunks. A
 chunk is a unit, or a part of at most about 400 tokens of a long one; a heading without text goes into the next chunk.
@@ -66,7 +66,7 @@ def _split(text: str, start: int, end: int) -> Iterator[str]:
 
 
 def key_of(text: str) -> bytes:
-    """Return the hash of the text of a chunk, of 16 bytes (docs/spec.md J13)."""
+    """Return the hash of the text of a chunk, of 16 bytes."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=KEY_BYTES).digest()
 
 

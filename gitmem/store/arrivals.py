@@ -117,12 +117,12 @@ def check_arrivals(repository: Repository, source: str, old: str, new: str, *, r
 
 
 def reserved_folders(root: str, home: str) -> tuple[str, ...]:
-    """Return the top folders that no remote may write to; only the person's own store has any."""
+    """Return the top folders that no remote may write to; only the user's own store has any."""
     return (HOME_HOSTS, HOME_PROJECTS) if os.path.realpath(root) == os.path.realpath(user_store(home)) else ()
 
 
 def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
-    """Refuse installation records that the person's store tracks: a remote may have written them.
+    """Refuse installation records that the user's store tracks: a remote may have written them.
 
     Raises RefusedError if the store tracks their folder, in any spelling of upper and lower case.
     """

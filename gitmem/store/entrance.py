@@ -23,7 +23,7 @@ _OWN_FOLDERS = (
     *("sessions", "summaries", "weekly"),
 )
 _OWN = {fold(name): name for name in (MEMORY, CONFIG, FORMAT, *_OWN_FOLDERS)}
-_FREE_NAMES = "knowledge/"  # whose files a person names
+_FREE_NAMES = "knowledge/"  # whose files a user names
 
 # Names that only a sync service, a file manager or an editor gives: of a copy, and of a file of its own.
 _COPY = (

@@ -102,7 +102,7 @@ def follow_lines(transaction: Transaction) -> None:
         try:
             _amend_fact(transaction, fact)
             shelf.facts[fact.id] = fact
-        except BrokenHeaderError:  # its line stays as the person wrote it
+        except BrokenHeaderError:  # its line stays as the user wrote it
             del ids[fact.id]
     facts = shelf.with_successors(ids)
     body = updated_body(edits.body, facts, document.newline)
@@ -181,7 +181,7 @@ def followed(
 
 
 def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[str, Fact | None]) -> str:
-    """Return the body whose lines count the facts without a line, after facts ended or got one (spec P2)."""
+    """Return the body whose lines count the facts without a line, after facts ended or got one."""
     if COUNTED not in body:
         return body
     from gitmem.model.rotation import counted_down

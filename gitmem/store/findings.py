@@ -1,6 +1,6 @@
 """Failures and findings, kept for `gitmem doctor` and `gitmem status`.
 
-Nobody sees the failures of hooks but in the failure log, which `gitmem doctor` shows (spec R12).
+Nobody sees the failures of hooks but in the failure log, which `gitmem doctor` shows.
 
 `log/gitmem.log` of the private folder has one JSON object a line; at 1 MB it becomes `gitmem.log.1`. Writing to it
 raises no error, so that reporting a failure never adds one.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Level(StrEnum):
-    """The severity of a finding: fine, for information, worth a look, in need of a person."""
+    """The severity of a finding: fine, for information, worth a look, in need of a user."""
 
     OK = "ok"
     NOTE = "note"

@@ -36,7 +36,7 @@ from gitmem.store.transaction import Transaction
 
 _MESSAGE = op_message(Op.REPAIR, "Follow edits of facts and their lines")
 _MARKERS = op_message(Op.REPAIR, "Repair conflict markers")
-# Acts whose commits a person may have amended. Others, such as a rotation, remove lines of facts that still hold.
+# Acts whose commits a user may have amended. Others, such as a rotation, remove lines of facts that still hold.
 _KEEPING = frozenset({None, Op.SAVE.value, Op.TURN.value})
 # Limits of hostile input: bytes of `memory.md`, which rotates long before, lines that are gone, and commits.
 _MAX_MEMORY, _MAX_GONE, _MAX_COMMITS = 1 << 21, 1_000, 1_000
@@ -90,7 +90,7 @@ class _Span:
         }
 
     def _taken(self, gone: set[str]) -> dict[str, Entry]:
-        """Return the lines that a person's commits removed."""
+        """Return the lines that a user's commits removed."""
         entries: dict[str, Entry] = {}
         for commit in log(self._repository.git, "..".join(self._span), paths=[MEMORY], limit=_MAX_COMMITS):
             if commit.value(Trailer.OP) not in _KEEPING or not commit.parents:
@@ -301,7 +301,7 @@ def fast_forward(
 
     `notes` are other refs to move in the same update: old and new commit, None for a ref that does not exist.
 
-    Return notices for the user. Return None, with nothing changed, if the branch has moved, or a person has edited one
+    Return notices for the user. Return None, with nothing changed, if the branch has moved, or a user has edited one
     of the files, which a transaction has to commit first. Raises as `gitmem.store.transact.transact`.
     """
     with store.saving():

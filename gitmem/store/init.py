@@ -1,4 +1,4 @@
-"""Make a store, and install its merge driver for `git pull` (spec G5).
+"""Make a store, and install its merge driver for `git pull`.
 
 A project's repository belongs to its user and gets no driver: the next gitmem command resolves the markers there. A
 driver without a working `gitmem` falls back to `git merge-file`, since a failing driver would lose the other side.
@@ -340,7 +340,7 @@ def _exclude(project: Project, context: Context, place: Place) -> None:
     """Exclude the store from the git repository around it; repeated each time, in case an `init` was killed."""
     if place in {Place.PROJECT, Place.BRANCH} and project.common_dir is not None:
         exclude(project.common_dir, f"/{STORE_FOLDER}/")
-    if place in {Place.HOME, Place.USER, Place.PRIVATE}:  # other stores are inside the folder of the person's own store
+    if place in {Place.HOME, Place.USER, Place.PRIVATE}:  # other stores are inside the folder of the user's own store
         user = find_layout(user_store(context.home))
         if user is not None:
             exclude(user.common_dir, f"/{HOME_PROJECTS}/")
@@ -404,6 +404,6 @@ def _add_files(store: Store) -> None:
 
 
 def new_memory(now: datetime) -> bytes:
-    """Return an empty `memory.md` (spec P2)."""
+    """Return an empty `memory.md`."""
     header = f"---\nid: memory\nkind: memory\ncreated: {now.isoformat(timespec='seconds')}\n---\n"
     return header.encode() + read_resource("templates", "store", "memory.md")

@@ -1,6 +1,6 @@
-"""The layers of a project's memory: the person's own, private to the project, the team's (spec T3).
+"""The layers of a project's memory: the user's own, private to the project, the team's.
 
-What is private lies in a store of its own below the person's home, which takes no remote. So no merge, sync or backup
+What is private lies in a store of its own below the user's home, which takes no remote. So no merge, sync or backup
 of the team's store can carry it, and its objects are in no repository that is pushed. Hooks deliver all events into the
 spool of the project's store; before one is committed, `divert` moves those of private sessions.
 """

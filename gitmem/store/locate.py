@@ -1,8 +1,8 @@
-"""Find the project of a folder and its store (spec V8), and what the person accepted (spec X3); docs/format.md.
+"""Find the project of a folder and its store, and what the user accepted; docs/format.md.
 
-A store may come with a project: in an archive, a shared folder, a volume. Until the person accepts it, gitmem records
+A store may come with a project: in an archive, a shared folder, a volume. Until the user accepts it, gitmem records
 and sends nothing there, and tells no session what it holds. To make, clone or trust a store is to accept it, to add a
-remote is to accept that. The record is under the person's home (docs/security.md, "Trust"). Tested through
+remote is to accept that. The record is under the user's home (docs/security.md, "Trust"). Tested through
 `tests/store/test_accepted.py`, too.
 """
 
@@ -32,7 +32,7 @@ class Project(Value):
 
 
 def user_store(home: str) -> str:
-    """Return the path of the person's own store (`gitmem init --user`)."""
+    """Return the path of the user's own store (`gitmem init --user`)."""
     return os.path.join(home, STORE_FOLDER)
 
 
@@ -72,7 +72,7 @@ def find_store(start: str, home: str) -> str | None:
     if around is not None:
         return around
     project = find_project(start, home)
-    # `.gitmem` in the home folder is the person's own store, not a project's.
+    # `.gitmem` in the home folder is the user's own store, not a project's.
     if project.root != os.path.realpath(home):
         inside = os.path.join(project.root, STORE_FOLDER)
         if is_store(inside) or (is_linked(inside) and not os.path.islink(inside)):
@@ -217,11 +217,11 @@ _REMOTES = "remotes"  # likewise, of a store on a branch
 
 
 class NotAcceptedError(RefusedError):
-    """The person has not said yes to this store."""
+    """The user has not said yes to this store."""
 
 
 class Acceptance:
-    """What the person accepted of one store."""
+    """What the user accepted of one store."""
 
     def __init__(self, layout: Layout, private: str, home: str) -> None:
         self._layout, self._private, self._home = layout, private, home
@@ -288,7 +288,7 @@ class Acceptance:
         return bool(former)
 
     def give(self, urls: tuple[str, ...]) -> None:
-        """Record that the person made, cloned or accepted the store, and added the remotes with these addresses."""
+        """Record that the user made, cloned or accepted the store, and added the remotes with these addresses."""
         if self._is_at_home():
             return
         record = self._record()
@@ -300,7 +300,7 @@ class Acceptance:
         """Move the private folder that came with the store to `gitmem-came`, without its remotes; "" if there is none.
 
         Otherwise its caches would say whose a memory is, its journals would move branches, and its spool would speak
-        for the person.
+        for the user.
         """
         came = f"{self._private}-came"
         listed = read_small(os.path.join(self._private, _REMOTES), follow=False)

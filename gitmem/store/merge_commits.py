@@ -1,4 +1,4 @@
-"""Merge two commits into one that is the same on every machine (spec G5).
+"""Merge two commits into one that is the same on every machine.
 
 Content, sorted parents, date (the later one) and message depend only on the two commits and their merge base. Tested
 through `tests/sync/test_rounds.py`.

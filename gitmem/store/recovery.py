@@ -1,7 +1,7 @@
 """Repair what a killed process left: bring files and index up to the branch.
 
 `checkout` names the commit that the work tree last held (docs/architecture.md, "Order of writes"). Recovery replaces a
-file that equals that commit, leaves one that equals the tip, and merges or keeps any other, which a person edited.
+file that equals that commit, leaves one that equals the tip, and merges or keeps any other, which a user edited.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 ARRIVING = "arriving"  # file of the private folder: the fetched commit of the last fast-forward, begun or done
-_ATTEMPTS = 20  # to update a file that a person edits at the same moment
+_ATTEMPTS = 20  # to update a file that a user edits at the same moment
 _PAUSE = 0.01
 
 
@@ -35,7 +35,7 @@ def recover(
 
     `moved` says that the work tree still holds the commit that `checkout` names; otherwise `recover` finds out.
     `changes` lead from that commit to the tip, if the caller knows them. Raises BusyError if a file was edited during
-    each attempt to update it. A transaction must wait for it: lines that only the tip has would look as if the person
+    each attempt to update it. A transaction must wait for it: lines that only the tip has would look as if the user
     had removed them.
     """
     marked = store.marked()
@@ -68,7 +68,7 @@ _FEW = 8  # up to so many files are written without threads
 def _bring_up(store: Store, changes: Sequence[PathChange], stale: Sequence[PathChange], notices: list[str]) -> set[str]:
     """Bring files up to the tip by these changes; return the paths edited meanwhile.
 
-    The index may lack the `stale` ones and is brought up as well; for a file that a person edited only mode and id are
+    The index may lack the `stale` ones and is brought up as well; for a file that a user edited only mode and id are
     set.
     """
     with store.files.open_index() as index:
@@ -139,7 +139,7 @@ def _batches(store: Store, changes: Sequence[PathChange]) -> Iterator[list[tuple
 
 
 def _write(store: Store, files: Sequence[tuple[str, bytes | None, bool]], notices: list[str]) -> list[str]:
-    """Write or remove files; return the paths that a person has edited since they were read."""
+    """Write or remove files; return the paths that a user has edited since they were read."""
     try:
         if len(files) > _FEW:
             staged = store.files.stage_all(files)
@@ -187,7 +187,7 @@ def _follow(store: Store, change: PathChange, disk: bytes | None, indexed: str |
     if disk is None or indexed == change.new or _is_built_on(disk, old or b"", new or b""):
         return "", True  # removed or edited by hand after gitmem had written it
     executable = change.mode == "100755"
-    # Where both only add lines, the person's come first: they may continue the line above.
+    # Where both only add lines, the user's come first: they may continue the line above.
     merged = disk if new is None else merge_lines(disk, old or b"", new)
     if merged is not None:
         notice = f"{path} was edited by hand during a save; both versions were merged."

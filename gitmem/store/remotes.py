@@ -1,4 +1,4 @@
-"""A store's remotes: their names, URLs and refs (spec G5).
+"""A store's remotes: their names, URLs and refs.
 
 A store's own repository has its remotes in git's configuration, so that plain `git pull` works. In a project's
 repository they are in a file of the private folder; an entry without a URL means the project's remote of the same name.
@@ -18,7 +18,7 @@ from gitmem.store.store import REMOTES_FILE, Store
 REFS = "refs/gitmem/remotes"  # the tips of each remote's branches at the last sync
 FETCHED = "refs/gitmem/fetched"  # the tips fetched last, merged or not
 DEFAULT = "origin"
-ONCE = "_once"  # names a remote that is read once and not kept; no person can add one of this name
+ONCE = "_once"  # names a remote that is read once and not kept; no user can add one of this name
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 _PROJECTS = "project's"  # in place of a URL: use the project's remote
 
@@ -88,7 +88,7 @@ def add_remote(store: Store, name: str, url: str | None, *, again: bool = False)
         RefusedError: the name or the URL is not allowed.
         UsageError: a remote of this name exists, or the URL is missing.
         NotFoundError: the project has no such remote.
-        NotAcceptedError: the store came from elsewhere, and the person did not say yes.
+        NotAcceptedError: the store came from elsewhere, and the user did not say yes.
     """
     store.check_writes()
     _refuse_private(store)

@@ -1,4 +1,4 @@
-"""Change settings, and record what the person agreed to (spec R13); `gitmem.config` reads them.
+"""Change settings, and record what the user agreed to; `gitmem.config` reads them.
 
 A change edits the text of a file, so that comments stay.
 """
@@ -48,7 +48,7 @@ _MADE = "config-made"  # the digest of the settings file that gitmem made
 
 
 def agree(context: Context, root: str, values: Mapping[str, object]) -> None:
-    """Record that the person agreed to these values of the store at `root`; None withdraws that for a setting."""
+    """Record that the user agreed to these values of the store at `root`; None withdraws that for a setting."""
     folder = personal_folder(context.environ, context.home)
     with writing_alone(folder, _OWN):
         stores, name = read_trust(folder), os.path.realpath(root)
@@ -60,14 +60,14 @@ def agree(context: Context, root: str, values: Mapping[str, object]) -> None:
 
 
 def made_files(context: Context) -> list[str]:
-    """Return the files of the person's settings folder that gitmem made and nobody edited."""
+    """Return the files of the user's settings folder that gitmem made and nobody edited."""
     folder = personal_folder(context.environ, context.home)
     names = [CONFIG, _MADE] if _is_made(os.path.join(folder, CONFIG)) else []
     return [path for name in (TRUST, *names) if os.path.isfile(path := os.path.join(folder, name))]
 
 
 def _is_made(path: str) -> bool:
-    """Return whether the person's settings file is as gitmem wrote it."""
+    """Return whether the user's settings file is as gitmem wrote it."""
     data = read_small(path, follow=False)
     return data is not None and read_small(os.path.join(os.path.dirname(path), _MADE)) == _digest(data)
 
@@ -79,7 +79,7 @@ def _digest(data: bytes) -> bytes:
 
 
 def _write_personal(path: str, data: bytes, *, made: bool = False) -> None:
-    """Write a file in the person's settings folder, through a link; with `made`, as one that gitmem made."""
+    """Write a file in the user's settings folder, through a link; with `made`, as one that gitmem made."""
     target = os.path.realpath(path)
     if is_inside_store(target):
         raise RefusedError(f"{path} leads into a store, which others may write to.", "Remove the link.")
@@ -93,7 +93,7 @@ class Setting(Value):
     """One setting as `gitmem config` lists it.
 
     `origin` is DEFAULT or a layer, `path` the file that sets it, None for a default; `untrusted` is a value of the
-    store's tracked file that is ignored because the person has not agreed to it.
+    store's tracked file that is ignored because the user has not agreed to it.
     """
 
     key: str
@@ -137,7 +137,7 @@ def check_key(key: str) -> None:
 
 
 def read_value(key: str, text: str) -> object:
-    """Parse a value that a person wrote as YAML (a scalar or list), as the type of its setting.
+    """Parse a value that a user wrote as YAML (a scalar or list), as the type of its setting.
 
     Raises UsageError if the value is invalid.
     """
@@ -162,7 +162,7 @@ def set_for_store(store: Store, key: str, value: object | None) -> SettingChange
     """Set a setting for one store, or unset it (None).
 
     A value that a tracked file may set is committed to the store, for all who share it. Any other value is written to
-    the person's own file, for this store alone. Raises GitmemError if a file cannot be changed in place, or nothing
+    the user's own file, for this store alone. Raises GitmemError if a file cannot be changed in place, or nothing
     could be committed.
     """
     _check_carryover(store.config, key, value)
@@ -196,7 +196,7 @@ def _check_carryover(config: Config, key: str, value: object | None) -> None:
 
 
 def set_for_all(environ: Mapping[str, str], home: str, key: str, value: object | None) -> SettingChange:
-    """Set a setting in the person's own file, or remove it from there (None).
+    """Set a setting in the user's own file, or remove it from there (None).
 
     Raises GitmemError if the file cannot be changed in place or not be written.
     """

@@ -4,7 +4,7 @@ Delivering creates one small file, without a lock or git. Draining commits the e
 each after its commit. An event that a host delivers twice, by plugin and settings, is answered once.
 
 A shell delivers hook payloads without Python, by exclusive creation; the modification time is the time of the event.
-Events for a store that git refuses, such as another user's, are held in the person's own folder, where no other user
+Events for a store that git refuses, such as another user's, are held in the user's own folder, where no other user
 reads them.
 """
 
@@ -70,7 +70,7 @@ class Spool:
                 return name
 
     def make(self) -> None:
-        """Create the folder, and those above it in the private folder, for the person alone.
+        """Create the folder, and those above it in the private folder, for the user alone.
 
         A hook's script delivers events only if it exists.
         """

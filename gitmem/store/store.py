@@ -41,7 +41,7 @@ MAX_LISTED = 20  # packs of gitmem in a project's repository; all packs there co
 
 
 def own_store(store: Store) -> Store | None:
-    """Return the person's own store (`gitmem init --user`); None without one, or if `store` is it.
+    """Return the user's own store (`gitmem init --user`); None without one, or if `store` is it.
 
     If it cannot be opened, it counts as missing: a project's memory works without it.
     """
@@ -113,7 +113,7 @@ class Store:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is the person's own store, of no project."""
+        """Whether it is the user's own store, of no project."""
         return os.path.realpath(user_store(self.context.home)) == os.path.realpath(self.root)
 
     def code(self) -> ProjectCode | None:
@@ -164,7 +164,7 @@ class Store:
 
     @cached_property
     def acceptance(self) -> Acceptance:
-        """Whether the person said yes to this store, and to which remotes."""
+        """Whether the user said yes to this store, and to which remotes."""
         return Acceptance(self.repository.layout, self.private, self.context.home)
 
     @property
@@ -179,7 +179,7 @@ class Store:
     def check_writes(self) -> None:
         """Raise unless something may be recorded or sent.
 
-        Raises RefusedError if the environment says no, NotAcceptedError if the person did not say yes.
+        Raises RefusedError if the environment says no, NotAcceptedError if the user did not say yes.
         """
         if self.read_only:
             raise RefusedError(f"{READ_ONLY} is set: nothing is saved or sent.", "Memory is told; unset it to save.")
@@ -301,10 +301,10 @@ class Store:
             self._identity = IdentityLookup(layout.git_dir, layout.work_tree, self.context.environ)
         return self._identity
 
-    def is_person(self, name: str, email: str, *, gitmem: bool = True, address: str = "") -> bool:
-        """Return whether git's name and address are the person's, or gitmem's own if that counts.
+    def is_user(self, name: str, email: str, *, gitmem: bool = True, address: str = "") -> bool:
+        """Return whether git's name and address are the user's, or gitmem's own if that counts.
 
-        Without `address`, git is asked for the person's.
+        Without `address`, git is asked for the user's.
         """
         also = {one.casefold() for one in self.config.author.also}
         own = address or self.identity().result().email

@@ -152,7 +152,7 @@ def _read_edits_of_lines(transaction: Transaction) -> None:
 
 
 def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
-    """Read every file that a person changed or staged into a transaction, and return their paths.
+    """Read every file that a user changed or staged into a transaction, and return their paths.
 
     A file that cannot be kept becomes a notice; the others are saved.
     """
@@ -180,7 +180,7 @@ def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
 
 
 def _follow_edited_facts(transaction: Transaction, private: str) -> None:
-    """Bring lines of facts up to date with the files of facts that a person edited."""
+    """Bring lines of facts up to date with the files of facts that a user edited."""
     if facts := [path for path in transaction.edits() if path.startswith(f"{FACTS}/")]:
         from gitmem.store.fact_lines import follow_files
         from gitmem.store.known_facts import expire_headers
@@ -216,7 +216,7 @@ def _land(
 
 
 def _publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
-    """Bring work tree, index and `checkout` up to the tip; merge files that a person edited meanwhile."""
+    """Bring work tree, index and `checkout` up to the tip; merge files that a user edited meanwhile."""
     edited = store.files.publish(staged)
     index.finish(sorted({*paths}.difference(edited)))
     if edited:
@@ -293,7 +293,7 @@ def transact(store: Store, plan: Callable[[Transaction], T], *, purpose: str, sc
         NotSavedError: the store cannot be written; nothing was committed.
         UnfinishedError: the user has a git operation in progress in the store.
         UnfinishedPurgeError: a purge was interrupted.
-        NotAcceptedError: the store came from elsewhere, and the person did not say yes.
+        NotAcceptedError: the store came from elsewhere, and the user did not say yes.
     """
     store.check_writes()
     busy = BusyError(f"Another git command moved the branch {ATTEMPTS} times.", "Nothing was lost; try again.")

@@ -197,7 +197,7 @@ class Transaction:
         self._writer.know({change.path: (change.mode, change.new) if change.new else None for change in changes})
 
     def edits(self) -> list[str]:
-        """Return the paths that a person edited, as far as they were read."""
+        """Return the paths that a user edited, as far as they were read."""
         return sorted(self._edits)
 
     def edit_of(self, path: str) -> tuple[bytes | None, bytes | None]:
@@ -272,7 +272,7 @@ class Transaction:
             message = op_message(Op.EDIT, f"Edit by hand: {edited}", (Trailer.MACHINE, self._store.context.machine))
             drafts.insert(0, Draft(self._clean(message), self._edits, self.now))
         for draft in drafts:
-            name = GITMEM.name if draft.message.model else identity.name  # what a model decided, no person did
+            name = GITMEM.name if draft.message.model else identity.name  # what a model decided, no user did
             author = Signature(name, identity.email, draft.when)
             yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
 
@@ -294,7 +294,7 @@ class Transaction:
         try:
             blob = self._writer.read(path, disk)
         except RefusedError:
-            # The tip has a folder, a link or a submodule there, which a person replaced by a file or removed.
+            # The tip has a folder, a link or a submodule there, which a user replaced by a file or removed.
             blob, replaced = None, True
         else:
             replaced = False
@@ -339,7 +339,7 @@ class Transaction:
         return [path for path in listed if os.path.lexists(os.path.join(self._store.root, path))]
 
     def _keep_broken(self, path: str) -> None:
-        """Keep aside what a person made of a fact that cannot be read, before the file is written."""
+        """Keep aside what a user made of a fact that cannot be read, before the file is written."""
         if (data := self.broken.pop(path, None)) is not None:
             kept = self._store.spool.keep_aside(path.replace("/", "-"), data)
             self.notices.append(f"{path} could not be read as a fact: your version is kept as {kept}.")

@@ -1,7 +1,7 @@
-"""Raw transcripts of sessions (L1), on a ref for each person (spec G6, R14); `gitmem.sync.sync` syncs them.
+"""Raw transcripts of sessions (L1), on a ref for each user; `gitmem.sync.sync` syncs them.
 
 They are never checked out. The refs are no branches, so that `git push --all` does not send them, and removing one
-removes all of a person's. Storing a session again replaces its file.
+removes all of a user's. Storing a session again replaces its file.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from gitmem.values import Value
 
 FOLDER = "sessions"
 SUFFIX = ".l1.jsonl"
-REF = "refs/gitmem/l1"  # a person's transcripts are on a ref below it
-_OLD = f"{REF}-old"  # the one ref of all persons, under another name: none can be below `REF` while that is a ref
+REF = "refs/gitmem/l1"  # a user's transcripts are on a ref below it
+_OLD = f"{REF}-old"  # the one ref of all users, under another name: none can be below `REF` while that is a ref
 ATTEMPTS = 50  # under the lock, only a user's git command or a fetch can move the ref
 _STAMP = "%Y%m%d_%H%M%S"
 _PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
-_PERSON = 12  # hex digits
+_REF_NAME = 12  # hex digits
 _FAILED = "The transcript was not stored"
 
 
@@ -76,7 +76,7 @@ def put(
     identity, now = store.identity().result(), store.context.clock()
     who = Signature(identity.name, identity.email, now)
     new = NewCommit(_message(store, session, data.count(b"\n")), {}, who._replace(when=when or now), who, {})
-    ref = f"{REF}/{person_of(identity.email)}"
+    ref = f"{REF}/{ref_name_of(identity.email)}"
     obstacle = f"the ref {ref} was moved by another git command {ATTEMPTS} times"
     take_apart(store)
     # Under the lock two writers do not race for the ref and repeat their work.
@@ -109,7 +109,7 @@ def read(store: Store, session: str) -> list[str] | None:
 
 
 def sessions(store: Store) -> list[Transcript]:
-    """Return the stored transcripts of all persons, oldest first."""
+    """Return the stored transcripts of all users, oldest first."""
     listed = (one for ref, tip in tips(store).items() for one in _listed(store.repository, ref, tip))
     return sorted(listed, key=lambda one: one.path)
 
@@ -119,9 +119,9 @@ def tips(store: Store) -> dict[str, str]:
     return read_refs(store.repository.git, REF, _OLD)
 
 
-def person_of(email: str) -> str:
-    """Return the name of a person's ref, which follows from the address and does not show it."""
-    return digest("person", email.casefold()).hex()[:_PERSON]
+def ref_name_of(email: str) -> str:
+    """Return the name of a user's ref, which follows from the address and does not show it."""
+    return digest("person", email.casefold()).hex()[:_REF_NAME]
 
 
 def other_files(store: Store, commit: str) -> list[str]:
@@ -153,7 +153,7 @@ def _message(store: Store, session: str, lines: int) -> str:
 
 
 def _tip_or_root(store: Store, ref: str) -> str:
-    """Return the tip of a person's ref; create the ref at the root commit of every store if it is missing."""
+    """Return the tip of a user's ref; create the ref at the root commit of every store if it is missing."""
     store.repository.branch()  # raises UnfinishedError
     tip = store.repository.tip(ref)
     if tip is None:
@@ -163,7 +163,7 @@ def _tip_or_root(store: Store, ref: str) -> str:
 
 
 def take_apart(store: Store) -> None:
-    """Move transcripts that an older version put on one common ref to the refs of the persons who stored them.
+    """Move transcripts that an older version put on one common ref to the refs of the users who stored them.
 
     Raises BusyError if another process kept the lock, NotSavedError if the store cannot be written.
     """
@@ -178,10 +178,10 @@ def take_apart(store: Store) -> None:
 
 
 def add_all(store: Store, tip: str, moves: RefMoves) -> None:
-    """Add the transcripts of a commit to the refs of their persons, and move these other refs in the same update."""
+    """Add the transcripts of a commit to the refs of their users, and move these other refs in the same update."""
     moves = dict(moves)
-    for person, theirs in _by_person(store, tip).items():
-        ref = f"{REF}/{person}"
+    for user, theirs in _by_user(store, tip).items():
+        ref = f"{REF}/{user}"
         local = store.repository.tip(ref)
         merge = joined(store, local, theirs)
         moves |= {**merge.held, ref: (local, merge.oid)}
@@ -190,19 +190,19 @@ def add_all(store: Store, tip: str, moves: RefMoves) -> None:
 
 
 def joined(store: Store, local: str | None, theirs: str) -> MergeCommit:
-    """Return a merge of a person's transcripts here, if any, and elsewhere; one of the two if it holds the other."""
+    """Return a merge of a user's transcripts here, if any, and elsewhere; one of the two if it holds the other."""
     both = None if local is None else fork(store.repository.git, local, theirs)
     if both is None or local in both.bases:
         return MergeCommit(theirs, (), {})
     return MergeCommit(both.tips[0], (), {}) if theirs in both.bases else merge_commits(store, both)
 
 
-def _by_person(store: Store, tip: str) -> dict[str, str]:
-    """Return, for each person who stored some of a commit's transcripts, a commit with these."""
+def _by_user(store: Store, tip: str) -> dict[str, str]:
+    """Return, for each user who stored some of a commit's transcripts, a commit with these."""
     people: dict[str, list[Addition]] = {}
     for addition in _stored(store.repository, tip):
-        people.setdefault(person_of(addition.commit.email), []).append(addition)
-    return {person: tip if len(people) == 1 else _write(store, ones) for person, ones in people.items()}
+        people.setdefault(ref_name_of(addition.commit.email), []).append(addition)
+    return {user: tip if len(people) == 1 else _write(store, ones) for user, ones in people.items()}
 
 
 def _stored(repository: Repository, tip: str) -> list[Addition]:
@@ -228,7 +228,7 @@ def _write(store: Store, stored: Iterable[Addition]) -> str:
 
 
 def _find(listed: Iterable[Transcript], name: str) -> Transcript | None:
-    """Return the transcript of a session; the longest, if persons share one."""
+    """Return the transcript of a session; the longest, if users share one."""
     return max((one for one in listed if one.session == name), key=lambda one: one.size, default=None)
 
 

@@ -189,7 +189,7 @@ RECORDS = {
     "patterns": "patterns/bugs/",
     "knowledge": "patterns/project/",
 }
-SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the person's settings
+SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the user's settings
 
 
 class Backup(Value):
@@ -207,7 +207,7 @@ class Backup(Value):
 
 
 def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
-    """Write the whole memory to a new file, read it back, and put the person's settings beside it.
+    """Write the whole memory to a new file, read it back, and put the user's settings beside it.
 
     Edits by hand are committed first. The file appears when it is whole and checked.
 

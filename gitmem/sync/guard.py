@@ -33,7 +33,7 @@ _NAMED = 3  # files that are named
 
 
 class Accept(StrEnum):
-    """Unusual states that a sync refuses unless the person accepts them."""
+    """Unusual states that a sync refuses unless the user accepts them."""
 
     DELETIONS = "deletions"  # the merge would remove much of this memory
     REWRITTEN = "rewritten"  # the remote lost commits that it had
@@ -180,7 +180,7 @@ def check_pulled(store: Store, remote: Remote, here: str) -> None:
 
 
 def signed(store: Store, target: str) -> tuple[str, RefMoves]:
-    """Return the commit to send: if the person wants signed ones, a signed commit on top of an unsigned one.
+    """Return the commit to send: if the user wants signed ones, a signed commit on top of an unsigned one.
 
     Also return the updates that remove the ref which holds it.
 

@@ -68,7 +68,7 @@ def _noted_losses(store: Store) -> list[tuple[str, dict[str, int]]]:
 
 
 def note_losses(store: Store, cut: Cut, *, accepted: bool) -> None:
-    """Note the losses by a sync; after the person accepted some, earlier ones no longer count."""
+    """Note the losses by a sync; after the user accepted some, earlier ones no longer count."""
     if cut or accepted:
         noted = [] if accepted else _noted_losses(store)[-_MOST_NOTED:]
         new = [(store.context.clock().isoformat(), dict(cut))] if cut else []
@@ -178,7 +178,7 @@ def _removed_by_user(store: Store, local: str, target: str) -> set[str]:
     """
     git = store.repository.git
     found = log(git, f"{local}..{target}", merges=False, limit=_MOST_COMMITS)
-    own = {commit.oid: commit for commit in found if store.is_person(commit.author, commit.email, gitmem=False)}
+    own = {commit.oid: commit for commit in found if store.is_user(commit.author, commit.email, gitmem=False)}
     own = {oid: commit for oid, commit in own.items() if commit.value(Trailer.OP) not in _NO_REMOVAL and commit.parents}
     if not own:
         return set()

@@ -1,4 +1,4 @@
-"""Memory as a pull request (spec T6): facts alone on a branch that a forge shows, and the check of such a branch.
+"""Memory as a pull request: facts alone on a branch that a forge shows, and the check of such a branch.
 
 The check reads commits only, so it also runs in a bare repository, while a server decides about a push.
 """
@@ -100,27 +100,27 @@ def propose(
 
 
 def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes], facts: Sequence[Fact]) -> str:
-    """Write the proposal's commit, with the person as author; `ref` holds it."""
+    """Write the proposal's commit, with the user as author; `ref` holds it."""
     layout, now = store.repository.layout, store.context.clock()
-    person = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+    user = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
     more = f" and {len(facts) - 1} more" if len(facts) > 1 else ""
     subject = one_line(f"Propose: {facts[0].description if facts else 'facts'}", SUBJECT_LENGTH - len(more)) + more
     about = ((Trailer.FACT, fact.id) for fact in facts)
     message = op_message(Op.FACT, subject, *about, (Trailer.MACHINE, store.context.machine))
-    author = Signature(person.name, person.email, now)
+    author = Signature(user.name, user.email, now)
     with Writer(store.repository.git, ref, parent, listed_in=store.packs_file, holds=True) as writer:
         writer.commit(NewCommit(message.render(), contents, author, author, {}))
         commit = writer.write()[-1]
     if store.config.remote.trust != SIGNED:
         return commit
     date = f"@{int(now.timestamp())} +0000"
-    signed = Signatures(layout, store.context.environ).sign(commit, message.render(), person, date, parent)
+    signed = Signatures(layout, store.context.environ).sign(commit, message.render(), user, date, parent)
     move_refs(store.repository.git, {ref: (commit, signed)})
     return signed
 
 
 def _push(store: Store, connection: Connection, remote: Remote, commit: str, branch: str) -> None:
-    """Push a proposal, over an earlier one of this name but not over commits that a person added to the branch."""
+    """Push a proposal, over an earlier one of this name but not over commits that a user added to the branch."""
     ref, here = f"refs/heads/{branch}", f"{FETCHED}/{remote.name}/{branch}"
     there = connection.fetch(remote, ref, here)
     known = read_refs(store.repository.git, f"{REFS}/{remote.name}/{branch}").get(f"{REFS}/{remote.name}/{branch}")

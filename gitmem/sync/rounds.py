@@ -1,4 +1,4 @@
-"""Sync the memory branch with a remote, in rounds (spec G5; docs/sync.md).
+"""Sync the memory branch with a remote, in rounds (docs/sync.md).
 
 A round fetches, merges, pushes by compare-and-swap, and moves the branch. If another machine pushed first, the round
 leaves nothing behind and starts over after a random pause. No lock is held during network access.

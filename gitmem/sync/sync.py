@@ -1,6 +1,6 @@
-"""Exchange a memory with remotes; raw transcripts, too, where `sync.transcripts` is set (spec G6).
+"""Exchange a memory with remotes; raw transcripts, too, where `sync.transcripts` is set.
 
-Each person has a branch for transcripts there. Older versions had one branch for all: a sync moves its transcripts to
+Each user has a branch for transcripts there. Older versions had one branch for all: a sync moves its transcripts to
 the branches of those who stored them and deletes it. A machine with such a version makes it again, and the next sync of
 another one moves it again.
 """
@@ -72,10 +72,10 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
                 yield error
 
 
-REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a person's ref follow; branches, as some remotes want
+REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a user's ref follow; branches, as some remotes want
 PART = 4 << 20  # bytes of objects that one push carries, unless a commit has more: over 50 kB/s a minute and a half
 Fetched = tuple[str, str | None, str | None]  # a ref of the remote, its commit, and that without purged texts
-_ENDS = re.compile("|[-/][0-9a-f]{12}")  # of the ref of all persons, of one person's on a remote and in a backup
+_ENDS = re.compile("|[-/][0-9a-f]{12}")  # of the ref of all users, of one user's on a remote and in a backup
 
 
 def sync_transcripts(
@@ -117,8 +117,8 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
     there = {end[1:]: (fetched[end], commit) for end, commit in clean.items()}
     people = sorted({*there, *(tip.rpartition("/")[2] for tip in tips(store))})
     done = [
-        _exchange(store, remote, connection, options, person, (f"{ref}-{person}", *there.get(person, (None, None))))
-        for person in people
+        _exchange(store, remote, connection, options, user, (f"{ref}-{user}", *there.get(user, (None, None))))
+        for user in people
     ]
     if all(done) and "" in fetched:
         connection.empty(remote, {ref: fetched[""]})
@@ -128,15 +128,15 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
 
 
 def _exchange(  # noqa: PLR0917
-    store: Store, remote: Remote, connection: Connection, options: Options, person: str, fetched: Fetched
+    store: Store, remote: Remote, connection: Connection, options: Options, user: str, fetched: Fetched
 ) -> bool:
-    """Merge a person's transcripts, push them and adopt them; False if another machine was faster.
+    """Merge a user's transcripts, push them and adopt them; False if another machine was faster.
 
     They go in parts, the oldest commits first, each in a push of its own: if the connection breaks, the next sync goes
     on after the last part.
     """
     there, held, theirs = fetched
-    git, here = store.repository.git, f"{REF}/{person}"
+    git, here = store.repository.git, f"{REF}/{user}"
     tip = read_refs(git, here).get(here)
     if tip is None and theirs is None:  # all of it was purged
         connection.empty(remote, {there: held} if held else {})

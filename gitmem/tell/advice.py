@@ -44,8 +44,8 @@ class Guidance(Value):
 _SURE = {0.75: "These fit well.", 0.5: "These fit in part.", 0: "These are only alike in some words."}
 
 
-def as_text(found: Guidance, *, person: bool = False) -> str:
-    """Return guidance as a few headed lines, "" where there is none; a `person` gets how sure it is in words."""
+def as_text(found: Guidance, *, user: bool = False) -> str:
+    """Return guidance as a few headed lines, "" where there is none; a `user` gets how sure it is in words."""
     if not found.lines:
         return ""
     titles = {
@@ -58,7 +58,7 @@ def as_text(found: Guidance, *, person: bool = False) -> str:
     for part, title in titles.items():
         own = [line for line in found.lines if line.part is part]
         lines += [f"{title}:", *map(_line, own)] if own else []
-    if person:
+    if user:
         sure = next(words for least, words in _SURE.items() if found.confidence >= least)
         return "\n".join([*lines, "", f"{sure} 'gitmem show ^ID' prints a source."])
     lines += [f"complexity: {found.complexity}"] if found.complexity else []

@@ -1,4 +1,4 @@
-"""Guidance for a task, a question or an error (spec M4).
+"""Guidance for a task, a question or an error.
 
 It is a search with headings. Working memory is asked first; then come the facts that a search of the task finds, bans
 under "Avoid", the project's standing rules, episodes, bug patterns, and the exchanges that the search finds; then the
@@ -38,7 +38,7 @@ from gitmem.store.known_facts import known_facts
 from gitmem.store.known_patterns import pattern_headers, read_pattern, signature_of
 from gitmem.store.store import Store
 from gitmem.tell.advice import Advice, AdviceKind, Complexity, Guidance
-from gitmem.tell.known_errors import counts, from_other, match, mend_line, own_part, without_risk
+from gitmem.tell.known_errors import counts, fix_line, from_other, match, own_part, without_risk
 from gitmem.tell.prompt import excerpt, needles_of, plain_query
 from gitmem.tell.similar_episodes import RankedEpisode, ranked_episodes, similar
 from gitmem.tell.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of
@@ -47,7 +47,7 @@ from gitmem.text.words import estimate_tokens
 
 _HITS = 12
 _LEAST_SHARE, _LEAST_WORDS = 0.5, 2  # of a task's words in an episode: their weighted share, their number
-_SHARE_OF_RULE = 0.25  # that one of the person's own has
+_SHARE_OF_RULE = 0.25  # that one of the user's own has
 _LINES = 4  # of a part, but for what was done and decided
 _MOST_DONE, _EXCHANGES, _TOKENS = 14, 6, 300  # lines of that part, exchanges in it, tokens of an exchange
 _FEW = 2  # lines of a kind from one episode, of errors; ids of a source
@@ -71,7 +71,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     found = [*_of_work(work, task, error), *(_of_error(store, error) if error else ())]
     if task.strip():
         hits = [hit for hit in _hits(store, task) if not hit.is_of(session or (work.session if work else ""))]
-        found += [*_by_authors(store, _of_memories(store, task, hits)), *_of_person(store, task)]
+        found += [*_by_authors(store, _of_memories(store, task, hits)), *_of_user(store, task)]
         found += [*_of_errors_in(store, _files_in(task)), *_of_project(store, task)]
     lines = _kept(store, found)
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
@@ -101,7 +101,7 @@ def _repeats(one: str, other: str) -> bool:
 
 
 def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
-    """Yield lines with the name of an author who is not the person, and without that author's risky commands."""
+    """Yield lines with the name of an author who is not the user, and without that author's risky commands."""
     people = People(store)
     for line in lines:
         handle = line.sources[0]  # of a pattern the parts have authors of their own
@@ -143,11 +143,11 @@ def _of_error(store: Store, error: str) -> Iterator[Advice]:
     for one in matched:
         pattern, alike = one.pattern, one.score
         if one.solution:
-            # A mend that helped whom it was told is surer, one that did not is less sure.
+            # A fix that helped whom it was told is surer, one that did not is less sure.
             helped = usefulness_of(useful, (pattern.id, *pattern.episodes)) / BEGINS
             sure = min(one.score * one.solution.confidence * helped, 1.0)
             ids = (pattern.id, *pattern.episodes[-1:], *one.solution.worked[-_LINES:])
-            yield Advice(AdviceKind.TRY, mend_line(one, one.solution), ids, sure / 2 if one.author else sure)
+            yield Advice(AdviceKind.TRY, fix_line(one, one.solution), ids, sure / 2 if one.author else sure)
         if one.author:
             continue
         for cause in pattern.causes[:1]:
@@ -159,7 +159,7 @@ def _of_error(store: Store, error: str) -> Iterator[Advice]:
 
 
 def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
-    """Yield the last errors that came from these files, with what mended them; stale ones are left out."""
+    """Yield the last errors that came from these files, with what fixed them; stale ones are left out."""
     names = {_base(file) for file in named}
     headers = pattern_headers(store) if names else []
     paths = [
@@ -171,8 +171,8 @@ def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
     about = [own for one in read if one and not one.stale and _is_of(one, named) and (own := own_part(store, one))]
     for pattern in sorted(about, key=lambda one: (one.updated, one.id), reverse=True)[:_FEW]:
         best = pattern.best()
-        mended = f"mended by {best.text}" if best else "not known to be mended"
-        text = f"{pattern.title}: {seen_times(len(pattern.seen)).lower()}, {mended}, last {pattern.updated:%Y-%m-%d}"
+        fixed = f"fixed by {best.text}" if best else "not known to be fixed"
+        text = f"{pattern.title}: {seen_times(len(pattern.seen)).lower()}, {fixed}, last {pattern.updated:%Y-%m-%d}"
         ids = (pattern.id, *(best.worked if best else pattern.seen)[-_FEW:])
         yield Advice(AdviceKind.CHALLENGE, text, ids, best.confidence if best else MATCH)
 
@@ -233,13 +233,13 @@ def _part_of_fact(hit: Hit, *, forbids: bool) -> AdviceKind:
 
 
 def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
-    """Yield what mended the error of a bug pattern, or the error; nothing for another hit."""
+    """Yield what fixed the error of a bug pattern, or the error; nothing for another hit."""
     read = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
     pattern = own_part(store, read) if read else None
     best = pattern.best() if pattern else None
     if pattern and best:
         ids, sure = (pattern.id, *best.worked[-_LINES:]), min(hit.worth.share, 1.0) * best.confidence
-        yield Advice(AdviceKind.TRY, f"{pattern.title}: mended by {best.text}", ids, sure)
+        yield Advice(AdviceKind.TRY, f"{pattern.title}: fixed by {best.text}", ids, sure)
     elif pattern:
         yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), min(hit.worth.share, 1.0))
 
@@ -262,7 +262,7 @@ def _plain(hit: Hit) -> str:
 def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> Iterator[Advice]:
     """Yield the advice of an episode that shares so much of the task, whose words are `needles`.
 
-    Of its lessons those count that share a word with the task; what mended an error is told when that comes again.
+    Of its lessons those count that share a word with the task; what fixed an error is told when that comes again.
     """
     episode, source = found.episode, (found.episode.id,)
     # An episode that helped before is surer than its words; one that did not is told only if asked for.
@@ -284,11 +284,11 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
         near = [line for line in lines if any(needle in fold(line) for needle in needles)]
         yield from (Advice(part, text, source, sure) for text in near[:_FEW])
     for change in episode.changes[:1]:
-        yield Advice(AdviceKind.CHALLENGE, f"The person then turned the work: {change}", source, sure)
+        yield Advice(AdviceKind.CHALLENGE, f"The user then redirected the work: {change}", source, sure)
 
 
-def _of_person(store: Store, task: str) -> Iterator[Advice]:
-    """Yield the person's own preferences and rules, and the private facts, that a task speaks of."""
+def _of_user(store: Store, task: str) -> Iterator[Advice]:
+    """Yield the user's own preferences and rules, and the private facts, that a task speaks of."""
     hits = with_own(store, plain_query(task), SearchAnswer([], "")).hits
     for hit in (one for one in hits if one.entry and (one.own or one.fact) and one.worth.share >= _SHARE_OF_RULE):
         text = _plain(hit)

@@ -1,4 +1,4 @@
-"""Count what sessions were told, whether it helped, and the figures of a store (spec M7).
+"""Count what sessions were told, whether it helped, and the figures of a store.
 
 All of it is counted from files, from history, and from the private record (docs/memory.md, "What was given"). No model
 is asked, and nothing leaves the machine. The record is this machine's, of 90 days; the cost of models is of 60.
@@ -38,7 +38,7 @@ from gitmem.store.transaction import Transaction
 from gitmem.tell.known_errors import count_files, match_error
 from gitmem.tell.usage_log import (
     ASKED,
-    BY_PERSON,
+    BY_USER,
     ERROR,
     GET,
     GUIDE,
@@ -48,12 +48,12 @@ from gitmem.tell.usage_log import (
     SEARCH,
     START,
     GivenText,
-    ToldMends,
+    ShownFixes,
     count_of,
     join,
     parse_counts,
     read_notes,
-    record_mends,
+    record_fixes,
     with_told,
 )
 from gitmem.tell.usage_log import COUNTS as FOLDER
@@ -74,23 +74,23 @@ def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None
     return add_told(store, told, f"Count what session {short_session(session)} was told") if told else None
 
 
-def note_mends(store: Store, session: str, turns: Sequence[Turn]) -> None:
-    """Record how many errors a finished session mended of those whose mend it was told; a second call adds nothing."""
+def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
+    """Record how many errors a finished session fixed of those whose fix it was told; a second call adds nothing."""
     notes = read_notes(store.private)
     told = {one for given in notes.given if given.session == session and given.how == ERROR for one in given.ids}
     told = {one for one in told if one.startswith(LETTER)}
     if not (told and turns):
         return
     failed = [redacted(turn, store) for turn in with_errors(turns)]
-    mended = {
+    fixed = {
         found.pattern.id
         for sight in find_occurrences(failed)
         if sight.works
         for found in match_error(store, sight.error, pattern_headers(store))
     }
-    numbers = (len(told), len(told & mended))
-    if (session, *numbers) not in [(mend.session, mend.told, mend.mended) for mend in notes.mends]:
-        record_mends(store.private, ToldMends(store.context.clock(), session, *numbers))
+    numbers = (len(told), len(told & fixed))
+    if (session, *numbers) not in [(fix.session, fix.told, fix.fixed) for fix in notes.fixes]:
+        record_fixes(store.private, ShownFixes(store.context.clock(), session, *numbers))
 
 
 def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
@@ -103,10 +103,10 @@ def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
 
 
 def judge(store: Store, identifier: str, *, helped: bool) -> str | None:
-    """Note a person's verdict on a memory in one commit, and return the commit."""
+    """Note a user's verdict on a memory in one commit, and return the commit."""
     at = store.context.clock().isoformat(timespec="microseconds")
     verdict = "helped" if helped else "did not help"
-    return add_told(store, {identifier: {f"{at}{BY_PERSON}": float(helped)}}, f"Note that {identifier} {verdict}")
+    return add_told(store, {identifier: {f"{at}{BY_USER}": float(helped)}}, f"Note that {identifier} {verdict}")
 
 
 def add_told(store: Store, told: Rows, subject: str) -> str | None:
@@ -162,7 +162,7 @@ def measure(
     may_undo = not ops.keys().isdisjoint({Op.UNDO.value, None})  # None: by plain git
     undone = undone_commits(store.repository.git, HEAD) if may_undo else {}
     lasting = [record for record in found if record.commit not in undone]
-    told, mended = (sum(getattr(mend, name) for mend in notes.mends) for name in ("told", "mended"))
+    told, fixed = (sum(getattr(fix, name) for fix in notes.fixes) for name in ("told", "fixed"))
     return {
         "storage": _storage(store),
         "usage": {
@@ -179,7 +179,7 @@ def measure(
         "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
         "most": _most(store, rows),
         "effectiveness": {
-            "mends": {"told": told, "mended": mended, "rate": round(mended / told, 2) if told else None},
+            "mends": {"told": told, "mended": fixed, "rate": round(fixed / told, 2) if told else None},
             "helped": _helped(notes.given, rows),
         },
         "tokens": _tokens(store, notes.given, weeks),
@@ -299,7 +299,7 @@ def _helped(given: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
         at = one.at.isoformat()
         verdicts = (rows.get(identifier, {}).get(at) for identifier in one.ids)
         judged[one.how] += islice((verdict for verdict in verdicts if verdict is not None), 1)
-    said = [verdict for told in rows.values() for at, verdict in told.items() if at.endswith(BY_PERSON)]
+    said = [verdict for told in rows.values() for at, verdict in told.items() if at.endswith(BY_USER)]
     good = sum(verdict is not None and verdict >= _GOOD for verdict in said)
     by = {how: {"judged": len(found), "mean": round(mean(found), 2)} for how, found in judged.items() if found}
     every = [verdict for found in judged.values() for verdict in found]

@@ -1,4 +1,4 @@
-"""Answer a prompt with memories that clearly share its subject, in few tokens; silence is the default (spec U4, M4).
+"""Answer a prompt with memories that clearly share its subject, in few tokens; silence is the default.
 
 Only words are compared: embedding the prompt would take longer than a prompt may wait.
 """
@@ -83,7 +83,7 @@ MAY_QUOTE = re.compile(
     r"\w(?:Error|Exception|Warning|Fault|Timeout)\b|\b(?:panic|fatal|FATAL|ERROR|error(?: TS[0-9]+|\[E[0-9]+\])?):"
     r"|CONFLICT \(|[0-9]: .|\b[A-Z]{1,5}[0-9]{3,5} "
 )
-_MENDS, _MEND = 2, 160  # of errors that a prompt quotes, and the tokens of one
+_FIXES, _FIX = 2, 160  # of errors that a prompt quotes, and the tokens of one
 
 
 class PromptHelp(Value):
@@ -94,7 +94,7 @@ class PromptHelp(Value):
 
 
 def tell_prompt(store: Store, session: str, prompt: str) -> str:
-    """Return memories of a prompt's subject, and mends of errors it quotes; record both. "" without a clear match.
+    """Return memories of a prompt's subject, and fixes of errors it quotes; record both. "" without a clear match.
 
     A session is told a memory once, at its start or later, and is not told its own entries.
     """
@@ -107,16 +107,16 @@ def tell_prompt(store: Store, session: str, prompt: str) -> str:
 
 def remembered(store: Store, prompt: str, session: str = "", known: Collection[str] = ()) -> PromptHelp:
     """Return memories of a prompt's subject in at most `TOKENS`, without those whose ids end like one in `known`."""
-    mends = _mends(store, prompt, known)
+    fixes = _fixes(store, prompt, known)
     typed = _typed(prompt)
     if not typed:
-        return _told(mends)
+        return _told(fixes)
     query = plain_query(without_ago(typed))
     terms, back = parse_query(query).terms, asks_back(typed)
     least, share = (1, _ASKED_SHARE) if back else (_LEAST_WORDS, _LEAST_SHARE)
     enough = max(least, share * len(_words(terms)))  # words of one line
     hits = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True).hits
-    tails = {tail_of(one) for one in (*known, *chain(*mends.values()))}
+    tails = {tail_of(one) for one in (*known, *chain(*fixes.values()))}
     new = [
         hit
         for hit in hits
@@ -132,9 +132,9 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         and not hit.is_beside
         and not _came_to_nothing(hit)
     ]
-    room = TOKENS - sum(estimate_tokens(text) + 1 for text in mends)
+    room = TOKENS - sum(estimate_tokens(text) + 1 for text in fixes)
     hits = with_authors(People(store), new[: len(_SHARES)])
-    return _told(mends | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, terms, enough, room)})
+    return _told(fixes | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, terms, enough, room)})
 
 
 def _told(pieces: Mapping[str, Sequence[str]]) -> PromptHelp:
@@ -143,17 +143,17 @@ def _told(pieces: Mapping[str, Sequence[str]]) -> PromptHelp:
     return PromptHelp(text, tuple(dict.fromkeys(chain(*pieces.values()))))
 
 
-def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the mends of errors that a prompt quotes, each with its ids; their modules are imported if it may."""
+def _fixes(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the fixes of errors that a prompt quotes, each with its ids; their modules are imported if it may."""
     text = user_text(prompt)
     if not MAY_QUOTE.search(text):
         return {}
     from gitmem.model.error import quoted
-    from gitmem.tell.known_errors import match, mends_of
+    from gitmem.tell.known_errors import fixes_of, match
 
-    found = [(plain(line), ids) for line, ids in mends_of(store, match(store, quoted(text)))]
-    new = [(line, ids) for line, ids in found if ids[0] not in known and estimate_tokens(line) <= _MEND]
-    return dict(new[:_MENDS])
+    found = [(plain(line), ids) for line, ids in fixes_of(store, match(store, quoted(text)))]
+    new = [(line, ids) for line, ids in found if ids[0] not in known and estimate_tokens(line) <= _FIX]
+    return dict(new[:_FIXES])
 
 
 def _says(hit: Hit, terms: Sequence[Term], query: str, enough: float) -> bool:
@@ -211,7 +211,7 @@ def needles_of(terms: Sequence[Term]) -> list[str]:
 
 
 def _typed(prompt: str) -> str:
-    """Return what a person typed, as far as it is read; "" if memory need not be asked about it."""
+    """Return what a user typed, as far as it is read; "" if memory need not be asked about it."""
     typed = user_text(prompt).strip()[:_MAX_READ]
     return "" if typed.startswith("/") or is_trivial(typed) or follows_up(typed) else typed
 

@@ -1,4 +1,4 @@
-"""The text a session starts with: its parts, the most binding first, each as far as it fits the budget (spec R8)."""
+"""The text a session starts with: its parts, the most binding first, each as far as it fits the budget."""
 
 from __future__ import annotations
 
@@ -160,8 +160,8 @@ def start_parts(
     """Return the parts of the text a session starts with, each as far as it fits; none if memory is empty.
 
     `unsaved` are turns in the spool, `project` is the state of the project, `pending` are archives that the
-    agent is asked to summarize (spec R6), `stands` is what the session itself was at before a compaction, `offer` a
-    line about other archives. A bounded part of each file is read (spec X2), and none once it is `late`.
+    agent is asked to summarize, `stands` is what the session itself was at before a compaction, `offer` a
+    line about other archives. A bounded part of each file is read, and none once it is `late`.
     """
     here = store.here
     body = _of_here(Document.parse(_glance(store, MEMORY, _MEMORY_BYTES)).body, here)
@@ -178,7 +178,7 @@ def start_parts(
     known = {turn.exchange_id for turn in unsaved}
     judged = _judged(store, late, facts.marks, people)
     done = _done(body, judged, lambda body: _last(body, facts.marks, told, known, people))
-    # As the skill in `hooks/` expects them (spec R6).
+    # As the skill in `hooks/` expects them.
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]
     parts = [
         Part(_STANDS, _without_ids(stands.split("\n") if stands else ()), share=15),
@@ -304,7 +304,7 @@ def _without_ids(lines: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _entries(body: str, section: Section | None, without: frozenset[str]) -> list[tuple[str, str]]:
-    """Return the entries of a section with their ids, and other lines a person wrote there, with "".
+    """Return the entries of a section with their ids, and other lines a user wrote there, with "".
 
     Entries whose digest is in `without` are left out.
     """
@@ -315,7 +315,7 @@ def _entries(body: str, section: Section | None, without: frozenset[str]) -> lis
 
 
 def _by(piece: str, author: str) -> str:
-    """Return an entry with the name of its author, "" for the person's own."""
+    """Return an entry with the name of its author, "" for the user's own."""
     first, newline, rest = piece.partition("\n")
     return f"{first} (by {author}){newline}{rest}" if author and piece else piece
 

@@ -1,4 +1,4 @@
-"""Choose the facts that a session's start tells: the project's, and the person's own rules (spec R8, P7)."""
+"""Choose the facts that a session's start tells: the project's, and the user's own rules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _WITH_REASON = 12  # facts, of the first ones, whose reason is read
 _LONGEST_REASON = 200  # characters
 _FACT_BYTES = 4_096  # read of a fact's file for its reason
 _REASON = re.compile(rb"(?m)^\*\*(Why|How):\*\* ([^\r\n]+)")
-_PER_CONFIDENCE = 3.0  # a person's statements come before proposals of answers
+_PER_CONFIDENCE = 3.0  # a user's statements come before proposals of answers
 _MIN_SCORE = 1.0
 _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -80,7 +80,7 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     today = day_of(store.context.clock())
     others = [fact for fact in current if not fact.adopted.startswith(own) and not is_over(fact, today)]
     scored = [(fact, score) for fact in others if (score := _score(fact, words, recent)) >= _MIN_SCORE]
-    # What a person or an agent saved or said goes before what a model judged.
+    # What a user or an agent saved or said goes before what a model judged.
     scored.sort(key=lambda one: (one[0].pinned or "by" not in one[0].origin, one[1], one[0].when, one[0].id))
     chosen = [fact for fact, _ in scored[: -_MAX_CHOSEN - 1 : -1] if fact.id not in changes]
     groups = [*_changed(changes, facts, marks), *_groups(chosen, others, marks)]
@@ -172,7 +172,7 @@ def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> li
 
 
 def _changed(changes: Mapping[str, OthersChange], facts: Sequence[Fact], marks: Marks) -> list[list[Fact]]:
-    """Return the facts that others changed and the person has not answered: as they stand, or as they were if ended."""
+    """Return the facts that others changed and the user has not answered: as they stand, or as they were if ended."""
     by_id = {fact.id: fact for fact in facts}
     groups = []
     for change in changes.values():
@@ -206,7 +206,7 @@ _MOST = 30  # facts
 
 
 def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tuple[tuple[str, str], ...]:
-    """Return the lines of a person's own rules and preferences with their ids, the newest rules first.
+    """Return the lines of a user's own rules and preferences with their ids, the newest rules first.
 
     What `project` says too is left out. What contradicts a fact of the project yields to it, and its line says so.
     """
@@ -241,7 +241,7 @@ def private_lines(store: Store, late: Late = never) -> Sequence[tuple[str, str]]
 
 
 def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
-    """Return the fact of the project that a person's own fact contradicts, None if there is none."""
+    """Return the fact of the project that a user's own fact contradicts, None if there is none."""
     words = {*own.keywords}
     near = [fact for fact in project if not words.isdisjoint(fact.keywords)]
     if not near:

@@ -1,6 +1,6 @@
 """What agents were given, a file a day in the private folder (docs/memory.md, "What was given"), and what it helped.
 
-The record keeps a session from being told a memory twice, and lets gitmem judge later whether it helped (spec M4, M7).
+The record keeps a session from being told a memory twice, and lets gitmem judge later whether it helped.
 A line is one write, so that hooks of several sessions need no lock. How often a memory was told and whether that helped
 is counted in the store (docs/format.md, "Counts"): each machine writes a file of its own, with a time for each row, so
 that joining the files of all machines gives the same counts in any order and however often.
@@ -51,20 +51,20 @@ class GivenText(Value):
     ms: int = 0
 
 
-class ToldMends(Value):
-    """How many known errors' mends a finished session was told when they came, and how many of these were mended."""
+class ShownFixes(Value):
+    """How many known errors' fixes a finished session was told when they came, and how many of these were fixed."""
 
     at: datetime
     session: str
     told: int
-    mended: int
+    fixed: int
 
 
 class Notes(Value):
     """The whole record, each kind the oldest first, with the last `ToldMends` of a session."""
 
     given: tuple[GivenText, ...]
-    mends: tuple[ToldMends, ...]
+    fixes: tuple[ShownFixes, ...]
 
 
 def _log(private: str) -> DayLog:
@@ -80,11 +80,11 @@ def record(private: str, given: GivenText) -> None:
         _log(private).add(given.at, at | line | ({"ms": given.ms} if given.ms else {}))
 
 
-def record_mends(private: str, mends: ToldMends) -> None:
-    """Record how many errors were mended of which a session was told the mends."""
-    line = {"session": mends.session, "how": _CAME, "mends": mends.told, "mended": mends.mended}
+def record_fixes(private: str, fixes: ShownFixes) -> None:
+    """Record how many errors were fixed of which a session was told the fixes."""
+    line = {"session": fixes.session, "how": _CAME, "mends": fixes.told, "mended": fixes.fixed}
     with contextlib.suppress(OSError):
-        _log(private).add(mends.at, {"at": mends.at.isoformat(timespec="seconds"), **line})
+        _log(private).add(fixes.at, {"at": fixes.at.isoformat(timespec="seconds"), **line})
 
 
 def known_to(private: str, session: str, now: datetime, hows: frozenset[str] = TOLD) -> set[str]:
@@ -98,7 +98,7 @@ def known_to(private: str, session: str, now: datetime, hows: frozenset[str] = T
 def read_notes(private: str, since: datetime | None = None) -> Notes:
     """Return the whole record, with `since` what stands in the files of its day and later ones."""
     given: list[GivenText] = []
-    mends: dict[str, ToldMends] = {}
+    fixes: dict[str, ShownFixes] = {}
     log = _log(private)
     first = log.name_of(since) if since else ""
     for line in log.read(name for name in log.names() if name >= first):
@@ -109,8 +109,8 @@ def read_notes(private: str, since: datetime | None = None) -> Notes:
             if how in HOWS:
                 given.append(GivenText(at, session, how, _ids(line), numbers.get("tokens", 0), numbers.get("ms", 0)))
             elif how == _CAME:
-                mends[session] = ToldMends(at, session, numbers.get("mends", 0), numbers.get("mended", 0))
-    return Notes(tuple(given), tuple(mends.values()))
+                fixes[session] = ShownFixes(at, session, numbers.get("mends", 0), numbers.get("mended", 0))
+    return Notes(tuple(given), tuple(fixes.values()))
 
 
 def _ids(line: Mapping[str, object]) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ def _ids(line: Mapping[str, object]) -> tuple[str, ...]:
 def note_asked(store: Store, asked: GivenText, text: str) -> None:
     """Record a question and the text given for it just now; "" if nothing was found.
 
-    Nothing is recorded in a store that came with a project and that the person did not accept.
+    Nothing is recorded in a store that came with a project and that the user did not accept.
     """
     if not store.may_write():
         return
@@ -137,7 +137,7 @@ def handles(hits: Iterable[Hit]) -> tuple[str, ...]:
 COUNTS = "counts"  # the folder
 ALPHA = 0.3  # weight of a new verdict in the moving average
 BEGINS = 0.5  # usefulness before any verdict
-BY_PERSON = "!"  # ends the time of a person's own verdict, which is no telling
+BY_USER = "!"  # ends the time of a user's own verdict, which is no telling
 USELESS = 0.3  # usefulness below which a memory is not told unasked, and an old episode goes
 
 
@@ -199,4 +199,4 @@ def count_of(told: Mapping[str, float | None]) -> Count:
     for _, verdict in sorted(told.items()):
         if verdict is not None:
             usefulness = ALPHA * verdict + (1 - ALPHA) * usefulness
-    return Count(sum(not at.endswith(BY_PERSON) for at in told), usefulness)
+    return Count(sum(not at.endswith(BY_USER) for at in told), usefulness)

@@ -216,7 +216,7 @@ def _both(
     spans: list[tuple[int, int]],
     start: int,
 ) -> tuple[list[Token], bool]:
-    """Return the tokens that both sides made of the same part of the base, and whether a person must review them."""
+    """Return the tokens that both sides made of the same part of the base, and whether a user must review them."""
     places = range(start, start + len(base))
     gone = [{place for place in places if place not in match} for match in matches]
     parts = []

@@ -1,4 +1,4 @@
-"""Text on its way out of gitmem, to a terminal or an agent: what agents read somewhere stays text (spec X4).
+"""Text on its way out of gitmem, to a terminal or an agent: what agents read somewhere stays text.
 
 A terminal obeys control characters. An agent also reads characters that nobody sees, such as tag characters, and may
 take a text that looks like its host's for the host's. All text passes `plain`; JSON passes `harmless`.
@@ -183,7 +183,7 @@ def on_line(value: str) -> str:
     return plain(" ".join(value.split()))
 
 
-# The styles of the command line, in ANSI's codes: yellow or red where a person is needed, dim for details.
+# The styles of the command line, in ANSI's codes: yellow or red where a user is needed, dim for details.
 STYLES = {
     "heading": "1",
     "id": "33",

@@ -8,7 +8,7 @@ parted by ` | `. Every repetition is bounded, so that no text makes matching slo
 
 Stems are of English and Korean, keywords also of Chinese and Japanese. No dictionary and no analyser: a morphological
 analyser for Korean takes 80 MB and a second to start. An English stem is the beginning of its word, so that it can be
-searched for as it is. A token is four bytes of UTF-8 (spec R1). A keyword is a stem of a word for a text's subject:
+searched for as it is. A token is four bytes of UTF-8. A keyword is a stem of a word for a text's subject:
 "rotated" and "rotations" are one, "설정을" and "설정은" too.
 """
 

@@ -1,4 +1,4 @@
-"""Acts of a person on a page. Each act calls an operation of the memory, and is one commit."""
+"""Acts of a user on a page. Each act calls an operation of the memory, and is one commit."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ActResult(Value):
 
 
 class MovedError(GitmemError):
-    """The file behind a form has changed meanwhile: `page` shows how, beside the person's text."""
+    """The file behind a form has changed meanwhile: `page` shows how, beside the user's text."""
 
     def __init__(self, store: Store, href: str, path: str, form: Mapping[str, str]) -> None:
         super().__init__("It has been changed meanwhile, and nothing was overwritten.", "Look at it again.")

@@ -124,7 +124,7 @@ def ticked(view: View, fact: Fact, status: Status) -> dict[str, Any]:
 
 
 def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
-    """Return a fact for a list; `author` is the name of another person who brought it, or ""."""
+    """Return a fact for a list; `author` is the name of another user who brought it, or ""."""
     return {
         **fields(fact, "id kind description pinned"),
         "mark": view.marks.mark(fact.id),
@@ -165,7 +165,7 @@ _MAX_DOCUMENT = 20_000  # characters of a document side by side
 
 
 def show_review(view: View) -> dict[str, Any]:
-    """Return the decisions that wait for a person."""
+    """Return the decisions that wait for a user."""
     store = view.store
     if not store.tip:
         kinds = ("pairs", "changes", "documents", "stale", "gone", "purges", "summaries")

@@ -1,4 +1,4 @@
-"""The first page with what needs a person, the search page, sync with other machines, and figures."""
+"""The first page with what needs a user, the search page, sync with other machines, and figures."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FAILURES, _ALL_FAILURES = 3, 30  # that are shown on the first page, and on tha
 
 
 def show_home(view: View) -> dict[str, Any]:
-    """Return the parts of the next session's start, open tasks for the person, and the state of recording."""
+    """Return the parts of the next session's start, open tasks for the user, and the state of recording."""
     store = view.store
     pending = glance(store)
     with ProjectQuestions(view.project(), store.context.environ) as questions:
@@ -94,7 +94,7 @@ def _part(view: View, shown: Shown) -> dict[str, Any]:
 
 
 def waiting(view: View) -> int:
-    """Return how many things need a person, as they were when the store was last changed."""
+    """Return how many things need a user, as they were when the store was last changed."""
     return view.kept.get_or_make("waiting", view.store.tip, lambda: sum(int(one["count"]) for one in _needs(view)))
 
 

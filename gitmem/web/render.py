@@ -65,7 +65,7 @@ FILTERED = ("facts", "sessions", "timeline", "search")  # the menu leads back to
 _PAGE_OF = {"facts": "fact", "sessions": "session", "concepts": "concept"}
 _SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]{0,99}")  # an id that is a file's name as it is
 _LEFT_OUT = ("search", "why")  # they need a server
-_NOT_WRITTEN = (*_LEFT_OUT, "commit", "transcript")  # a transcript is for the person, not for readers of an export
+_NOT_WRITTEN = (*_LEFT_OUT, "commit", "transcript")  # a transcript is for the user, not for readers of an export
 # Characters that are drawn as nothing, beside those of the categories Cc, Cf, Co, Cs, Zl and Zp.
 _EMPTY = r"\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U000e0100-\U000e01ef\ufe00-\ufe0d"
 _SUSPECT = re.compile(rf"[^\n\t\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u3131-\u3163\uac00-\ud7a3\u4e00-\u9fff]|[{_EMPTY}]")
@@ -148,7 +148,7 @@ def _time(around: Context, text: str | None, form: str = "%Y-%m-%d %H:%M") -> Ma
         return text or ""
     try:
         moment = in_zone(datetime.fromisoformat(text), around["zone"])
-    except (ValueError, OverflowError):  # a person wrote it
+    except (ValueError, OverflowError):  # a user wrote it
         return text
     if moment == UNDATED:
         return "undated"

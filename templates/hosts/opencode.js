@@ -32,7 +32,7 @@ export const Gitmem = async ({ directory, client }) => {
           ? spawnSync("gitmem", ["hook", HOST, event], options)
           : spawnSync("/bin/sh", ["-c", LINE.replace("EVENT", `${event}.${HOST}`)], options)
       const answer = done.stdout ? JSON.parse(String(done.stdout)) : {}
-      const message = answer.systemMessage // a toast tells the person
+      const message = answer.systemMessage // a toast tells the user
       if (message) Promise.resolve(client?.tui?.showToast?.({ body: { message, variant: "info" } })).catch(() => {})
       return answer.hookSpecificOutput?.additionalContext || ""
     } catch {
@@ -60,7 +60,7 @@ export const Gitmem = async ({ directory, client }) => {
       const typed = parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text)
       const recalled = call("UserPromptSubmit", sessionID, { prompt: text(typed.join("\n")), prompt_id: message.id })
       const last = parts.at(-1)
-      // Parts are sorted by their ids; one that is marked so is not shown as the person's.
+      // Parts are sorted by their ids; one that is marked so is not shown as the user's.
       if (recalled && last) parts.push({ ...last, id: `${last.id}0`, type: "text", text: recalled, synthetic: true })
     },
     "experimental.chat.system.transform": async ({ sessionID }, { system }) => {

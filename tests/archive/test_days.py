@@ -140,7 +140,7 @@ def test_what_was_cleared_is_found_no_more_also_when_its_week_comes_again(past):
     assert hits(past) == []
 
 
-def test_a_week_that_a_person_deletes_is_searched_no_more(past):
+def test_a_week_that_a_user_deletes_is_searched_no_more(past):
     os.unlink(Path(past.store.root, "monthly/2026/2026-10.md"))
 
     assert hits(past) == []

@@ -1,4 +1,4 @@
-"""The summary of an archive without a model: a line a session, what was decided, what is open, concepts (spec R5)."""
+"""The summary of an archive without a model: a line a session, what was decided, what is open, concepts."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Better summaries: asked of a fake server as each provider is, or handed over; the archive always has one (R6)."""
+"""Better summaries: asked of a fake server as each provider is, or handed over; the archive always has one."""
 
 import json
 from datetime import timedelta
@@ -191,7 +191,7 @@ def test_pieces_are_the_whole_text(text):
     assert all(len(one) <= 10 for one in found)
 
 
-def test_a_person_s_own_instructions_take_the_place_of_the_shipped_ones(asking, model_server):
+def test_a_user_s_own_instructions_take_the_place_of_the_shipped_ones(asking, model_server):
     prompts = asking.store.config.prompts._replace(summary="Sum it up in verse.")
     asking.store.config = asking.store.config._replace(prompts=prompts)
     assert improve(asking.store, asking.archive).why == ""

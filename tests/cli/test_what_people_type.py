@@ -1,4 +1,4 @@
-"""Commands, values and options that people type by habit lead to the right one (spec N4)."""
+"""Commands, values and options that people type by habit lead to the right one."""
 
 import pytest
 

@@ -184,7 +184,7 @@ bodies = st.text(st.sampled_from("ab -#*\n`한🎉"), max_size=30)
 
 
 @st.composite
-def written_by_a_person(draw):
+def written_by_a_user(draw):
     """Return a document with front matter, its entries, and its newline style."""
     entries = draw(st.permutations(ENTRIES).map(lambda all_of_them: all_of_them[: len(ENTRIES) // 2 + 2]))
     newline = draw(newlines)
@@ -236,7 +236,7 @@ def test_another_body_leaves_everything_before_it(data, body):
         )
 
 
-@given(written_by_a_person())
+@given(written_by_a_user())
 def test_front_matter_is_read_as_python_frontmatter_reads_it(made):
     document, _, _ = made
     metadata, content = frontmatter.parse(document.render())

@@ -75,7 +75,7 @@ def test_what_was_rendered_is_found_as_it_was(given_entry, newline):
     assert text.count("\n") == text.count(newline) == given_entry.text.count("\n") + 1
 
 
-# A block of a person's: its first line starts in the first column, so it is no part of the entry before it.
+# A block of a user's: its first line starts in the first column, so it is no part of the entry before it.
 _BLOCK_STARTS = ["prose", "## Heading", "```", "- item", f"- [12:00:00] **Note** no colon ^{OTHER}", "> quote", " one"]
 PROSE = st.builds(
     lambda first, rest: "\n".join([first, *rest]) + "\n",

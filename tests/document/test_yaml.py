@@ -325,7 +325,7 @@ def test_newline_of(text, expected):
     assert newline_of(text, default="?") == expected
 
 
-# For any text a person may write ------------------------------------------------------------------
+# For any text a user may write ------------------------------------------------------------------
 
 SPELLINGS = [
     *("", " plain words", " 007  # seven", ' "quoted: # not a comment"', " 'it''s'  # its", " [a, 'b, c'] # list"),

@@ -19,7 +19,7 @@ KEY = "sk-dummy-not-a-key"
 class Client(NamedTuple):
     """An agent, its packages, and its program in `node_modules`, a `.js` if node has to start it.
 
-    `settings` are the person's own files before gitmem is installed, in the form that the agent gives them. `shell` is
+    `settings` are the user's own files before gitmem is installed, in the form that the agent gives them. `shell` is
     its tool for commands with one that fails, `search` its name of `memory_search`, `found` the step before its use if
     the model has to look for it, and `trust` what `gitmem install` needs besides. `servers` says after which installs
     the model is offered gitmem's tools at once. One may be `told_by_a_tool`, with its first result.

@@ -134,7 +134,7 @@ class Agent:
         self.environ["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{int(self.model.stdout.readline())}"
 
     def run(self, *words: str) -> str:
-        """Run a command as a person in the project would, and return what it printed."""
+        """Run a command as a user in the project would, and return what it printed."""
         done = subprocess.run(
             words,
             cwd=self.project,

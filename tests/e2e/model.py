@@ -27,7 +27,7 @@ TOLD = re.compile(r"<(gitmem-[a-z]+).*?</\1>", re.DOTALL)
 
 
 def steps_of(said: Said, script: dict[str, list[dict[str, Any]]]) -> tuple[list[dict[str, Any]], int]:
-    """Return the steps for the last prompt a person typed, and how many results of tools came since.
+    """Return the steps for the last prompt a user typed, and how many results of tools came since.
 
     Agents put texts of their own beside a prompt, which begin with "<": there a prompt is one of the script's.
     """

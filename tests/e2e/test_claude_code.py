@@ -1,4 +1,4 @@
-"""The real Claude Code with gitmem's hooks: what a person asked and what was done is remembered, and given back."""
+"""The real Claude Code with gitmem's hooks: what a user asked and what was done is remembered, and given back."""
 
 import os
 import signal

@@ -105,7 +105,7 @@ class Machine:
                     os.kill(int(environ.parent.name), signal.SIGKILL)
 
     def write_settings(self, name: str) -> dict[Path, bytes]:
-        """Write a person's own settings of an agent; return them."""
+        """Write a user's own settings of an agent; return them."""
         written = {}
         for below, text in CLIENTS[name].settings.items():
             path = self.home / below
@@ -205,7 +205,7 @@ def test_memory_helps_with_a_prompt_and_an_error_and_answers_a_search(machine, c
     machine.run("gitmem", "config", "session.budget_tokens", "500")
     (machine.project / "check.py").write_text("import frobnicate\n")
     check = with_command(name, "python3 check.py")
-    mended = [check, with_command(name, "touch frobnicate.py"), check, {"text": "Added frobnicate.py, so it passes."}]
+    fixed = [check, with_command(name, "touch frobnicate.py"), check, {"text": "Added frobnicate.py, so it passes."}]
     search = [*about.found, {"tool": about.search, "input": {"query": "warehouse bastion7"}}]
     again = [
         with_command(name, "mv frobnicate.py gone.txt"),
@@ -214,7 +214,7 @@ def test_memory_helps_with_a_prompt_and_an_error_and_answers_a_search(machine, c
         *search,
         {"text": "5439."},
     ]
-    script = {FIRST: mended, ASKS: again}
+    script = {FIRST: fixed, ASKS: again}
     machine.ask(name, program, script, machine.words(name, FIRST))
     machine.remember(name)
     asked = machine.ask(name, program, script, machine.words(name, ASKS))

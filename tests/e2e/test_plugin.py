@@ -44,7 +44,7 @@ AGENTS = {
 
 @pytest.fixture
 def repository(tmp_path, bare_git) -> Path:
-    """Give a repository with what is shipped, as a person's agent would clone it."""
+    """Give a repository with what is shipped, as a user's agent would clone it."""
     folder = tmp_path / "repository"
     for name in (".claude-plugin", "plugin", "gemini-extension"):
         shutil.copytree(ROOT / name, folder / name)

@@ -155,7 +155,7 @@ class Project:
         return f"{what} number {self._number}\nzweite Zeile ☕ 기억 {self._number}\n\n  and an indented one"
 
     def edit(self, path: str = "memory.md", size: int = 0) -> None:
-        """Append a line to a document, as a person would whose editor sees when the file was replaced under it."""
+        """Append a line to a document, as a user would whose editor sees when the file was replaced under it."""
         self._number += 1
         line = f"A line by hand, number {self._number}." + " lorem" * (size // 6)
         replaced = True
@@ -166,7 +166,7 @@ class Project:
         self.edits.append(line)
 
     def configure(self, text: str) -> None:
-        """Write the person's own settings, and commit edits by hand."""
+        """Write the user's own settings, and commit edits by hand."""
         own_file(os.environ, os.environ["HOME"]).write_text(text + self.settings)
         assert self.here("check").code == 0
 

@@ -21,7 +21,7 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.git.trust import GITMEM
 from gitmem.model.exchange import split_fields
-from gitmem.store.transcripts import REF, person_of
+from gitmem.store.transcripts import REF, ref_name_of
 from tests.faults.conftest import Project, Victim, Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -32,7 +32,7 @@ ROTATES_SOON = f"{QUIET}rotation:\n  threshold_tokens: 300\n  carryover_tokens: 
 MOST_STEPS = 2_000
 KILLS_IN_A_PROJECT = 8
 LIVES = os.getpid()
-OWN = f"{REF}/{person_of(GITMEM.email)}"  # the ref of the transcripts
+OWN = f"{REF}/{ref_name_of(GITMEM.email)}"  # the ref of the transcripts
 
 
 class Session:

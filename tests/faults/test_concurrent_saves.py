@@ -1,4 +1,4 @@
-"""Many processes save at once, some are killed, a person edits meanwhile: nothing is lost.
+"""Many processes save at once, some are killed, a user edits meanwhile: nothing is lost.
 
 What is there twice, or half, or not at all is found by `Project.check`; these tests make the trouble.
 """
@@ -153,7 +153,7 @@ def test_killed_again_and_again(project: Project, start: Callable[..., Saver], h
 
 @pytest.mark.parametrize("seconds, processes", [(1, 2), pytest.param(25, 3, marks=slow)])
 @pytest.mark.timeout(600)
-def test_while_a_person_edits(project: Project, start: Callable[..., Saver], seconds: int, processes: int):
+def test_while_a_user_edits(project: Project, start: Callable[..., Saver], seconds: int, processes: int):
     chance = random.Random(3)
     savers = [start(project, f"saver-{number}", 100_000) for number in range(processes)]
     for saver in savers:

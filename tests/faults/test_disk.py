@@ -77,7 +77,7 @@ def attempt(project: Project, text: str, run: Callable[[list[str]], Done]) -> Do
     return done
 
 
-def mend(project: Project) -> None:
+def fix(project: Project) -> None:
     """Run a command once the cause is gone; check that it finishes all accepted saves."""
     done = project.here("check")
     assert done.code == 0, done
@@ -92,7 +92,7 @@ def test_a_save_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., Proj
         disk.fill(room)
         done = attempt(project, project.text(), lambda args: project.gitmem(*args))
         disk.make_room()
-        mend(project)
+        fix(project)
         outcomes.append((done.code, WAITS in done.err, "not in step" in done.err))
         if outcomes[-2:] == [(0, False, False)] * 2:
             break
@@ -115,7 +115,7 @@ def test_a_rotation_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., 
         assert done.code in {0, ExitCode.NOT_SAVED}, done
         disk.make_room()
         assert len(project.archives()) == len(archives) + (done.code == 0)
-        mend(project)
+        fix(project)
         assert len(project.archives()) == len(archives) + 1
         if codes[-2:] == [0, 0]:
             break
@@ -154,7 +154,7 @@ def test_a_text_that_does_not_fit(disk: Disk, projects: Callable[..., Project]):
         assert done.code == ExitCode.NOT_SAVED
         assert "No space left" in done.err
         disk.make_room()
-        mend(project)
+        fix(project)
 
 
 def test_a_disk_that_is_read_only(disk: Disk, projects: Callable[..., Project]):
@@ -167,7 +167,7 @@ def test_a_disk_that_is_read_only(disk: Disk, projects: Callable[..., Project]):
     assert project.gitmem("check").code == ExitCode.NOT_SAVED
     assert project.gitmem("path").code == 0
     disk.remount("rw")
-    mend(project)
+    fix(project)
 
 
 def test_the_doctor_says_of_a_read_only_disk_that_nothing_can_be_written(disk: Disk, projects: Callable[..., Project]):
@@ -263,7 +263,7 @@ def test_a_folder_that_is_not_ours_to_write(project: Project, folder: str, outco
     assert outcome == ("committed" if done.code == 0 else "waits" if WAITS in done.err else "nothing"), done
     assert done.code in {0, ExitCode.NOT_SAVED}, done
     assert "ermission denied" in done.err, done
-    mend(project)
+    fix(project)
 
 
 @root_needed
@@ -273,7 +273,7 @@ def test_a_store_of_another_user(project: Project):
     assert done.code == ExitCode.REFUSED
     assert "belongs to another user" in done.err
     give(project.store, 0)
-    mend(project)
+    fix(project)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_a_git_that_fails(project: Project, planted_git: PlantedGit, how: str):
         environ = planted_git.environ(call, how)
         done = attempt(project, project.text(), lambda args: project.gitmem(*args, env=environ))  # noqa: B023
         calls = planted_git.calls
-        mend(project)
+        fix(project)
         if calls < call:
             assert done.code == 0
             return
@@ -300,11 +300,11 @@ def test_a_git_that_is_missing(project: Project, tmp_path: Path):
     assert "Install git" in done.err
     assert "What you saved is kept on the disk" in done.err
     project.promised.add("a text")
-    mend(project)
+    fix(project)
 
 
 @pytest.mark.parametrize("limit", [6, 10, 14, 20])
 def test_a_limit_on_the_number_of_open_files(project: Project, limit: int):
     resource = pytest.importorskip("resource", reason="this system has no such limits")
     attempt(project, project.text(), lambda args: project.gitmem(*args, limits={resource.RLIMIT_NOFILE: limit}))
-    mend(project)
+    fix(project)

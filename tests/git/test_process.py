@@ -1,4 +1,4 @@
-"""Nothing that the caller, the person, the repository or its tree says changes what git does."""
+"""Nothing that the caller, the user, the repository or its tree says changes what git does."""
 
 import os
 import sys

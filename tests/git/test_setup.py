@@ -192,7 +192,7 @@ def test_other_work_trees_are_left_alone(watched, tmp_path, environ, bare_git):
     shutil.rmtree(tmp_path / "begun")
 
 
-def test_one_that_a_person_locked_is_left_alone(watched, environ, bare_git):
+def test_one_that_a_user_locked_is_left_alone(watched, environ, bare_git):
     store = add(watched, environ)
     bare_git(watched, "worktree", "lock", "--reason", "on a stick", str(store))
     shutil.rmtree(store)

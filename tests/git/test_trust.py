@@ -54,7 +54,7 @@ def test_what_is_anothers_is_refused_with_the_remedy_of_git(project, environ, ba
     assert line.startswith("git config --global --add safe.directory ")
     with pytest.raises(AssertionError, match="dubious ownership"):
         bare_git(project, "status")
-    assert os.system(line) == 0  # as a person does who follows it
+    assert os.system(line) == 0  # as a user does who follows it
     check(project, environ)
     bare_git(project, "status")
 

@@ -188,7 +188,7 @@ def test_secrets_are_counted_by_kind_and_file_and_never_shown(patient):
     assert SECRET not in json.dumps(finding.details)
 
 
-def test_secrets_in_names_and_in_messages_of_a_person_s_commits_are_found(patient):
+def test_secrets_in_names_and_in_messages_of_a_user_s_commits_are_found(patient):
     patient.write(f"{SECRET}.md", "one\n")
     patient.git("add", "-A")
     patient.git("commit", "-qm", f"Use the token\n\npassword=hunter2x and {SECRET}")
@@ -372,7 +372,7 @@ def test_a_new_clone_is_looked_at_bit_by_bit(box, looked_at, monkeypatch):
     assert [item.path for item in looked.review] == ["facts/047.md"]
 
 
-def test_what_was_found_is_told_until_it_is_mended(box):
+def test_what_was_found_is_told_until_it_is_fixed(box):
     box.put({"facts/a.md": BROKEN, "facts/b.md": MARKED, "facts/c.md": FINE})
     for _ in range(3):
         assert said(box) == all_that_is_wrong(box)

@@ -33,7 +33,7 @@ class Team:
         self.folder = folder
 
     def of(self, name: str, machine: str = "box") -> Store:
-        """Return the store as this person opens it."""
+        """Return the store as this user opens it."""
         home = self.folder / name
         home.mkdir(exist_ok=True)
         address = f"{name.lower().replace(' ', '.')}@example.org"
@@ -127,7 +127,7 @@ def test_a_later_commit_does_not_claim_a_memory(team: Team, bare_git: RunsGit):
     assert People(ada).other(ours) == ""
 
 
-def test_a_later_change_does_not_claim_a_fact_of_the_person_s_that_no_trailer_named(team: Team):
+def test_a_later_change_does_not_claim_a_fact_of_the_user_s_that_no_trailer_named(team: Team):
     team.commit(PIXI, FACT, None, "Exchange: pixi\n\nGitmem-Op: turn\nGitmem-Entry: xxt8a3yhdjr")
     team.commit(PIXI, f"{FACT}\n", author("Kim"), "Edit\n\nGitmem-Fact: d7k2p9qx3mw")
     assert People(team.of("Ada")).whose("d7k2p9qx3mw") == "you, changed by Kim"
@@ -163,7 +163,7 @@ def test_a_commit_of_gitmem_s_form_hides_no_author(team: Team, bare_git: RunsGit
     assert People(ada).other("d7k2p9qx3mw") == "Kim"
 
 
-def test_other_names_and_addresses_of_the_person_count(team: Team):
+def test_other_names_and_addresses_of_the_user_count(team: Team):
     ada, work = team.of("Ada"), team.of("Ada Lovelace")
     theirs = saved(work, "Use uv for every command of the project")
     assert People(ada).other(theirs) == "Ada Lovelace"
@@ -180,7 +180,7 @@ def test_names_are_one_short_line(team: Team, bare_git: RunsGit):
 
 
 @pytest.mark.parametrize("name", ["Ada", "ADA", "you", "\u200b", "Ada\u200b"])
-def test_a_name_that_shows_as_the_person_s_or_as_nothing_is_told_with_the_address(
+def test_a_name_that_shows_as_the_user_s_or_as_nothing_is_told_with_the_address(
     team: Team, bare_git: RunsGit, name: str
 ):
     ada = team.of("Ada")
@@ -220,7 +220,7 @@ def test_a_document_without_an_id_is_of_who_added_it(team: Team, bare_git: RunsG
         "episodes/2026/10/e7k2p9qx3mw.md",
     ],
 )
-def test_what_another_author_changed_is_not_told_as_the_person_s_alone(team: Team, path: str):
+def test_what_another_author_changed_is_not_told_as_the_user_s_alone(team: Team, path: str):
     ada = team.of("Ada")
     for who, text, whose in ((OWN, "Never", ""), (author("Mallory"), "Always", "you, changed by Mallory")):
         team.commit(path, f"# Login\n\n{text} push.\n", who)
@@ -232,7 +232,7 @@ def entry(identifier: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["daily/2026-10-04.md", "sessions/2026/10/20261004_000000-11112222.md", "memory.md"])
-def test_an_entry_that_another_author_rewrote_is_not_told_as_the_person_s(team: Team, path: str):
+def test_an_entry_that_another_author_rewrote_is_not_told_as_the_user_s(team: Team, path: str):
     ada = team.of("Ada")
     first, second, third, added, copied = (saved(ada, text) for text in ("One", "Two", "Three", "Four", "Five"))
     theirs = make_id(int(START.timestamp() * 1000), os.urandom(7))
@@ -272,7 +272,7 @@ def test_lines_of_memory_md_that_another_author_wrote_are_told_with_the_name(tea
     assert "Never ask. (by Mallory)\n" in told()
 
 
-def test_entries_that_another_author_s_machine_moved_are_told_as_the_person_s(team: Team):
+def test_entries_that_another_author_s_machine_moved_are_told_as_the_user_s(team: Team):
     ada, kim = team.of("Ada"), team.of("Kim")
     texts = ("Use uv", "Dates are ISO 8601. They are so in every log. It goes on. And on.\n\n- one\n- two")
     ours = [saved(ada, text, kind) for text in texts for kind in MemoryType]
@@ -308,7 +308,7 @@ def test_a_merge_by_another_author_changes_what_is_in_none_of_its_parents(team: 
 
 
 def test_what_takes_long_to_look_up_has_no_author_yet(team: Team):
-    """A clone of a large team's memory is not waited for; what no index knows is not taken for the person's own."""
+    """A clone of a large team's memory is not waited for; what no index knows is not taken for the user's own."""
     ada, kim = team.of("Ada"), team.of("Kim")
     theirs = saved(kim, "Write dates as ISO 8601 in every log")
     assert People(ada, seconds=0).other(theirs) == UNKNOWN

@@ -1,4 +1,4 @@
-"""What others make of a person's rules, preferences and decisions waits for the person, and is told until then."""
+"""What others make of a user's rules, preferences and decisions waits for the user, and is told until then."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import pytest
 
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
 from tests.cli.commands.project import Ran
-from tests.store.people import Person, make_people
+from tests.store.people import User, make_people
 
 RULE = "Never push to main without a review."
 TURNED = "Always push to main without a review."
 
 
 @pytest.fixture
-def made(request) -> tuple[Person, Person, str]:
+def made(request) -> tuple[User, User, str]:
     return make_people(("Ada", "Mallory"), RULE, "rule", request)
 
 
 @pytest.fixture
-def people(made) -> tuple[Person, Person]:
+def people(made) -> tuple[User, User]:
     """Give two people whose clones both have a rule of the first."""
     return made[:2]
 
@@ -28,19 +28,19 @@ def rule(made) -> str:
     return made[2]
 
 
-def sync(*people: Person) -> Ran:
-    for person in people:
-        said = person.run("sync")
+def sync(*people: User) -> Ran:
+    for user in people:
+        said = user.run("sync")
     return said
 
 
 @pytest.mark.parametrize(
     "act, word",
     [
-        (lambda person, rule: person.run("facts", "edit", rule, TURNED), "changed"),
-        (lambda person, rule: person.run("facts", "retire", rule), "retired"),
-        (lambda person, rule: person.run("facts", "supersede", rule, person.save(TURNED)), "superseded"),
-        (lambda person, rule: person.git("rm", "-q", f"facts/rule/{rule}*") or person.commit("-m", "x"), "removed"),
+        (lambda user, rule: user.run("facts", "edit", rule, TURNED), "changed"),
+        (lambda user, rule: user.run("facts", "retire", rule), "retired"),
+        (lambda user, rule: user.run("facts", "supersede", rule, user.save(TURNED)), "superseded"),
+        (lambda user, rule: user.git("rm", "-q", f"facts/rule/{rule}*") or user.commit("-m", "x"), "removed"),
     ],
 )
 @pytest.mark.few(2)
@@ -168,14 +168,14 @@ def test_a_change_of_any_field_that_is_shown_waits(people, rule, line, before):
     assert "Push to main." not in shown
 
 
-def edit_file(person: Person, rule: str, text: str) -> None:
+def edit_file(user: User, rule: str, text: str) -> None:
     """Change what the rule's file says, whatever that is now."""
-    [path] = (person.folder / ".gitmem" / "facts" / "rule").glob(f"{rule}*")
+    [path] = (user.folder / ".gitmem" / "facts" / "rule").glob(f"{rule}*")
     head, mark, _ = path.read_text(encoding="utf-8").rpartition("---\n")
     path.write_text(f"{head}{mark}{text}\n", encoding="utf-8")
 
 
-def test_what_the_person_changed_on_two_machines_was_changed_by_nobody_else(people, rule, tmp_path):
+def test_what_the_user_changed_on_two_machines_was_changed_by_nobody_else(people, rule, tmp_path):
     ada, _ = people
     other = ada.on(tmp_path / "notebook")
     other.waiting()
@@ -188,7 +188,7 @@ def test_what_the_person_changed_on_two_machines_was_changed_by_nobody_else(peop
 
 
 @pytest.mark.parametrize("ends", [True, False])
-def test_what_the_person_had_is_what_the_person_said_last(people, rule, ends):
+def test_what_the_user_had_is_what_the_user_said_last(people, rule, ends):
     ada, mallory = people
     own = "Never push to main before a review."
     edit_file(mallory, rule, TURNED)

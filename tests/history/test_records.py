@@ -241,7 +241,7 @@ def test_words_that_were_saved_twice_belong_to_each_save(memory: Memory):
     ] * 2
 
 
-def test_what_a_person_wrote_inside_an_entry_stays_theirs(memory: Memory):
+def test_what_a_user_wrote_inside_an_entry_stays_theirs(memory: Memory):
     memory.save("title\nsecond line of it")
     text = (memory.store.read(MEMORY) or b"").decode()
     memory.write(MEMORY, text.replace("second line", "a better second line"))

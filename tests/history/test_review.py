@@ -1,4 +1,4 @@
-"""Of two versions of the same words one stays, both, or what a person made of them; nothing else is touched."""
+"""Of two versions of the same words one stays, both, or what a user made of them; nothing else is touched."""
 
 from collections.abc import Callable
 

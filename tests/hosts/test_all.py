@@ -90,7 +90,7 @@ def test_a_hook_of_claude_codes_settings_is_told_apart_by_its_payload(payload, h
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [host.name for host in HOSTS if host.events])
 def test_a_turn_that_its_lines_are_given_becomes_a_commit_and_is_found(name, home, environ):
-    """What `gitmem install` tries for a person; Cline's prompts are in its record of a session, which is not here."""
+    """What `gitmem install` tries for a user; Cline's prompts are in its record of a session, which is not here."""
     path = Path(script_path(str(home)))
     path.parent.mkdir(parents=True)
     path.write_bytes(hook_script(str(Path(sys.executable).with_name("gitmem"))))

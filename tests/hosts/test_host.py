@@ -26,7 +26,7 @@ SHELLS = {  # each once: `sh` is often one of the others
     name: CANDIDATES[name] for name in {os.path.realpath(path): name for name, path in FOUND.items() if path}.values()
 }
 PAYLOAD = json.dumps({"hook_event_name": "PostToolUse", "text": "첫 번째 'quote\""}, ensure_ascii=False).encode()
-# As a person's `gitmem` would be found; it notes how it was called.
+# As a user's `gitmem` would be found; it notes how it was called.
 STAND_IN = """#!/bin/sh
 [ "$(umask)" = "$GITMEM_UMASK" ] || echo "the umask is $(umask)" >>"$GITMEM_CALLS"
 { printf '%s|' "$PPID" "$PWD" "$@"; cat; printf '\\n'; } >>"$GITMEM_CALLS"

@@ -70,7 +70,7 @@ def test_a_file_that_was_there_has_its_bytes_again(path, manifest, before):
     assert read(path) == before
 
 
-def test_what_a_person_added_to_our_file_stays_and_so_does_the_file(path, manifest):
+def test_what_a_user_added_to_our_file_stays_and_so_does_the_file(path, manifest):
     install(path, manifest)
     text = read(path).decode()
     write(path, text.replace("{\n", '{\n  "model": "opus",\n', 1).encode())
@@ -87,7 +87,7 @@ def test_what_a_host_stamps_on_our_file_does_not_keep_it(path, manifest, tmp_pat
     assert [found.name for found in tmp_path.iterdir()] == []
 
 
-def test_the_same_stamp_in_a_file_of_a_person_stays(path, manifest):
+def test_the_same_stamp_in_a_file_of_a_user_stays(path, manifest):
     write(path, b'{"$version": 4}')
     install(path, manifest)
     uninstall(path, manifest)
@@ -102,7 +102,7 @@ def test_hooks_that_came_with_a_clone_are_told_without_a_record(path, manifest):
     assert json.loads(read(path)) == {"model": "opus"}
 
 
-def test_the_record_of_a_file_that_a_person_made_anew_does_not_count(path, manifest):
+def test_the_record_of_a_file_that_a_user_made_anew_does_not_count(path, manifest):
     install(path, manifest)
     os.unlink(path)
     write(path, b"{}")
@@ -237,7 +237,7 @@ def test_a_file_of_somebody_elses_stays_also_the_same_one_of_a_team(skill, manif
     assert skill not in manifest.records()
 
 
-def test_what_a_person_changed_is_neither_renewed_nor_taken(skill, manifest):
+def test_what_a_user_changed_is_neither_renewed_nor_taken(skill, manifest):
     put(skill, manifest)
     write(skill, b"gitmem: one, and mine\n")
     assert not put(skill, manifest, b"gitmem: two\n").changes

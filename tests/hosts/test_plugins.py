@@ -21,13 +21,13 @@ AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
 NODE = shutil.which("node")
 MEMORY = '{"hookSpecificOutput": {"additionalContext": "THE MEMORY"}}'
 RECALLED = MEMORY.replace("THE MEMORY", "RECALLED")
-MENDED = MEMORY.replace("THE MEMORY", "MENDED")
+FIX_MARK = MEMORY.replace("THE MEMORY", "MENDED")
 HOOK = f"""
 cat >"$HOME/out/$(ls "$HOME/out" | wc -l)-$gitmem"
 case $gitmem in
 SessionStart*) echo '{MEMORY}' ;;
 UserPromptSubmit*) echo '{RECALLED}' ;;
-PostToolUseFailure*) echo '{MENDED}' ;;
+PostToolUseFailure*) echo '{FIX_MARK}' ;;
 esac
 """
 DRIVER = """

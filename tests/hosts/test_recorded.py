@@ -55,7 +55,7 @@ def test_recorded_payloads_become_the_turn_that_was(host):
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_delivered_twice_it_is_the_same_turn(host):
-    """As hooks of the project and of the person, or a plugin beside them, deliver it."""
+    """As hooks of the project and of the user, or a plugin beside them, deliver it."""
     events = list(events_of(payloads_of(host), host))
     again = [event._replace(at=event.at + timedelta(seconds=0.2)) for event in events]
     (once,), (twice,) = fold(events), fold([*events, *again])

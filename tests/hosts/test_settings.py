@@ -88,7 +88,7 @@ def test_hooks_of_another_version_are_replaced_where_they_stand():
     assert without_hooks(text, noted) == before
 
 
-def test_what_a_person_changed_about_a_hook_stays_until_the_next_version():
+def test_what_a_user_changed_about_a_hook_stays_until_the_next_version():
     text, _ = with_hooks("{}", HOOKS)
     changed = text.replace('"timeout": 10', '"timeout": 30', 1)
     assert with_hooks(changed, HOOKS)[0] == changed
@@ -100,7 +100,7 @@ def test_hooks_that_stand_twice_become_one():
     assert groups(text) == {"Stop": [one]}
 
 
-def test_a_persons_hook_in_our_group_stays():
+def test_a_users_hook_in_our_group_stays():
     text, noted = with_hooks("{}", HOOKS)
     document = json.loads(text)
     document["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "bell"})
@@ -118,7 +118,7 @@ def test_a_file_that_the_host_wrote_anew_loses_our_hooks_only():
     }
 
 
-def test_comments_a_person_wrote_meanwhile_stay():
+def test_comments_a_user_wrote_meanwhile_stay():
     text, noted = with_hooks("{}", {"Stop": HOOKS["Stop"]})
     changed = text.replace('"Stop": [', '"Stop": [ // mine').replace('{\n  "hooks"', '{ // top\n  "hooks"')
     assert without_hooks(changed, noted) == '{ // top\n  "hooks": {\n    "Stop": [ // mine\n    ]\n  }\n}'
@@ -164,7 +164,7 @@ DOCUMENTS = st.builds(
 
 @st.composite
 def texts(draw: st.DrawFn) -> str:
-    """A document as a person may have written it."""
+    """A document as a user may have written it."""
 
     def write(value: object) -> str:
         if isinstance(value, dict):
@@ -302,7 +302,7 @@ def test_any_other_content_stays(content, indent, local):
     assert without_server(text, place, noted) == before
 
 
-def test_what_a_person_changed_stays():
+def test_what_a_user_changed_stays():
     text, noted = with_server("{}", PROJECT, SERVER)
     changed = text.replace('"mcp"', '"mcp", "-C", "/elsewhere"').replace("true", "false")
     assert changed != text
@@ -338,7 +338,7 @@ def test_what_is_no_list_of_servers_is_refused(text):
         with_server(text, PROJECT, SERVER)
 
 
-# A block in AGENTS.md: a person's words stay to the byte, whichever agents come and go, in whatever order
+# A block in AGENTS.md: a user's words stay to the byte, whichever agents come and go, in whatever order
 
 
 def with_block(text: str, words: str, name: str) -> str:

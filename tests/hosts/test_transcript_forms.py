@@ -1,4 +1,4 @@
-"""Older and newer forms of transcripts (J18): each is read, or refused in one sentence."""
+"""Older and newer forms of transcripts: each is read, or refused in one sentence."""
 
 import json
 from datetime import UTC

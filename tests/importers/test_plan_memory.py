@@ -45,7 +45,7 @@ def test_characters_stay_whole_where_a_line_is_cut(data):
 
 @pytest.mark.parametrize("size, count", [(94_996, 1), (94_997, 2), (95_000, 2)])
 def test_the_threshold_is_that_of_a_rotation(size, count):
-    """23,749 tokens are one part, 23,750 are not (spec R2)."""
+    """23,749 tokens are one part, 23,750 are not."""
     assert len(split_memory(b"a line\n" * (size // 7) + b"x" * (size % 7), Limits(), TODAY)) == count
 
 
@@ -68,7 +68,7 @@ def test_a_part_is_named_after_the_last_of_its_days(data, most, days):
 
 
 def test_without_days_any_heading_splits():
-    """A heading whose date has another form begins no day (spec R10)."""
+    """A heading whose date has another form begins no day."""
     data = b"".join(f"## Session {number}\n{'x' * 200}\n".encode() for number in range(4))
     parts = split_memory(data, SMALL, TODAY)
     assert [part[:12] for _, part in parts] == [f"## Session {number}".encode() for number in range(4)]
@@ -76,7 +76,7 @@ def test_without_days_any_heading_splits():
 
 
 def test_without_headings_it_is_one_section_split_by_lines():
-    """A section that is too large is split by lines (spec R10)."""
+    """A section that is too large is split by lines."""
     assert [part.endswith(b"\n") for _, part in split_memory(LINES_OF_TEN, SMALL, TODAY)] == [True] * 3
     assert split_memory(b"", SMALL, TODAY) == []
     assert split_memory(b"## 2026-01-01\n", SMALL, TODAY) == [(TODAY, b"## 2026-01-01\n")]

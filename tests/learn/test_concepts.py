@@ -1,4 +1,4 @@
-"""Exchanges are grouped by what they are about, in one commit; a concept stays small and keeps its links (spec V3)."""
+"""Exchanges are grouped by what they are about, in one commit; a concept stays small and keeps its links."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_only_regular_files_are_read(tmp_path):
 
 
 @pytest.mark.parametrize("lines", [[], ["not json"], ["{}"], [line("assistant", "only an answer")]])
-def test_nothing_that_a_person_said_is_no_session(desk, path, lines):
+def test_nothing_that_a_user_said_is_no_session(desk, path, lines):
     assert keep_transcript(desk.store, "s-1", write(path, *lines)) is None
     assert transcripts.sessions(desk.store) == []
 

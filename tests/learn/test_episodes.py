@@ -1,4 +1,4 @@
-"""A finished session's tasks become episodes, each a view of its exchanges, with what they taught (spec M2)."""
+"""A finished session's tasks become episodes, each a view of its exchanges, with what they taught."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -37,7 +37,7 @@ def paths_of(desk) -> list[str]:
 
 
 def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder, bare_git):
-    recorder.turn(4, "Rename the reader everywhere", "It is called source now.", mend="uv sync")
+    recorder.turn(4, "Rename the reader everywhere", "It is called source now.", fix="uv sync")
     replay(desk.store, recorder.write())
     paths = paths_of(desk)
     assert len(paths) == 2
@@ -65,7 +65,7 @@ def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder,
 
 
 def test_a_sessions_file_links_what_it_taught_and_a_search_does_not_find_the_links(desk, recorder):
-    recorder.turn(4, "From now on we use uv instead of pnpm for builds.", "Noted.", mend="uv sync")
+    recorder.turn(4, "From now on we use uv instead of pnpm for builds.", "Noted.", fix="uv sync")
     replay(desk.store, recorder.write())
     file = next(Path(desk.store.root).glob("sessions/*/*/*.md"))
     links = re.findall(r"(?m)^- [a-z-]+: \[[^]]+\]\((.+)\)$", file.read_text("utf-8").partition("\n## Links\n")[2])
@@ -82,7 +82,7 @@ def test_a_sessions_file_links_what_it_taught_and_a_search_does_not_find_the_lin
         assert data.decode().endswith(f"{fact.text}{link}")
         edited = render_fact(fact._replace(text="Something else.", status=FactStatus.RETIRED)).decode()
         assert edited.endswith(f"\n---\nSomething else.{link}")
-    recorder.turn(5, "And its changelog, too", "It is written.", mend="make clean")
+    recorder.turn(5, "And its changelog, too", "It is written.", fix="make clean")
     desk.store = Store(desk.store.root, desk.store.context)
     replay(desk.store, recorder.write())
     assert file.read_text("utf-8").count("## Links") == 1
@@ -90,7 +90,7 @@ def test_a_sessions_file_links_what_it_taught_and_a_search_does_not_find_the_lin
 
 
 def test_a_cleanup_takes_the_links_to_what_it_removes_out_of_the_sessions_file(desk, recorder, bare_git):
-    recorder.turn(4, "From now on we use uv instead of pnpm for builds.", "Noted.", mend="uv sync")
+    recorder.turn(4, "From now on we use uv instead of pnpm for builds.", "Noted.", fix="uv sync")
     replay(desk.store, recorder.write())
     [file], root = Path(desk.store.root).glob("sessions/*/*/*.md"), Path(desk.store.root)
     before = file.read_text("utf-8")
@@ -134,7 +134,7 @@ def test_a_live_sessions_plan_stands_once_and_each_task_has_its_notes(desk, tmp_
     desk.clock.now = BEGAN + timedelta(minutes=1)
     todos = {"todos": [{"content": "read it", "status": "completed"}, {"content": "mend it", "status": "pending"}]}
     for number, prompt in enumerate(("Make the parser of numbers build", "Write the documentation of dates"), 1):
-        recorder.turn(number, prompt, f"The build of part {number} works now.", mend="uv sync")
+        recorder.turn(number, prompt, f"The build of part {number} works now.", fix="uv sync")
         if number == 1:
             call = {"type": "tool_use", "id": "t-plan", "name": "TodoWrite", "input": todos}
             recorder.record("assistant", [call])
@@ -189,7 +189,7 @@ def test_a_second_telling_and_one_after_an_undo_add_nothing(desk, recorder, bare
     assert paths_of(desk) == []
 
 
-def test_a_task_that_goes_on_keeps_its_episode_unless_a_person_changed_it(desk, recorder, bare_git):
+def test_a_task_that_goes_on_keeps_its_episode_unless_a_user_changed_it(desk, recorder, bare_git):
     replay(desk.store, recorder.write())
     [path] = paths_of(desk)
     recorder.turn(4, "and make it faster", "It is twice as fast now, as it reads blocks.")
@@ -280,7 +280,7 @@ def test_a_task_that_nothing_came_of_is_no_episode():
     assert len(told([turn(1, "Build it", "", failures=failures, interrupted=True)])) == 1
 
 
-def test_errors_are_told_with_what_mended_them_and_what_did_not():
+def test_errors_are_told_with_what_fixed_them_and_what_did_not():
     error = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
     failures = (
         Failure(AT, "Bash", "a", "pytest", error, "pytest", "uv sync"),
@@ -301,7 +301,7 @@ def test_errors_are_told_with_what_mended_them_and_what_did_not():
     assert parse_episode(render_episode(episode)) == episode
 
 
-def test_time_and_tokens_are_those_of_the_task_and_of_its_slowest_mend():
+def test_time_and_tokens_are_those_of_the_task_and_of_its_slowest_fix():
     error = "ModuleNotFoundError: No module named 'yaml'"
     failure = Failure(AT, "Bash", "a", "pytest", error, "pytest", "uv sync", fixed_at=AT + timedelta(seconds=90))
     long = turn(1, "Run the tests", failures=(failure,))
@@ -333,7 +333,7 @@ def test_the_working_memory_of_its_task_flows_into_an_episode():
     assert parse_episode(render_episode(episode)) == episode
 
 
-def test_what_an_agent_or_a_person_abandons_failed():
+def test_what_an_agent_or_a_user_abandons_failed():
     memory = start_task(WorkingMemory("s", AT.isoformat(), turn="t1"), "Fix the loader", AT.isoformat())
     [episode] = told([turn(1, "Fix the loader")], working=[end_task(memory, TaskStatus.ABANDONED)])
     assert episode.outcome is Outcome.FAILED
@@ -349,7 +349,7 @@ def test_the_file_of_an_episode_follows_from_its_session_and_names_its_task():
     assert parse_episode(b"---\nkind: episode\nid: e1\ncreated: soon\n---\n") is None
 
 
-def test_what_a_person_writes_into_the_sections_is_read():
+def test_what_a_user_writes_into_the_sections_is_read():
     [episode] = told([turn(1, "Fix the loader", files=("a.py",))])
     data = render_episode(episode).replace(b"## Solution\n\n", b"## Solution\n\nBy hand: ")
     changed = parse_episode(data + b"\n## Tips\n\n- Mind the gap\n\n## Other\n- x\n")

@@ -1,4 +1,4 @@
-"""Facts fill themselves at a session's end and from an agent's own memory, once, and are kept right (spec V4 to V6)."""
+"""Facts fill themselves at a session's end and from an agent's own memory, once, and are kept right."""
 
 import os
 from datetime import timedelta
@@ -108,7 +108,7 @@ def test_another_machines_agent_is_left_alone(desk, folder, tmp_path):
     assert len(kinds(desk)) == 2
 
 
-def test_what_a_person_retired_here_stays_so(desk, folder):
+def test_what_a_user_retired_here_stays_so(desk, folder):
     adopt(desk.store, str(folder))
     desk.clock.now += timedelta(days=400)
     retire(desk.store, next(fact for fact in known_facts(desk.store) if fact.kind == "preference"), "")
@@ -211,7 +211,7 @@ def test_the_fact_of_a_saved_entry_came_as_the_entry_did_not_from_the_session_th
     assert (session, origin.how, origin.host) == ("s-1", How.SESSION, "claude-code")
 
 
-def test_what_contradicts_is_kept_beside_it_and_a_person_decides(desk):
+def test_what_contradicts_is_kept_beside_it_and_a_user_decides(desk):
     for text in ("Use pnpm, not npm.", "Use uv, not pnpm."):
         desk.clock.now += timedelta(hours=1)
         save(desk.store, desk.save(text, MemoryType.DECISION))
@@ -250,7 +250,7 @@ def test_what_was_retired_removed_or_undone_is_not_learned_again(desk, bare_git)
     assert held(desk) == {}
 
 
-def test_a_fact_is_edited_and_keeps_its_id_and_what_a_person_wrote(desk):
+def test_a_fact_is_edited_and_keeps_its_id_and_what_a_user_wrote(desk):
     learned(desk, "Decision: zod for validation, not yup")
     fact = find_fact(desk.store, "d")
     path = Path(desk.store.root, fact.path)

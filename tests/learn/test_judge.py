@@ -1,4 +1,4 @@
-"""A model judges a finished session once; what passes is one commit, marked as the model's (U7)."""
+"""A model judges a finished session once; what passes is one commit, marked as the model's."""
 
 import json
 import re
@@ -40,8 +40,8 @@ UV = {
 }
 NFS = UV | {"kind": "issue", "statement": "The index breaks on NFS.", "request": 3}
 NFS |= {"quote": "Known issue: the index breaks on NFS"}
-MEND = {"error": "make 1 fails: error: it broke", "cause": "f1.py was wrong", "mend": "Change f1.py", "request": 1}
-MEND |= {"quote": "FAILED `make 1`: Exit code 2 error: it broke"}
+FIX = {"error": "make 1 fails: error: it broke", "cause": "f1.py was wrong", "mend": "Change f1.py", "request": 1}
+FIX |= {"quote": "FAILED `make 1`: Exit code 2 error: it broke"}
 SENTENCES = ("CRLF 파서를 f1.py에 추가했다.", "The docs of CRLF are written.", "The index breaks on NFS.")
 REQUESTS = [
     {"request": number, "sentence": sentence, "state": state, "topic": topic}
@@ -49,7 +49,7 @@ REQUESTS = [
         (1, 2, 3), SENTENCES, ("done", "done", "partial"), ("CRLF 파서", "CRLF 파서", "index on NFS"), strict=True
     )
 ]
-ANSWER = {"ended": [], "pairs": [], "facts": [UV, NFS], "mends": [MEND], "requests": REQUESTS}
+ANSWER = {"ended": [], "pairs": [], "facts": [UV, NFS], "mends": [FIX], "requests": REQUESTS}
 
 
 @pytest.fixture
@@ -110,11 +110,11 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     assert f"] {SENTENCES[0]} {SENTENCES[1]} {SENTENCES[2].removesuffix('.')} (partial).\n" in last
 
 
-def test_of_a_mend_whose_error_is_long_the_description_has_the_mend_whole(asking, recorder, model_server):
+def test_of_a_fix_whose_error_is_long_the_description_has_the_fix_whole(asking, recorder, model_server):
     closed(asking, recorder)
     error = f"link step of the archive: {'nothing of the sort was seen ' * 12}"
-    mend = MEND | {"error": error[:300], "mend": "Change f1.py to link late"}
-    model_server.reply = lambda _: ANSWER | {"mends": [mend]}
+    fix = FIX | {"error": error[:300], "mend": "Change f1.py to link late"}
+    model_server.reply = lambda _: ANSWER | {"mends": [fix]}
     do_upkeep(again(asking), lambda: False)
     (kept,) = [fact for fact in judged(asking) if fact.kind is FactKind.SOLUTION]
     assert kept.description.startswith("Link step of the archive: ")
@@ -204,7 +204,7 @@ def test_judged_again_the_same_statement_is_the_same_fact(asking, recorder, mode
     assert {fact.id for fact in known_facts(again(asking))} == before
 
 
-def test_what_a_person_retired_since_is_not_learned_again(asking, recorder, model_server):
+def test_what_a_user_retired_since_is_not_learned_again(asking, recorder, model_server):
     closed(asking, recorder)
     do_upkeep(again(asking), lambda: False)
     (fact,) = [one for one in judged(asking) if one.kind == "decision"]

@@ -1,4 +1,4 @@
-"""What a real model answered about real sessions, kept: facts in one commit of gitmem's, marked as the model's (U7)."""
+"""What a real model answered about real sessions, kept: facts in one commit of gitmem's, marked as the model's."""
 
 import importlib.util
 import sys

@@ -1,4 +1,4 @@
-"""What is known of the project is learned once, again when it changes, and never of a person's home (spec M3)."""
+"""What is known of the project is learned once, again when it changes, and never of a user's home."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_the_background_learns_it_once_a_day(desk, project, bare_git):
     assert lines(desk)["stack"] == ("Languages: Python (2 files)",)
 
 
-def test_nothing_is_learned_of_the_persons_home(desk, project):
+def test_nothing_is_learned_of_the_users_home(desk, project):
     store = again(desk)
     store.context = store.context._replace(home=str(project))
     assert learn_project(store) is None
@@ -121,7 +121,7 @@ def own(desk, tmp_path) -> Store:
 
 
 def said(desk, session: str, *prompts: str) -> None:
-    """Have a session end in which a person said this."""
+    """Have a session end in which a user said this."""
     desk.clock.now += timedelta(hours=1)
     at = desk.clock.now
     desk.store = Store(desk.store.root, desk.store.context)
@@ -134,7 +134,7 @@ def held(own: Store) -> set[str]:
     return {fact.description for fact in in_force(known_facts(Store(own.root, own.context)))}
 
 
-def test_what_a_person_prefers_is_known_everywhere(desk, own):
+def test_what_a_user_prefers_is_known_everywhere(desk, own):
     said(desk, "s-1", "Preference: answer in short sentences. Fix the bug.", "선호: 답은 한국어로", "Never use emojis.")
     assert held(own) == {"Answer in short sentences.", "답은 한국어로."}
     tip = Store(own.root, own.context).tip
@@ -160,6 +160,6 @@ def test_what_is_of_the_project_stays_there(desk, own, rule):
     assert held(desk.store)
 
 
-def test_without_a_store_of_the_persons_own_the_project_keeps_it(desk):
+def test_without_a_store_of_the_users_own_the_project_keeps_it(desk):
     said(desk, "s-1", "Preference: answer in short sentences.")
     assert held(desk.store) == {"Answer in short sentences."}

@@ -1,4 +1,4 @@
-"""Errors are learned at a session's end and in replay, and known again on another day (spec M3)."""
+"""Errors are learned at a session's end and in replay, and known again on another day."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -32,18 +32,18 @@ def learn_lessons(*session) -> None:
         learned(*session)
 
 
-def failed(desk, session: str, error: str, mend: str = "", *, files: tuple[str, ...] = (), learned=learn_bugs) -> Turn:
-    """Have a session end in which this failed and perhaps was mended."""
+def failed(desk, session: str, error: str, fix: str = "", *, files: tuple[str, ...] = (), learned=learn_bugs) -> Turn:
+    """Have a session end in which this failed and perhaps was fixed."""
     desk.clock.now += timedelta(days=1)
     at = desk.clock.now
-    failure = Failure(at, "Bash", "", "pytest -q", error, "pytest -q" if mend else "", mend)
+    failure = Failure(at, "Bash", "", "pytest -q", error, "pytest -q" if fix else "", fix)
     turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", "Done.", files, (failure,), closed=True)
     desk.store = Store(desk.store.root, desk.store.context)
     learned(desk.store, session, "claude-code", [turn])
     return turn
 
 
-def test_an_error_is_known_again_with_what_mended_it(desk, bare_git):
+def test_an_error_is_known_again_with_what_fixed_it(desk, bare_git):
     first = failed(desk, "s-1", FIRST, "uv sync")
     [found] = match(desk.store, AGAIN)
     assert found.score > MATCH == 0.5  # the number of the design
@@ -74,7 +74,7 @@ def test_a_pattern_is_named_for_people_and_an_older_name_stays(desk):
     assert [path.name for path in old.parent.iterdir()] == [old.name]
     [known] = known_patterns(desk.store)
     assert (known.path, known.seen) == (f"patterns/bugs/{old.name}", (first.exchange_id, second.exchange_id))
-    old.write_text("mine now\n", encoding="utf-8")  # a person's: no second file is made beside it
+    old.write_text("mine now\n", encoding="utf-8")  # a user's: no second file is made beside it
     failed(desk, "s-3", FIRST)
     assert [path.name for path in old.parent.iterdir()] == [old.name]
 
@@ -118,7 +118,7 @@ def test_secrets_are_not_learned(desk):
     assert pattern.best() is not None
 
 
-def test_a_mend_and_an_episode_of_a_part_are_told_there_and_above_and_not_beside(desk):
+def test_a_fix_and_an_episode_of_a_part_are_told_there_and_above_and_not_beside(desk):
     """As facts are (`gitmem init --scope`); what also came outside of all parts is told everywhere."""
     format_ = Path(desk.store.root, "FORMAT.md")
     format_.write_text(format_.read_text("utf-8").replace("kind: format", "kind: format\nscopes: [a, b]"), "utf-8")

@@ -69,7 +69,7 @@ def test_who_learned_a_line_when_and_in_which_session(memory):
     assert "There are no earlier versions." in text
 
 
-def test_an_author_who_is_not_the_person_is_named(memory, bare_git):
+def test_an_author_who_is_not_the_user_is_named(memory, bare_git):
     save(memory, "We use uv")
     bare_git(memory.root, "commit", "-q", "--amend", "--no-edit", "--author=Mallory <m@example.com>")
     text = memory.read("memory_history", path="memory.md", start_line=line_of(memory, "We use uv"))

@@ -196,9 +196,9 @@ def test_half_a_character_does_not_leave_a_request_without_an_answer(memory, ser
 @example("\\ud800")
 @example("\ud83e\ud83e\uddea")
 def test_mending_touches_halves_alone(text):
-    mended = json.loads(replace_surrogates(json.dumps({"text": text}).encode()))["text"]
+    fixed = json.loads(replace_surrogates(json.dumps({"text": text}).encode()))["text"]
     whole = json.loads(json.dumps(text))  # escapes that make a pair are one character
-    assert mended == "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in whole)
+    assert fixed == "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in whole)
 
 
 def test_a_save_is_committed_before_it_is_answered(memory, serve, bare_git):

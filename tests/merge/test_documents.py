@@ -325,7 +325,7 @@ def test_lines_changed_here_and_others_there_go_together_even_side_by_side():
     assert merged == Merged(log("## Current State\n\n1\n2\nthree\n"), MergeStatus.MERGED, None)
 
 
-def test_what_a_person_wrote_below_an_entry_stays_there():
+def test_what_a_user_wrote_below_an_entry_stays_there():
     base = log(section("Recent Context", entry(1), "About the first.\n", entry(2)))
     ours = log(section("Recent Context", entry(1), "About the first.\n", entry(2), "About the second.\n", entry(4)))
     theirs = log(section("Recent Context", entry(1), "About the first.\n", entry(2), entry(3), "About the third.\n"))
@@ -556,7 +556,7 @@ def test_trees_of_which_one_side_is_untouched_come_out_as_the_other(base, ours):
 
 
 def _clashes(*trees: dict[str, bytes]) -> bool:
-    """Say whether a tree holds names that no one file system can hold together, as a person's may."""
+    """Say whether a tree holds names that no one file system can hold together, as a user's may."""
     return any({"A.md", "a.md"} <= set(tree) or "a" in tree or "í.md" in tree for tree in trees)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitmem.model.command import bare, effect_in, run_before, says_all, shows_mended, was_done, works_now
+from gitmem.model.command import bare, effect_in, run_before, says_all, shows_fixed, was_done, works_now
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from gitmem.model.command import bare, effect_in, run_before, says_all, shows_me
     ],
 )
 def test_a_command_shows_that_the_failed_one_works(failed, said, worked):
-    assert shows_mended(failed, said, worked, "100% of the tests passed, 0 tests failed")
+    assert shows_fixed(failed, said, worked, "100% of the tests passed, 0 tests failed")
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_a_command_shows_that_the_failed_one_works(failed, said, worked):
     ],
 )
 def test_a_command_shows_nothing_of_the_failed_one(failed, said, worked):
-    assert not shows_mended(failed, said, worked, "all done")
+    assert not shows_fixed(failed, said, worked, "all done")
 
 
 @pytest.mark.parametrize(

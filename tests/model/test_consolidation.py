@@ -82,7 +82,7 @@ def bodies(files: dict[str, bytes]) -> str:
 
 @given(logs(), st.integers(0, 400))
 @pytest.mark.slow
-def test_no_decision_is_lost_and_no_line_of_a_person(files, later):
+def test_no_decision_is_lost_and_no_line_of_a_user(files, later):
     before, after = bodies(files), bodies(run(files, TODAY + timedelta(days=later)))
     assert decisions_of(after) == decisions_of(before)
     kept = {found.entry.id: found.entry for found in find_entries(after)}
@@ -216,7 +216,7 @@ def test_a_day_that_comes_again_is_told_with_what_was_told_of_it():
     assert "more" in body
 
 
-def test_what_a_person_wrote_into_a_week_stays_and_line_ends_do():
+def test_what_a_user_wrote_into_a_week_stays_and_line_ends_do():
     day = date(2026, 11, 2)
     step = plan_consolidation([daily_path(str(day))], TODAY)[0]
     week = period_document("2026-W45").replace(b"\n", b"\r\n") + b"\r\n## Mine\r\n\r\nkept\r\n"

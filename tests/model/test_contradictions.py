@@ -1,4 +1,4 @@
-"""Two facts that may contradict each other wait in review at once, however they came; the newer is shown (spec V6)."""
+"""Two facts that may contradict each other wait in review at once, however they came; the newer is shown."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -51,7 +51,7 @@ def of_hand(desk, text: str) -> None:
 
 
 def by_hand(desk, text: str) -> None:
-    """Write a fact's file as a sync or a person does."""
+    """Write a fact's file as a sync or a user does."""
     fact = make_fact(FactKind.RULE, text, desk.clock.now)
     path = Path(desk.store.root, fact.path)
     path.parent.mkdir(parents=True, exist_ok=True)

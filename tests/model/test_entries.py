@@ -192,7 +192,7 @@ def test_long_texts_are_cut_at_their_seams():
         ((), (), ()),
     ],
 )
-def test_files_as_a_person_names_them(files, roots, told):
+def test_files_as_a_user_names_them(files, roots, told):
     assert relative_files(files, roots) == told
 
 

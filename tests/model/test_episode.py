@@ -1,4 +1,4 @@
-"""Which episodes are like a task or have its error: what helped comes first (spec M2)."""
+"""Which episodes are like a task or have its error: what helped comes first."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +15,7 @@ from gitmem.tell.similar_episodes import similar
 from gitmem.tell.usage_log import Count
 
 
-def test_what_helped_comes_first_and_an_error_finds_the_episode_that_mended_it(desk, recorder, bare_git):
+def test_what_helped_comes_first_and_an_error_finds_the_episode_that_fixed_it(desk, recorder, bare_git):
     recorder.turn(4, "Rename the CRLF parser everywhere", "The parser of CRLF is called source now.")
     replay(desk.store, recorder.write())
     first, second = [one.episode for one in similar(desk.store, "CRLF parser 파서")]

@@ -1,10 +1,10 @@
-"""Errors are found in turns with what mended them, and looking for something is no error (spec M3)."""
+"""Errors are found in turns with what fixed them, and looking for something is no error."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.model.error_occurrence import find_occurrences, is_bug, mend_of
+from gitmem.model.error_occurrence import find_occurrences, fix_of, is_bug
 from gitmem.model.turns import Failure, Run, Turn
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -23,7 +23,7 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
 
 
 @pytest.mark.parametrize(
-    "failed, mend",
+    "failed, fix",
     [
         (failure("pytest -q", fixed_by="pytest -q", meanwhile="uv sync"), "`uv sync`"),
         (failure("pytest -q", fixed_by="cd /app && pytest -q 2>&1", meanwhile="uv sync"), "`uv sync`"),
@@ -88,11 +88,11 @@ TOLD = "change `src/a.py`: `- import yml` `+ import yaml`"
         (failure("pytest", meanwhile="uv sync"), ""),
     ],
 )
-def test_what_mended_a_failure(failed, mend):
-    assert mend_of(failed, (), ("/app",)) == (failed.explained if mend is None else mend)
+def test_what_fixed_a_failure(failed, fix):
+    assert fix_of(failed, (), ("/app",)) == (failed.explained if fix is None else fix)
 
 
-def test_an_edit_that_takes_back_what_was_tried_is_no_part_of_the_mend():
+def test_an_edit_that_takes_back_what_was_tried_is_no_part_of_the_fix():
     tried = "change `/app/a.yml`: `- x: 1` `+ x: 2`"
     taken_back = "change `/app/a.yml`: `- x: 2` `+ x: 1`"
     failures = (
@@ -100,21 +100,21 @@ def test_an_edit_that_takes_back_what_was_tried_is_no_part_of_the_mend():
         failure("pytest -q", fixed_by="pytest -q", meanwhile=f"{taken_back}\nuv sync"),
     )
     turn = Turn("s-1", "h", "t-1", AT, AT, "Fix", "Done.", ("/app/a.yml",), failures, cwd="/app")
-    assert [one.mend for one in find_occurrences([turn])] == ["`uv sync`"]
+    assert [one.fix for one in find_occurrences([turn])] == ["`uv sync`"]
 
 
-def test_an_edit_that_the_turn_takes_back_later_mended_nothing():
+def test_an_edit_that_the_turn_takes_back_later_fixed_nothing():
     first, second = ("Exit code 1\nE   TimeoutError: no answer of " + name for name in ("shelf", "rack"))
     failures = (
         failure("pytest -q", first, "pytest -q", "change `/app/a.yml`: `- x: 1` `+ x: 2`")._replace(again=True),
         failure("pytest -q", second, "pytest -q", "change `/app/a.yml`: `- x: 2` `+ x: 1`\nuv sync"),
     )
     turn = Turn("s-1", "h", "t-1", AT, AT, "Fix", "Done.", ("/app/a.yml",), failures, cwd="/app")
-    assert [one.mend for one in find_occurrences([turn])] == ["", "`uv sync`"]
+    assert [one.fix for one in find_occurrences([turn])] == ["", "`uv sync`"]
 
 
 @pytest.mark.parametrize(
-    "said, mend",
+    "said, fix",
     [
         ("a.c:3:5: error: no spam [-Wspam]", "change `src/b.c`: `+ ham`"),
         ("a.c:3:5: error: no spam [-Wspam]\na.c:9:5: error: no eggs [-Weggs]", ""),
@@ -123,14 +123,14 @@ def test_an_edit_that_the_turn_takes_back_later_mended_nothing():
         ("ModuleNotFoundError: No module named 'spam'", "change `src/b.c`: `+ ham`"),
     ],
 )
-def test_an_edit_mends_an_error_that_is_alone_or_names_the_file(said, mend):
+def test_an_edit_fixes_an_error_that_is_alone_or_names_the_file(said, fix):
     failed = failure("make", f"Exit code 1\n{said}\n", "make", "change `/app/src/b.c`: `+ ham`")
     turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/src/b.c",), (failed,), cwd="/app")
-    assert find_occurrences([turn])[0].mend == mend
+    assert find_occurrences([turn])[0].fix == fix
 
 
 @pytest.mark.parametrize(
-    "changed, again, works, mends",
+    "changed, again, works, fixes",
     [
         ("sudo apt-get install -y libfoo", "make", "", ("`sudo apt-get install -y libfoo`", "")),
         (EDIT, "make", "", ("", "")),
@@ -140,11 +140,11 @@ def test_an_edit_mends_an_error_that_is_alone_or_names_the_file(said, mend):
         ("", "make", "", ("", "")),
     ],
 )
-def test_what_got_rid_of_an_error_is_its_mend_though_another_follows(changed, again, works, mends):
+def test_what_got_rid_of_an_error_is_its_fix_though_another_follows(changed, again, works, fixes):
     first = failure("make", "error: no foo here", works, changed)._replace(again=True)
     second = failure(again, "error: bar is unknown", works, "npm ci")
     turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", (), (first, second), cwd="/app")
-    assert tuple(one.mend for one in find_occurrences([turn])) == mends
+    assert tuple(one.fix for one in find_occurrences([turn])) == fixes
 
 
 @pytest.mark.parametrize(
@@ -170,26 +170,26 @@ def test_an_error_that_comes_again_in_a_turn_is_one_sight_with_what_did_not_help
     turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/a.py",), failures, cwd="/app", runs=runs)
     first, second = find_occurrences([turn])
     assert (first.exchange, first.error.type, first.command) == (turn.exchange_id, "ModuleNotFoundError", "pytest")
-    assert (first.mend, first.tried, first.files) == ("`uv sync`", ("`pip install x`",), ("a.py",))
-    assert (second.error.type, second.mend, second.tried) == ("TypeError", "", ())
+    assert (first.fix, first.tried, first.files) == ("`uv sync`", ("`pip install x`",), ("a.py",))
+    assert (second.error.type, second.fix, second.tried) == ("TypeError", "", ())
 
 
 @pytest.mark.parametrize("once", ["kill 4711", "kill -9 4711", "web unlock 3c1d7a52-0b4f-4e0e-2a55-9a1f6d2b8c44"])
-def test_a_command_that_names_a_process_or_an_id_is_no_mend(once):
+def test_a_command_that_names_a_process_or_an_id_is_no_fix(once):
     failures = (failure("web up", BUSY, "web up", once),)
     turn = Turn("s", "h", "t", AT, AT, "Run it", "It runs.", (), failures, closed=True)
-    assert [one.mend for one in find_occurrences([turn])] == [""]
+    assert [one.fix for one in find_occurrences([turn])] == [""]
 
 
-@pytest.mark.parametrize("error, mend", [("ModuleNotFoundError: yaml", "`uv run pytest`"), ("assert 1 == 2", "")])
-def test_a_wrong_value_is_mended_by_no_other_environment(error, mend):
+@pytest.mark.parametrize("error, fix", [("ModuleNotFoundError: yaml", "`uv run pytest`"), ("assert 1 == 2", "")])
+def test_a_wrong_value_is_fixed_by_no_other_environment(error, fix):
     failures = (failure("pytest", f"Exit code 1\nE   {error}", "uv run pytest"),)
     turn = Turn("s", "h", "t", AT, AT, "Run it", "It runs.", (), failures, closed=True)
-    assert [one.mend for one in find_occurrences([turn])] == [mend]
+    assert [one.fix for one in find_occurrences([turn])] == [fix]
 
 
 @pytest.mark.parametrize(
-    "error, edit, is_mend",
+    "error, edit, is_fix",
     [
         ("recipe `load` failed on line 9 with exit code 2", "`- pool = 1` `+ pool = 2`", False),
         ("linking with `ld` failed: exit status: 1", "`+ [link]`", False),
@@ -197,7 +197,7 @@ def test_a_wrong_value_is_mended_by_no_other_environment(error, mend):
         ('a.sql:3:5: no relation "shelf" there', "`- select name from shelf` `+ select name from shelfs t`", True),
     ],
 )
-def test_an_edit_mends_an_error_that_says_what_is_wrong(error, edit, is_mend):
+def test_an_edit_fixes_an_error_that_says_what_is_wrong(error, edit, is_fix):
     failures = (failure("make load", f"error: {error}", "make load", f"change `/app/a.sql`: {edit}"),)
     turn = Turn("s", "h", "t", AT, AT, "Run it", "It runs.", ("/app/a.sql",), failures, cwd="/app", closed=True)
-    assert [one.mend for one in find_occurrences([turn])] == [f"change `a.sql`: {edit}" if is_mend else ""]
+    assert [one.fix for one in find_occurrences([turn])] == [f"change `a.sql`: {edit}" if is_fix else ""]

@@ -74,7 +74,7 @@ def test_what_a_turn_wrote_is_told_from_what_a_sessions_end_made_of_it():
     assert (read("한 일: 그것만\n파일: a.py").details, read("한 일: 그것만\n파일: a.py").files) == ("그것만", ("a.py",))
 
 
-def test_what_a_person_reworded_is_not_what_the_turn_wrote():
+def test_what_a_user_reworded_is_not_what_the_turn_wrote():
     assert took_the_place(read(RAW), read(RAW))
     assert took_the_place(read(RAW.replace("no →", "nothing →")), read(RAW))
     assert not took_the_place(read(RAW.replace("free port", "free socket")), read(RAW))

@@ -96,7 +96,7 @@ def test_a_new_fact_has_the_shape_of_the_hosts_own():
     )
 
 
-def test_what_a_person_wrote_stays_when_a_fact_is_changed():
+def test_what_a_user_wrote_stays_when_a_fact_is_changed():
     fact = parse_fact(BY_HAND)
     assert render_fact(fact) == BY_HAND
     changed = fact._replace(status=FactStatus.SUPERSEDED, superseded_by="d0000000000")

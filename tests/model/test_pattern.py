@@ -17,11 +17,11 @@ assert ERROR is not None
 
 
 def sight(
-    number: int, mend: str = "", tried: tuple[str, ...] = (), error: ErrorSignature = ERROR, cause: str = ""
+    number: int, fix: str = "", tried: tuple[str, ...] = (), error: ErrorSignature = ERROR, cause: str = ""
 ) -> ErrorOccurrence:
     files = (f"a{number}.py",)
     return ErrorOccurrence(
-        f"x{number:010}", AT + timedelta(hours=number), error, "pytest", mend, tried, files, cause=cause
+        f"x{number:010}", AT + timedelta(hours=number), error, "pytest", fix, tried, files, cause=cause
     )
 
 
@@ -89,7 +89,7 @@ def test_a_sight_told_twice_changes_nothing():
     assert seen_again(pattern, sight(1, "`uv sync`")) == pattern
 
 
-def test_what_a_person_wrote_into_the_file_stays():
+def test_what_a_user_wrote_into_the_file_stays():
     data = render_pattern(learned(sight(1, "`uv sync`"))).replace(b"# Module", b"Mine.\n\n# Module")
     pattern = parse_pattern(data)
     assert pattern is not None

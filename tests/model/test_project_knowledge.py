@@ -1,4 +1,4 @@
-"""Knowledge of a project: documents, commands counted by exchanges, hotspots, what manifests say (spec M3)."""
+"""Knowledge of a project: documents, commands counted by exchanges, hotspots, what manifests say."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_it_is_read_as_it_was_written_and_not_written_twice():
     assert render_knowledge(STACK, data, LATER) is None
 
 
-def test_a_change_keeps_what_a_person_added():
+def test_a_change_keeps_what_a_user_added():
     data = render_knowledge(STACK, None, AT)
     assert data is not None
     data += b"\n## Mine\n\n- We leave Python 3.11 in spring.\n"
@@ -148,7 +148,7 @@ FILES = (
 )
 
 
-def test_hotspots_change_break_or_are_mended_often():
+def test_hotspots_change_break_or_are_fixed_often():
     named = ["app/load.py"] * 12 + ["README.md"] * 9 + ["app/save.py"] + ["gone.py"] * 3 + ["uv.lock"] * 5
     made = [("", (file,)) for file in named]
     fixes = [("fix(app): it", ("app/save.py", "README.md"))] * 3
@@ -157,7 +157,7 @@ def test_hotspots_change_break_or_are_mended_often():
         "app/save.py changes often (4 changes)",
         "README.md changes often (10+ changes)",
         "app/save.py breaks often (3 errors)",
-        "app/save.py was mended often (3 fixes)",
+        "app/save.py was fixed often (3 fixes)",
     ]
 
 

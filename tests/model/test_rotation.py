@@ -62,7 +62,7 @@ def is_in_order_in(part, whole):
     return all(any(piece == other for other in remaining) for piece in part)
 
 
-# -- numbers at the thresholds of spec R1 to R3
+# -- numbers at the thresholds
 
 
 def test_the_margin_of_five_percent():
@@ -91,7 +91,7 @@ def test_the_tail_is_the_longest_of_whole_lines_that_fits(text, tokens):
         assert estimate_tokens("".join(lines[-kept - 1 :])) > tokens
 
 
-# -- what a file without the sections of spec P2 keeps
+# -- what a file without the required sections keeps
 
 
 def test_the_carryover_does_not_begin_with_blank_lines():
@@ -215,7 +215,7 @@ def test_recent_context_keeps_three_sessions():
 
 
 def test_a_section_is_not_cut_into_the_one_before_it():
-    """Without its heading, what stays of a person's section would be taken for decisions, and kept for ever."""
+    """Without its heading, what stays of a user's section would be taken for decisions, and kept for ever."""
     body = "## Core Decisions\n\n## Sketches\n\n" + "a sketch\n" * 12_000 + "## Recent Context\n"
     remaining = plan(body).remaining
     assert remaining.startswith("## Core Decisions\n\n## Sketches\n\na sketch\n")
@@ -223,7 +223,7 @@ def test_a_section_is_not_cut_into_the_one_before_it():
     assert 2_365 < estimate_tokens(remaining.removeprefix("## Core Decisions\n\n")) <= 2_375
 
 
-def test_of_a_persons_section_nothing_stays_but_what_is_at_the_end():
+def test_of_a_users_section_nothing_stays_but_what_is_at_the_end():
     body = "## Sketches\n\na sketch\n" + fill(BODY, RECENT_CONTEXT, range(500)) + "\n## Links\n\n- a link\n"
     remaining = plan(body).remaining
     assert "Sketches" not in remaining

@@ -45,7 +45,7 @@ def test_what_was_put_into_a_prompt_is_not_said(name):
     assert human_text(f'before <{name} kind="x">a</{name}> after') == "before  after"
 
 
-def test_a_command_of_the_persons_own_is_said_and_one_about_the_host_is_not():
+def test_a_command_of_the_users_own_is_said_and_one_about_the_host_is_not():
     own = (
         "<command-message>x</command-message><command-name>/review</command-name><command-args>한글 #12</command-args>"
     )
@@ -82,7 +82,7 @@ SIMILAR = "why does <system-reminders> or <command-names>x</command-names> or <b
 @pytest.mark.parametrize(
     "text", ["fix it", "한글 요청 ☕", "a\r\nb", "<div>html</div>", "x < y and y > z", "1 << 2", SIMILAR]
 )
-def test_what_a_person_said_stays(text):
+def test_what_a_user_said_stays(text):
     assert human_text(text) == text
 
 
@@ -231,7 +231,7 @@ def test_what_changed_between_a_failure_and_the_same_command():
     assert [run.after for run in turn.runs] == [(), (), (), (), (), ("change `a.py`: `- x` `+ y`",), ()]
 
 
-def test_what_brought_another_error_mended_the_first():
+def test_what_brought_another_error_fixed_the_first():
     turn = one(
         prompt(0),
         failed(1, "make && jq . a.json", tool_id="1"),

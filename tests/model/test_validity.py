@@ -1,4 +1,4 @@
-"""Contradiction and supersession keep a chain without a circle (spec V6)."""
+"""Contradiction and supersession keep a chain without a circle."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -162,7 +162,7 @@ def test_buffers_hold_ten_results_five_errors_and_ten_discoveries() -> None:
 
 
 @pytest.mark.parametrize(
-    "worked, mends",
+    "worked, fixes",
     [
         ("uv run pytest -x -q", True),
         ("pytest -q", False),
@@ -173,13 +173,13 @@ def test_buffers_hold_ten_results_five_errors_and_ten_discoveries() -> None:
         ("ruff check", False),
     ],
 )
-def test_a_command_mends_what_it_runs_again_and_whose_exit_code_is_known(worked: str, mends: bool) -> None:
+def test_a_command_fixes_what_it_runs_again_and_whose_exit_code_is_known(worked: str, fixes: bool) -> None:
     memory = told(
         event(HookKind.TOOL_FAILED, tool="Bash", command="cd src && pytest -x 2>&1", text="E   KeyError: 'a'"),
         event(HookKind.TOOL, 2, tool="Bash", command=worked),
     )
-    assert bool(memory.errors[0].mended_by) == mends
-    assert bool(memory.failed) != mends
+    assert bool(memory.errors[0].mended_by) == fixes
+    assert bool(memory.failed) != fixes
 
 
 def test_refused_calls_and_searches_without_a_result_are_no_errors_and_another_task_starts_without_old_ones() -> None:

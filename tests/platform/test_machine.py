@@ -54,7 +54,7 @@ def test_the_lowest_priority_counts_beside_other_sessions():
     assert own.startswith("19\n")
     assert "autogroup" not in own or own.strip().endswith("nice 19")
     shared = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
-    assert not shared.startswith("19\n")  # a person's terminal keeps its priority
+    assert not shared.startswith("19\n")  # a user's terminal keeps its priority
 
 
 PYTHON = "/py/bin/python"

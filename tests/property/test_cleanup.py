@@ -1,4 +1,4 @@
-"""A cleanup removes what the design says, in one commit, and an undo brings back the same bytes (spec M5)."""
+"""A cleanup removes what the design says, in one commit, and an undo brings back the same bytes."""
 
 import os
 import shutil
@@ -47,7 +47,7 @@ class Kept:
         (folder / "project").mkdir()
         self.root = Path(init_store(str(folder / "project"), context, Place.PROJECT).store.root)
         self.git("config", "user.name", "Ada")
-        self.git("config", "user.email", "ada@example.org")  # only the person's own counts rate
+        self.git("config", "user.email", "ada@example.org")  # only the user's own counts rate
         self.store = Store(str(self.root), context)
         self.told: dict[str, dict[str, float | None]] = {}
         self.useless: set[str] = set()

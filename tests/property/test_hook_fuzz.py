@@ -164,7 +164,7 @@ def through_the_door(place: Watched, delivered: list[dict], cut: int) -> None:
     for payload in delivered:
         data = json.dumps(payload).encode()
         said = place.deliver(data[:cut] if cut and len(data) > 200 else data)
-        if said:  # a line for the person, or text for the agent as well
+        if said:  # a line for the user, or text for the agent as well
             answer = json.loads(said)
             text = answer.get("hookSpecificOutput", {}).get("additionalContext", answer.get("systemMessage"))
             assert len(text) < 10_000

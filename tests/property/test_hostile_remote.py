@@ -69,7 +69,7 @@ OURS = re.compile(
     r"home/\.local/share/gitmem/stores|project/\.gitmem|project/\.git/(gitmem|worktrees|objects|packed-refs|logs/refs/gitmem|refs/gitmem|refs/remotes"
     r"|(logs/)?refs/heads/gitmem(-l1)?)"
 )
-# Output for a person: no control characters but line ends and tabs, no characters that reverse text.
+# Output for a user: no control characters but line ends and tabs, no characters that reverse text.
 ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -132,7 +132,7 @@ class World:
         assert ran.code in set(ExitCode), ran
         assert "Traceback" not in ran.err + ran.out, ran
         assert "unexpected error" not in ran.err + ran.out, ran
-        if ran.args[0] != "hook":  # which tells a program, not a person
+        if ran.args[0] != "hook":  # which tells a program, not a user
             acting = ACTS.search(ran.out + ran.err)
             assert acting is None, (ran, acting)
         return ran
@@ -254,7 +254,7 @@ def _make(folder: Path, *how: str) -> World:
     (world.store / "knowledge" / "since.md").write_text(f"# Since\n\n{BY_HAND}\n")
     world.since = world.entries() - before
     traps = TRAPS.replace("@MARK@", str(world.mark)).replace("@HOOKS@", str(hooks))
-    # The remote is a folder here: what receives a push runs this person's hooks, as another machine would its own.
+    # The remote is a folder here: what receives a push runs this user's hooks, as another machine would its own.
     (world.home / ".gitconfig").write_text("\n".join(line for line in traps.splitlines() if "hooksPath" not in line))
     with (world.project / ".git" / "config").open("a") as file:
         file.write(traps)
@@ -314,7 +314,7 @@ def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Call
     outside, entries, files = world.outside(), world.entries(), world.files()
     tip, made = world.git(world.store, "rev-parse", "HEAD"), _made(world)
     synced = run("sync")
-    if remote.begin != "tip" and synced.code == ExitCode.REFUSED:  # and this person says yes
+    if remote.begin != "tip" and synced.code == ExitCode.REFUSED:  # and this user says yes
         synced = run("sync", "--accept", "rewritten", "--accept", "other-project")
     assert world.entries() >= world.since, (synced, "what was not synced yet is gone")
     assert len(entries - world.entries()) * 2 <= len(entries), (synced, "entries are gone")
@@ -370,11 +370,11 @@ OPENED = """
 \turl = https://example.org/memory.git
 \tfetch = +refs/heads/*:refs/remotes/origin/*
 """
-WORDS = "the wolverine digs at night"  # what the person types into the opened project
+WORDS = "the wolverine digs at night"  # what the user types into the opened project
 
 
 def check_opened(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Callable[..., Ran]) -> None:
-    """Open a project that came with a hostile store; check that nothing is recorded, sent or started (spec X3)."""
+    """Open a project that came with a hostile store; check that nothing is recorded, sent or started."""
     remote.build(world.remote, world.known, world.mark)
     opened = world.folder / "opened"
     opened.mkdir()
@@ -399,7 +399,7 @@ def check_opened(world: World, remote: Hostile, looks: list[tuple[str, ...]], ru
     for command in (("save", WORDS), ("sync",), ("hook", "claude", "--drain"), *looks):
         ran = run(*command, cwd=opened)
         assert ran.code != 0 or command[0] not in {"save", "sync"}, ran
-    caches = "opened/.gitmem/.git/gitmem"  # where a look of the person may keep what it read
+    caches = "opened/.gitmem/.git/gitmem"  # where a look of the user may keep what it read
     assert [name for name in world.changed(outside) if not name.startswith(caches)] == []
     for path in world.folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
@@ -428,8 +428,8 @@ def test_a_sync_with_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: li
 
 
 @pytest.mark.parametrize("how", [(), ("--branch",)])
-def test_a_purge_of_one_statement_waits_for_the_person(worlds: Worlds, how: tuple[str, ...]):
-    """However small it is: no machine of the person's made it (docs/sync.md, "Purging")."""
+def test_a_purge_of_one_statement_waits_for_the_user(worlds: Worlds, how: tuple[str, ...]):
+    """However small it is: no machine of the user's made it (docs/sync.md, "Purging")."""
     with worlds.copy(*how) as world:
         statement = "Said before, number 3, of the raccoon"
         path = (b"purged", b"20261121-120000-dddddd.json")

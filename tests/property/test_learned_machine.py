@@ -27,13 +27,13 @@ from tests.store.machines import sync_store
 
 CLONES = 3
 BEGAN = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
-MENDS = ("uv sync", "pip install pyyaml")
+FIXES = ("uv sync", "pip install pyyaml")
 steps = st.lists(
     st.tuples(
         st.integers(0, CLONES - 1),
         st.one_of(
             st.tuples(st.just("told"), st.sampled_from(("e1", "b1")), st.sampled_from((None, 0.0, 0.5, 1.0))),
-            st.tuples(st.just("learned"), st.sampled_from(MENDS), st.none()),
+            st.tuples(st.just("learned"), st.sampled_from(FIXES), st.none()),
             st.tuples(st.just("synced"), st.just(""), st.none()),
         ),
     ),

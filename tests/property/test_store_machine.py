@@ -161,7 +161,7 @@ class StoreMachine(RuleBasedStateMachine):
     def reopen(self) -> None:
         self.store = Store(str(self.root), self.context)
 
-    # Acts of a person
+    # Acts of a user
 
     @rule(path=PATHS, data=CONTENTS)
     def edit(self, path: str, data: bytes) -> None:

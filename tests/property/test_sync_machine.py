@@ -121,7 +121,7 @@ class SyncMachine(RuleBasedStateMachine):
 
     @rule(clone=CLONES)
     def edit(self, clone: int) -> None:
-        """A person adds a line, in a document all have and in one of their own."""
+        """A user adds a line, in a document all have and in one of their own."""
         self.number += 1
         root = Path(self.store(clone).root)
         line = f"A line by hand, number {self.number}."
@@ -146,7 +146,7 @@ class SyncMachine(RuleBasedStateMachine):
 
     @rule(clone=CLONES, data=st.data())
     def take_an_entry_out(self, clone: int, data: st.DataObject) -> None:
-        """A person removes an entry by hand, wherever it stands in this clone."""
+        """A user removes an entry by hand, wherever it stands in this clone."""
         root = Path(self.store(clone).root)
         documents = [path for path in root.rglob("*.md") if ".git" not in path.parts and path.parent.name != "archive"]
         ids = {found.entry.id for path in documents for found in find_entries(path.read_text())}

@@ -30,7 +30,7 @@ BUILD = "knowledge/build.md"
 def plant(each: Machine, *texts: str, number: int = 0, data: bytes | None = None, name: str = "") -> str:
     """Have a machine push the record of a purge that it does not carry out itself; returns the record's path.
 
-    It is, or calls itself, one that the person listed: its purges are limited, too.
+    It is, or calls itself, one that the user listed: its purges are limited, too.
     """
     identifier = f"20261121-120000-{number:06x}"
     record = make_record(identifier, NOW, SALT, [text.encode() for text in texts])
@@ -189,7 +189,7 @@ def test_a_thousand_records_cost_few_digests(rich: tuple[Machine, Machine], monk
 def test_many_records_of_an_author_cost_few_digests_and_processes(
     rich: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch, git_starts: list[str]
 ):
-    """Half of them are pushed under the person's own name, so that a signature is looked for."""
+    """Half of them are pushed under the user's own name, so that a signature is looked for."""
     eve, victim = rich
     for number in range(250):
         put_record(eve, number, whose=[author_key("gitmem@localhost")])  # whose saves these are
@@ -268,7 +268,7 @@ def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine
 
 @pytest.mark.parametrize("how", ["not listed", "another author", "gitmem"])
 @pytest.mark.few(1)
-def test_a_purge_that_is_not_of_the_persons_own_machine_asks(pair: tuple[Machine, Machine], how: str):
+def test_a_purge_that_is_not_of_the_users_own_machine_asks(pair: tuple[Machine, Machine], how: str):
     first, second = pair
     first.save(f"Deploys use {SECRET} on the build machine, and nobody is to know that of us.")
     converge(*pair)
@@ -297,7 +297,7 @@ def test_a_purge_that_is_not_of_the_persons_own_machine_asks(pair: tuple[Machine
 @pytest.mark.parametrize("how", ["in a merge", "in place of another"])
 @pytest.mark.few(1)
 def test_a_purge_whose_commit_hides_asks(pair: tuple[Machine, Machine], how: str):
-    """A record that no commit seems to have added, or that another one stood in before, is not the person's."""
+    """A record that no commit seems to have added, or that another one stood in before, is not the user's."""
     first, second = pair
     first.save("Deploys use the green button, and the red one is for an emergency of the whole team.")
     first.save(f"The key {SECRET} is nobody's.")

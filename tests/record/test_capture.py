@@ -534,10 +534,10 @@ def test_a_turn_that_cannot_be_saved_now_holds_up_no_other(host, memory, tmp_pat
     assert memory.waiting() == []
 
 
-# What a person states
+# What a user states
 
 
-def test_what_a_person_states_is_a_fact_in_the_commit_of_the_turn(desk, host, memory):
+def test_what_a_user_states_is_a_fact_in_the_commit_of_the_turn(desk, host, memory):
     host.prompt("Always run the linter before committing, because CI fails otherwise. Fix the parser now.")
     host.stop("The parser reads CRLF now.")
     memory.drain()

@@ -1,4 +1,4 @@
-"""The exchanges of a finished session without a model: the request, and how the answer begins (spec V1)."""
+"""The exchanges of a finished session without a model: the request, and how the answer begins."""
 
 from datetime import UTC, datetime
 

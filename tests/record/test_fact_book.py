@@ -1,4 +1,4 @@
-"""What lasts is a fact in the commit that saves it, is told until it ends, and follows its line (spec P3)."""
+"""What lasts is a fact in the commit that saves it, is told until it ends, and follows its line."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -74,7 +74,7 @@ def turn(desk, key: str, prompt: str) -> None:
     transact(desk.store, lambda transaction: capture_turn(transaction, desk.store, one, (), keep_turn), purpose="test")
 
 
-def test_what_a_person_states_again_in_a_later_turn_holds_again_and_not_where_an_old_one_is_read(desk):
+def test_what_a_user_states_again_in_a_later_turn_holds_again_and_not_where_an_old_one_is_read(desk):
     turn(desk, "t-1", "Decision: Redis for the session cache.")
     [fact] = known_facts(desk.store)
     desk.clock.now += timedelta(hours=1)

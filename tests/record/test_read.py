@@ -1,4 +1,4 @@
-"""What the spool of the hooks holds, and what of it only a transcript knows (docs/spec.md, R8)."""
+"""What the spool of the hooks holds, and what of it only a transcript knows."""
 
 from datetime import UTC, datetime
 

@@ -32,7 +32,7 @@ def test_a_recorded_session_is_read_whole(path):
     assert not unread.lines
     assert find_host(writer(str(path), lambda name: Path(name).read_text("utf-8").splitlines())).name == "claude"
     assert [turn.prompt for turn in turns] == prompts_of(path)
-    assert sum(not turn.answer for turn in turns) <= 1  # a person may go on, or leave, before an answer
+    assert sum(not turn.answer for turn in turns) <= 1  # a user may go on, or leave, before an answer
     roles = Counter(part.role for part in parts)
     assert roles[Role.CALL] == roles[Role.RESULT]
     assert sum(turn.tools for turn in turns) == roles[Role.CALL]

@@ -1,4 +1,4 @@
-"""What the user said, wherever they said it, and only the user (spec J14 to J16): invented transcripts, end to end."""
+"""What the user said, wherever they said it, and only the user: invented transcripts, end to end."""
 
 import json
 import os

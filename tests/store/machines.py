@@ -23,7 +23,7 @@ from tests.conftest import RunsGit
 from tests.own_settings import own_file, own_settings
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-LISTED = "purge:\n  machines: [laptop, desktop, phone, notebook, tablet, server, third]\n"  # of the person's own
+LISTED = "purge:\n  machines: [laptop, desktop, phone, notebook, tablet, server, third]\n"  # of the user's own
 QUICK = Chance(random=lambda: 0.0, sleep=lambda _: None)
 
 
@@ -87,7 +87,7 @@ class Machine:
         return propose(*reached(self.store), Options(), ids=ids, name=name)
 
     def configure(self, text: str) -> None:
-        """Have the person's own settings say this, and open the store again."""
+        """Have the user's own settings say this, and open the store again."""
         own_settings(self.context, text)
         self.reopen()
 

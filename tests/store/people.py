@@ -13,7 +13,7 @@ from tests.cli.commands.project import ROOT, Ran
 from tests.conftest import RunsGit
 
 
-class Person:
+class User:
     """Somebody with a clone."""
 
     def __init__(self, name: str, folder: Path, said: str, run_in: Callable[..., Ran], git: RunsGit) -> None:
@@ -21,10 +21,10 @@ class Person:
         self.git("config", "user.name", name)
         self.git("config", "user.email", f"{name.lower()}@example.org")
 
-    def on(self, folder: Path) -> Person:
-        """Return the same person with a clone on another machine."""
+    def on(self, folder: Path) -> User:
+        """Return the same user with a clone on another machine."""
         self._run_in(folder.parent, "clone", str(folder.parent / "remote.git"), folder.name)
-        return Person(self.name, folder, self._said, self._run_in, self._git)
+        return User(self.name, folder, self._said, self._run_in, self._git)
 
     def run(self, *argv: str) -> Ran:
         return self._run_in(self.folder, *argv)
@@ -76,26 +76,24 @@ class Person:
         return [one["change"] for one in self.run("review", "--json").json if "change" in one]
 
 
-def make_people(
-    names: tuple[str, str], said: str, kind: str, request: pytest.FixtureRequest
-) -> tuple[Person, Person, str]:
+def make_people(names: tuple[str, str], said: str, kind: str, request: pytest.FixtureRequest) -> tuple[User, User, str]:
     """Return two people whose clones both have what the first one said, and its id."""
     fixtures = ("tmp_path", "run_in", "bare_git", "folder_copies")
     folder, run_in, git, copies = map(request.getfixturevalue, fixtures)
 
-    def persons() -> tuple[Person, Person]:
+    def users() -> tuple[User, User]:
         places = zip(names, ("laptop", "desktop"), strict=True)
-        one, other = (Person(name, folder / place, said, run_in, git) for name, place in places)
+        one, other = (User(name, folder / place, said, run_in, git) for name, place in places)
         return one, other
 
     def make() -> None:
         request.getfixturevalue("first")
         request.getfixturevalue("second")
-        one, other = persons()
+        one, other = users()
         one.save(said, kind)
         one.run("sync")
         other.run("sync")
 
     copies(f"{names} and {said}", folder, ("remote.git", "laptop", "desktop"), make)
     [path] = (folder / "laptop" / ".gitmem" / "facts" / kind).iterdir()
-    return *persons(), path.name[:11]
+    return *users(), path.name[:11]

@@ -264,7 +264,7 @@ def gitolite(folder: Path, rights: str = "R") -> Iterator[Ssh]:
 
 @contextlib.contextmanager
 def s3(folder: Path, home: Path, environ: dict[str, str]) -> Iterator[str]:
-    """Start a stand-in of S3 (moto) with a bucket; the person's configuration allows its addresses, git-remote-s3."""
+    """Start a stand-in of S3 (moto) with a bucket; the user's configuration allows its addresses, git-remote-s3."""
     server, port = program("moto_server"), free_port()
     program("git-remote-s3")
     bucket = f"http://127.0.0.1:{port}/bucket"

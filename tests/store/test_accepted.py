@@ -1,4 +1,4 @@
-"""A store that came with a project records nothing and sends nothing until the person said yes to it."""
+"""A store that came with a project records nothing and sends nothing until the user said yes to it."""
 
 import os
 import shutil
@@ -149,7 +149,7 @@ def test_a_file_that_leads_to_another_store_is_not_gone_by(project: Path, contex
 
 
 @pytest.mark.parametrize("place", [Place.USER, Place.HOME])
-def test_what_is_under_the_persons_home_is_theirs(place: Place, context: Context, tmp_path: Path):
+def test_what_is_under_the_users_home_is_theirs(place: Place, context: Context, tmp_path: Path):
     (tmp_path / "project").mkdir()
     made = init_store(str(tmp_path / "project"), context, place).store
     assert not (Path(context.home) / ".local" / "share" / "gitmem" / "stores").exists()

@@ -1,4 +1,4 @@
-"""Stores whose project was copied or moved: no save goes into another project's memory, and `init` mends them."""
+"""Stores whose project was copied or moved: no save goes into another project's memory, and `init` fixes them."""
 
 import os
 import shutil

@@ -7,19 +7,19 @@ import pytest
 from gitmem.git.fast_import import Writer
 from gitmem.sync.guard import Accept
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
-from tests.store.people import Person, make_people
+from tests.store.people import User, make_people
 
 SAID = "The cache is in memory."
 
 
 @pytest.fixture
-def made(request) -> tuple[Person, Person, str]:
+def made(request) -> tuple[User, User, str]:
     return make_people(("Ada", "Ada"), SAID, "decision", request)
 
 
 @pytest.fixture
-def people(made) -> tuple[Person, Person]:
-    """Give one person's two clones, which both have a decision."""
+def people(made) -> tuple[User, User]:
+    """Give one user's two clones, which both have a decision."""
     return made[:2]
 
 
@@ -29,11 +29,11 @@ def decided(made) -> str:
     return made[2]
 
 
-def meet(*people: Person) -> None:
-    for person in (*people, *people):
-        person.run("sync")
-    assert len({person.git("rev-parse", "HEAD") for person in people}) == 1
-    assert len({person.memory for person in people}) == 1
+def meet(*people: User) -> None:
+    for user in (*people, *people):
+        user.run("sync")
+    assert len({user.git("rev-parse", "HEAD") for user in people}) == 1
+    assert len({user.memory for user in people}) == 1
 
 
 @pytest.mark.slow
@@ -81,14 +81,14 @@ def test_two_edits_of_one_line_of_which_git_committed_one_or_both_are_both_kept_
         one.git("push", "-q")
         other.run("facts", "edit", decided, "The cache is in Postgres.")
     meet(one, other)
-    for person in people:
-        assert "Redis" in person.told(decided)
-        assert "Postgres" in person.told(decided)
-        assert "Redis" in person.memory
-        assert "Postgres" in person.memory
-        assert "in memory" not in person.memory
-        assert len(person.review()) == 1
-        assert person.review()[0].startswith("facts/decision/")
+    for user in people:
+        assert "Redis" in user.told(decided)
+        assert "Postgres" in user.told(decided)
+        assert "Redis" in user.memory
+        assert "Postgres" in user.memory
+        assert "in memory" not in user.memory
+        assert len(user.review()) == 1
+        assert user.review()[0].startswith("facts/decision/")
 
 
 @pytest.mark.parametrize("rebase", ["--no-rebase", "--rebase"])
@@ -103,10 +103,10 @@ def test_two_edits_of_one_line_that_were_committed_with_git_are_both_kept_by_a_p
     assert "Postgres" in other.told(decided)
     assert other.review() == ["memory.md"]
     meet(one, other)
-    for person in people:
-        assert "Redis" in person.memory
-        assert "Postgres" in person.memory
-        assert person.review() == ["memory.md"]
+    for user in people:
+        assert "Redis" in user.memory
+        assert "Postgres" in user.memory
+        assert user.review() == ["memory.md"]
 
 
 @pytest.mark.parametrize("how", ["theirs", "edit"])

@@ -40,7 +40,7 @@ def project(base):
 
 @pytest.fixture
 def here(home, base):
-    """Ask from a folder; nothing at all may be made by that (spec V8)."""
+    """Ask from a folder; nothing at all may be made by that."""
 
     class Here:
         def __init__(self) -> None:

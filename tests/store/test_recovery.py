@@ -135,7 +135,7 @@ def _keep(project: Path, pack: str, said: str = "fast-import", *, old: bool = Tr
 
 
 def test_what_a_killed_save_left_beside_its_pack_goes(project, branch):
-    """A person's own fast-import, whose file looks the same, is left alone."""
+    """A user's own fast-import, whose file looks the same, is left alone."""
     ours = _keep(project, listed_packs(branch.store)[-1], old=False)
     theirs = _keep(project, "pack-1234", old=False)
     branch.append("memory.md", b"- two\n")
@@ -164,14 +164,14 @@ def test_what_a_save_left_that_was_killed_before_git_listed_its_pack_goes(projec
 
 @pytest.mark.parametrize("said", ["", "mine", "fast-import\n"])
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "not listed"])
-def test_a_persons_own_mark_beside_a_save_stays(project, branch, said, listed):
+def test_a_users_own_mark_beside_a_save_stays(project, branch, said, listed):
     keep = _keep(project, listed_packs(branch.store)[-1] if listed else _unlisted(branch), said)
     branch.append("memory.md", b"- two\n")
     assert keep.read_text() == said
 
 
 @pytest.mark.parametrize("commits", [["main"], ["main", "gitmem"]], ids=" and ".join)
-def test_a_mark_beside_commits_of_a_person_stays(project, branch, bare_git, commits):
+def test_a_mark_beside_commits_of_a_user_stays(project, branch, bare_git, commits):
     before = _packs(project)
     bare_git(project, "pack-objects", "-q", "--revs", ".git/objects/pack/pack", stdin="\n".join(commits).encode())
     [pack] = _packs(project) - before
@@ -320,7 +320,7 @@ def test_an_edit_of_a_file_that_was_to_go_is_kept(box, crashed, point):
     box.sound()
 
 
-def test_a_new_file_that_a_person_made_first_is_merged_or_stays_beside(box, crashed):
+def test_a_new_file_that_a_user_made_first_is_merged_or_stays_beside(box, crashed):
     crashed(UNWRITTEN)
     box.write("new/file.md", b"new\nand by hand\n")
     box.settle()
@@ -353,7 +353,7 @@ def test_a_link_in_the_way_is_not_followed(box, crashed, tmp_path):
 
 
 def editing(box, monkeypatch, path, times):
-    """Have a person add a line to a file each time, but so often at most, when gitmem is about to write it."""
+    """Have a user add a line to a file each time, but so often at most, when gitmem is about to write it."""
     stage, lines = WorkTree.stage, []
 
     def slow(tree, name, content, **more):
@@ -368,7 +368,7 @@ def editing(box, monkeypatch, path, times):
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_nobody_goes_on_before_a_file_that_is_being_edited_is_brought_up(box, crashed, monkeypatch, times):
-    """What the tip had and the file had not would be taken for what a person removed."""
+    """What the tip had and the file had not would be taken for what a user removed."""
     crashed(UNWRITTEN)
     editing(box, monkeypatch, "daily/day.md", times)
     box.append("daily/day.md", b"next\n")

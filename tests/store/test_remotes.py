@@ -97,7 +97,7 @@ def test_init_takes_up_a_branch_of_a_remote_that_is_sound(project, push, context
 
 
 @pytest.mark.parametrize("name", ["hosts/claude-code.json", "Hosts/x", "projects/x-1/a.md", "hosts./x"])
-def test_no_remote_of_the_persons_store_writes_into_the_folders_of_this_machine(home, push, tmp_path, context, name):
+def test_no_remote_of_the_users_store_writes_into_the_folders_of_this_machine(home, push, tmp_path, context, name):
     push(name)
     remote = str(tmp_path / "remote.git")
     with pytest.raises(RefusedError, match="where gitmem keeps"):

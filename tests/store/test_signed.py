@@ -132,7 +132,7 @@ def pushed_unsigned(second: Machine) -> str:
 
 
 def signs(machine: Machine, *command: str) -> None:
-    """Run a command of git's as the machine's person, who signs."""
+    """Run a command of git's as the machine's user, who signs."""
     subprocess.run(["git", *command], cwd=machine.root, env=machine.context.environ, check=True)
 
 
@@ -140,7 +140,7 @@ NOBODY = "no trusted key signed"
 
 
 def test_what_git_pulled_by_hand_is_told_and_not_signed(one_signs):
-    """Else the next sync would put the person's own signature over it, also where the remote has it no more."""
+    """Else the next sync would put the user's own signature over it, also where the remote has it no more."""
     first, second = one_signs
     before = second.git("rev-parse", "HEAD")
     pushed_unsigned(second)
@@ -264,7 +264,7 @@ def test_a_backup_of_ones_own_can_be_restored(pair, signing, tmp_path):
     first.sound()
 
 
-def test_what_git_shows_of_signatures_by_the_person_s_wish_changes_nothing(both_sign):
+def test_what_git_shows_of_signatures_by_the_user_s_wish_changes_nothing(both_sign):
     first, second = both_sign
     config = Path(first.context.home, ".gitconfig")
     config.write_text(f"{config.read_text()}[log]\n\tshowSignature = true\n", encoding="utf-8")
@@ -275,7 +275,7 @@ def test_what_git_shows_of_signatures_by_the_person_s_wish_changes_nothing(both_
 
 
 @pytest.mark.skipif(shutil.which("gpg") is None, reason="needs gpg")
-def test_a_key_of_gpg_counts_as_the_person_trusts_it(both_sign, tmp_path):
+def test_a_key_of_gpg_counts_as_the_user_trusts_it(both_sign, tmp_path):
     first, second = both_sign
     rings = {}
     for machine in (first, second):
@@ -336,7 +336,7 @@ def test_a_program_that_the_store_names_is_not_run(both_sign, tmp_path, bare_git
     ],
 )
 @pytest.mark.few(2)
-def test_a_purge_of_a_machine_that_is_not_listed_is_followed_if_the_person_signed_it(pair, signing, how):
+def test_a_purge_of_a_machine_that_is_not_listed_is_followed_if_the_user_signed_it(pair, signing, how):
     also = "" if how == "signed by another person" else "author:\n  also: [desktop@example.org]\n"
     also = "" if "colleague" in how else also
     first = signing(pair[0], settings=also)

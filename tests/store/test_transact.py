@@ -149,7 +149,7 @@ def test_files_and_folders_that_took_each_other_s_place_by_hand(box):
     box.sound()
 
 
-def test_a_link_that_a_person_committed_and_then_replaced(box):
+def test_a_link_that_a_user_committed_and_then_replaced(box):
     (box.root / "x.md").symlink_to("memory.md")
     box.git("add", "x.md")
     box.git("commit", "-qm", "a link")

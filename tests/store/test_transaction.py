@@ -181,7 +181,7 @@ def test_a_twin_for_some_file_system_is_refused(box, there, new):
 
 
 @pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="this system does not tell them apart")
-def test_twins_of_a_person_s_or_in_one_commit_are_refused_too(box):
+def test_twins_of_a_user_s_or_in_one_commit_are_refused_too(box):
     box.write("Notes.md", b"mine")
     with pytest.raises(RefusedError):
         box.put({"notes.md": b"x"})

@@ -20,7 +20,7 @@ from gitmem.platform.safe_open import MAX_FILE_BYTES
 from gitmem.store import transcripts
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
-from gitmem.store.transcripts import REF, forget_transcripts, person_of, put, read, sessions
+from gitmem.store.transcripts import REF, forget_transcripts, put, read, ref_name_of, sessions
 from tests.boxes import Box
 from tests.copies import new_repository
 from tests.own_settings import own_settings
@@ -62,7 +62,7 @@ def test_what_a_killed_process_left_of_the_same_pack_is_no_obstacle(box: Box):
     before = set(packs.glob("*.pack"))
     commit = put(store, *said)
     [pack] = set(packs.glob("*.pack")) - before
-    ref = f"{REF}/{person_of(store.identity().result().email)}"
+    ref = f"{REF}/{ref_name_of(store.identity().result().email)}"
     store.repository.git.run("update-ref", ref, f"{ref}^")
     for path in packs.glob(f"{pack.stem}.*"):
         path.unlink()
@@ -105,7 +105,7 @@ def test_what_is_synced_is_not_forgotten_only_to_come_back(box: Box):
 
 
 BEGAN = datetime.now(UTC)
-OWN = f"{REF}/{person_of(GITMEM.email)}"
+OWN = f"{REF}/{ref_name_of(GITMEM.email)}"
 STARTED = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=9)))
 SESSION = "1b4e51f0-77a1-4c3e-9d55-2f0f6c1b7a10"
 PATH = f"sessions/2026/11/20261121_050322-{SESSION}.l1.jsonl"

@@ -12,7 +12,7 @@ from gitmem.errors import UnfinishedError
 
 
 ONE, TWO = {"memory.md": b"one\n"}, {"memory.md": b"two\n"}
-# What gitmem commits (a mapping), a person writes into memory.md (bytes) and does with git; then memory.md, and the
+# What gitmem commits (a mapping), a user writes into memory.md (bytes) and does with git; then memory.md, and the
 # commit below the next save.
 ACTS = {
     "a commit": ([b"mine\n", "add -A", "commit -qm mine"], b"mine\n", "mine"),

@@ -60,7 +60,7 @@ def test_the_door_starts_it_in_the_background(configured, monkeypatch, environ):
     assert started == [("sync", "--background")]
 
 
-def test_the_person_s_own_store_is_synced_on_its_own(configured, monkeypatch, environ):
+def test_the_user_s_own_store_is_synced_on_its_own(configured, monkeypatch, environ):
     started = []
     own = configured("session")
     monkeypatch.setattr("gitmem.store.store.own_store", lambda _: own)

@@ -26,7 +26,7 @@ from tests.store.machines import NOON, Machine, converge, make_pair
 
 @pytest.fixture
 def stranger(tmp_path: Path, context: Context, bare_git: RunsGit, remote: Path) -> Machine:
-    """A store of another project, made in the same second by the same person, with this project's remote."""
+    """A store of another project, made in the same second by the same user, with this project's remote."""
     root = tmp_path / "stranger"
     root.mkdir()
     made = init_store(str(root), context._replace(clock=lambda: NOON), Place.PROJECT).store

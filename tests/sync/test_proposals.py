@@ -140,7 +140,7 @@ def test_a_commit_that_every_sync_refuses_is_found_though_a_later_one_takes_it_b
 def test_a_secret_that_a_later_commit_takes_out_is_found(pair, bare_git, where):
     laptop, _ = pair
     base, secret, name = laptop.tip, "ghp_" + "a1B2" * 9, where if where != "merge" else "notes.md"
-    laptop.write(".gitattributes", "* -diff\n")  # a person's own, which hides nothing from the check
+    laptop.write(".gitattributes", "* -diff\n")  # a user's own, which hides nothing from the check
     laptop.write(name, "one\n")
     commit(laptop, "A", "a@example.com")
     if where == "merge":  # whose own tree has it, and none of its parents'
@@ -225,12 +225,12 @@ def test_history_that_git_cannot_list_is_no_clean_one(pair, monkeypatch):
 def merge_plainly(remote: Path, folder: Path, bare_git: RunsGit, branch: str) -> bool:
     """Merge a branch into the memory as a forge does: without the driver; leave a conflict's markers in the files."""
     bare_git(folder.parent, "clone", "-q", "-b", "gitmem", str(remote), str(folder))
-    person = ("-c", "user.name=Forge", "-c", "user.email=forge@example.com")
+    user = ("-c", "user.name=Forge", "-c", "user.email=forge@example.com")
     try:
-        bare_git(folder, *person, "merge", "-q", "-m", "Merge a proposal", f"origin/{branch}")
+        bare_git(folder, *user, "merge", "-q", "-m", "Merge a proposal", f"origin/{branch}")
     except AssertionError:
         bare_git(folder, "add", "-A")
-        bare_git(folder, *person, "commit", "-qm", "Merge with markers")
+        bare_git(folder, *user, "commit", "-qm", "Merge with markers")
         conflicted = True
     else:
         conflicted = False

@@ -428,7 +428,7 @@ def test_new_names_that_one_file_system_takes_for_one_are_told_apart(pair, here,
     assert len({name.casefold() for name in names}) == len(names)
 
 
-def test_what_a_person_pulls_and_pushes_with_git_is_fine(pair):
+def test_what_a_user_pulls_and_pushes_with_git_is_fine(pair):
     first, second = pair
     first.save("one")
     first.git("push", "-q")
@@ -452,7 +452,7 @@ def test_histories_that_crossed_are_merged_once(pair, bare_git, tmp_path):
         bare_git(tmp_path, "clone", "-q", "--bare", str(each.root), str(own[each.name]))
     for each, other in (pair, pair[::-1]):
         each.git("fetch", "-q", str(own[other.name]), "gitmem")
-        # As a person's git does it: another commit on each side, of the same two parents.
+        # As a user's git does it: another commit on each side, of the same two parents.
         each.git("merge", "-q", "--no-ff", "-m", f"By {each.name}", "FETCH_HEAD")
         each.save(f"again of {each.name}")
     for each in pair:
@@ -463,7 +463,7 @@ def test_histories_that_crossed_are_merged_once(pair, bare_git, tmp_path):
     assert first.ids | second.ids <= set(first.entries())
 
 
-def test_a_crash_before_the_commits_of_a_person_elsewhere_are_in_the_files_takes_nothing_back(pair, crashing):
+def test_a_crash_before_the_commits_of_a_user_elsewhere_are_in_the_files_takes_nothing_back(pair, crashing):
     """What another machine committed as an edit by hand is not in this work tree, though the branch has it."""
     first, second = pair
     first.write("memory.md", first.read("memory.md") + "\nBy hand, elsewhere.\n")

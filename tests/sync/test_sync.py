@@ -138,7 +138,7 @@ def test_a_redirected_address_is_not_gone_to(pair, traps, remote, tmp_path, bare
     assert bare_git(remote, "rev-parse", "gitmem") == first.tip
 
 
-def test_the_persons_own_configuration_counts(machine, traps, tmp_path, home, remote):
+def test_the_users_own_configuration_counts(machine, traps, tmp_path, home, remote):
     first = machine("laptop", url=_SSH)
     first.save("one")
     own = tmp_path / "own"

@@ -1,4 +1,4 @@
-"""Raw transcripts lie on a ref a person, here and on a remote; those of older versions move there, none is lost."""
+"""Raw transcripts lie on a ref a user, here and on a remote; those of older versions move there, none is lost."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from gitmem.git.packing import every_object
 from gitmem.git.setup import make_root
 from gitmem.purge.purge import answer_purge, plan_erasure, purge, waiting_purges
 from gitmem.store.remotes import find_remote
-from gitmem.store.transcripts import REF, person_of, put, read, sessions, take_apart, tips
+from gitmem.store.transcripts import REF, put, read, ref_name_of, sessions, take_apart, tips
 from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.rounds import Options
 from gitmem.sync.sync import REMOTE_REF, sync_remote
@@ -29,7 +29,7 @@ def address(name: str) -> str:
 
 
 def belong(one: Machine, name: str) -> Machine:
-    """Have a machine be a person's."""
+    """Have a machine be a user's."""
     one.git("config", "user.name", name.title())
     one.git("config", "user.email", address(name))
     return type(one)(one.root, one.name, one.context, one._git).like(one)
@@ -72,29 +72,29 @@ def older(one: Machine, *names: str) -> str:
     return one.git("rev-parse", REF)
 
 
-def test_each_person_has_a_ref_that_does_not_show_the_address(team, remote, bare_git):
+def test_each_user_has_a_ref_that_does_not_show_the_address(team, remote, bare_git):
     exchange(*team, *team)
-    refs = [f"{REF}/{person_of(address(name))}" for name in PEOPLE]
+    refs = [f"{REF}/{ref_name_of(address(name))}" for name in PEOPLE]
     for one in team:
         assert sorted(tips(one.store)) == sorted(refs)
         assert {name: read(one.store, f"s-{name}") for name in PEOPLE} == {name: [said(name)] for name in PEOPLE}
     there = bare_git(remote, "for-each-ref", "--format=%(refname)").splitlines()
-    assert {one for one in there if "l1" in one} == {f"{REMOTE_REF}-{person_of(address(name))}" for name in PEOPLE}
+    assert {one for one in there if "l1" in one} == {f"{REMOTE_REF}-{ref_name_of(address(name))}" for name in PEOPLE}
     assert not any(name in ref for ref in there for name in PEOPLE)
     before = bare_git(remote, "for-each-ref")
     exchange(*team)
     assert bare_git(remote, "for-each-ref") == before  # nothing new makes no commit
 
 
-def test_two_machines_of_one_person_share_the_ref(machine, team):
+def test_two_machines_of_one_user_share_the_ref(machine, team):
     ada, ben, _ = team
     other = belong(machine("laptop"), "ada")
     put(other.store, "s-laptop", BEGAN, [said("laptop")])
     exchange(ada, other, ben, ada)
     assert [one.session for one in sessions(ada.store)] == ["s-ada", "s-ben", "s-laptop"]
     assert (
-        tips(ada.store)[f"{REF}/{person_of('ADA@example.org')}"]
-        == tips(other.store)[f"{REF}/{person_of(address('ada'))}"]
+        tips(ada.store)[f"{REF}/{ref_name_of('ADA@example.org')}"]
+        == tips(other.store)[f"{REF}/{ref_name_of(address('ada'))}"]
     )
 
 
@@ -108,9 +108,9 @@ def test_what_an_older_version_put_on_one_ref_is_moved_and_nothing_is_lost(team,
         ada.git("update-ref", "-d", REF)
         assert read(ada.store, "s-ben") == [said("ben")]
     put(ada.store, "s-new", BEGAN, [said("new")])
-    assert sorted(tips(ada.store)) == sorted(f"{REF}/{person_of(address(name))}" for name in ("ada", "ben"))
+    assert sorted(tips(ada.store)) == sorted(f"{REF}/{ref_name_of(address(name))}" for name in ("ada", "ben"))
     assert [one.session for one in sessions(ada.store)] == ["s-ada", "s-ben", "s-new"]
-    ben = f"{REF}/{person_of(address('ben'))}"
+    ben = f"{REF}/{ref_name_of(address('ben'))}"
     form = "--format=%ae %at %(trailers:key=Gitmem-Session,valueonly)"
     assert ada.git("log", "-1", form, ben) == f"{address('ben')} 1763600001 s-ben"
     purge(ada.store, plan_erasure(ada.store, session="s-ben"))
@@ -119,11 +119,11 @@ def test_what_an_older_version_put_on_one_ref_is_moved_and_nothing_is_lost(team,
     ada.sound()
 
 
-def test_a_persons_own_history_stays_as_it_was(team):
+def test_a_users_own_history_stays_as_it_was(team):
     _, ben, _ = team
     tip = older(ben, "ben")
     take_apart(ben.store)
-    assert tips(ben.store) == {f"{REF}/{person_of(address('ben'))}": tip}
+    assert tips(ben.store) == {f"{REF}/{ref_name_of(address('ben'))}": tip}
 
 
 def test_the_branch_of_older_versions_is_taken_apart_and_they_are_not_disturbed(team, remote, bare_git):
@@ -142,7 +142,7 @@ def test_the_branch_of_older_versions_is_taken_apart_and_they_are_not_disturbed(
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_a_backup_has_the_transcripts_of_all_persons(team, tmp_path, old):
+def test_a_backup_has_the_transcripts_of_all_users(team, tmp_path, old):
     ada, ben, cleo = team
     file = str(tmp_path / "backup")
     if old:  # by an older version
@@ -153,7 +153,7 @@ def test_a_backup_has_the_transcripts_of_all_persons(team, tmp_path, old):
         assert len(back_up(ada.store, file, transcripts=True).transcripts) == 2
     merge_in(cleo.store, file, Options(chance=QUICK))
     assert [read(cleo.store, f"s-{name}") for name in PEOPLE] == [[said(name)] for name in PEOPLE]
-    assert sorted(tips(cleo.store)) == sorted(f"{REF}/{person_of(address(name))}" for name in PEOPLE)
+    assert sorted(tips(cleo.store)) == sorted(f"{REF}/{ref_name_of(address(name))}" for name in PEOPLE)
 
 
 def test_who_keeps_no_transcripts_of_others_takes_them_out_of_the_remote(team, remote, bare_git):
@@ -187,7 +187,7 @@ def test_an_authors_transcripts_go_from_every_clone_and_from_the_remote(team, re
         assert b"what ada asked" not in held
         assert address("ada").encode() not in held
         assert [item.session for item in sessions(one.store)] == ["s-ben", "s-cleo"]
-        assert person_of(address("ada")) not in one.git("for-each-ref")
+        assert ref_name_of(address("ada")) not in one.git("for-each-ref")
         one.sound()
-    assert person_of(address("ada")) not in bare_git(remote, "for-each-ref")
+    assert ref_name_of(address("ada")) not in bare_git(remote, "for-each-ref")
     assert address("ada") not in bare_git(remote, "log", "-p", "--all", "--format=%an %ae %ce %B")

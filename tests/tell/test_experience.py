@@ -20,8 +20,8 @@ __all__ = ["team"]
 ERROR = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
 
 
-def learned(store: Store, session: str, mend: str) -> str:
-    failure = Failure(START, "Bash", "", "pytest -q", ERROR, "pytest -q", mend)
+def learned(store: Store, session: str, fix: str) -> str:
+    failure = Failure(START, "Bash", "", "pytest -q", ERROR, "pytest -q", fix)
     turn = Turn(session, "h", "t-1", START, START, "Run the tests", "Done.", (), (failure,), closed=True)
     learn_bugs(store, session, "h", [turn])
     return turn.exchange_id
@@ -48,7 +48,7 @@ def test_each_part_is_of_who_committed_it(team: Team):
 
 
 @pytest.mark.parametrize("name", ["Mallory <m@example.com>", "gitmem <gitmem@localhost>"])
-def test_claims_about_the_person_s_own_exchanges_are_of_who_makes_them(team: Team, bare_git, name: str):
+def test_claims_about_the_user_s_own_exchanges_are_of_who_makes_them(team: Team, bare_git, name: str):
     ada = team.of("Ada")
     own = learned(ada, "s-1", "uv sync")
     committed(bare_git, ada, name, Solution("`./fix`", worked=(own, "x1111111111", "x2222222222")))

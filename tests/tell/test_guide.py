@@ -50,10 +50,10 @@ def test_a_task_is_told_what_was_decided_of_it_and_no_exchange_that_repeats_it(d
     assert [(one.how, one.ids) for one in given_texts(desk.store.private)] == [("guide", line.sources)]
 
 
-def test_an_error_is_told_what_mended_it_and_what_did_not(desk):
-    for number, (mend, command) in enumerate((("uv sync", "pytest"), ("", "pip install pyyaml"))):
+def test_an_error_is_told_what_fixed_it_and_what_did_not(desk):
+    for number, (fix, command) in enumerate((("uv sync", "pytest"), ("", "pip install pyyaml"))):
         at = desk.clock.now + timedelta(days=number)
-        failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q" if mend else "", mend)
+        failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q" if fix else "", fix)
         turn = Turn(f"s-{number}", "claude-code", "t", at, at, command, "Done.", (), (failure,), closed=True)
         learn_bugs(desk.store, f"s-{number}", "claude-code", [turn])
     found = guide(desk.store, "", error=ERROR)
@@ -115,7 +115,8 @@ def test_episodes_say_what_was_done_what_helped_and_what_did_not(desk):
     assert told[AdviceKind.AVOID] == [("TimeoutError of the importer: `sleep 5` did not help", (good.id,))]
     assert (f"{bad.task} (failed): Wrote a loop of its own", (bad.id,)) in told[AdviceKind.CHALLENGE]
     assert ("The mirror of prices is slow at night", (good.id,)) in told[AdviceKind.CHALLENGE]
-    assert ("The person then turned the work: No, use the library's retries", (good.id,)) in told[AdviceKind.CHALLENGE]
+    redirected = "The user then redirected the work: No, use the library's retries"
+    assert (redirected, (good.id,)) in told[AdviceKind.CHALLENGE]
     assert {good.id, bad.id} <= set(given_texts(desk.store.private)[0].ids)
     assert guide(desk.store, "Paint the garden fence").lines == ()
 
@@ -193,14 +194,14 @@ FRAMED = """Traceback (most recent call last):
 KeyError: 'rate'"""
 
 
-def test_the_errors_of_a_named_file_are_expected_with_their_mends(desk):
+def test_the_errors_of_a_named_file_are_expected_with_their_fixes(desk):
     failed, path = desk.clock.now, "/home/a/src/load.py"
     failure = Failure(failed, "Bash", "", "pytest -q", FRAMED, "pytest -q", f"change `{path}`: `+ x = 1`")
     turn = Turn("s-1", "h", "t", failed, failed, "Run it", "Done.", (path,), (failure,), closed=True, cwd="/home/a")
     learn_bugs(desk.store, "s-1", "h", [turn])
     [line] = guide(desk.store, "Rename the columns in src/load.py").lines
     assert line.part is AdviceKind.CHALLENGE
-    assert line.text == "KeyError: 'rate': seen once, mended by change `src/load.py`: `+ x = 1`, last 2026-11-21"
+    assert line.text == "KeyError: 'rate': seen once, fixed by change `src/load.py`: `+ x = 1`, last 2026-11-21"
     assert line.sources[1:] == (turn.exchange_id,)
     assert guide(desk.store, "Rename the columns in other/load.py").lines == ()
     assert guide(desk.store, "Rename the columns").lines == ()
@@ -239,7 +240,7 @@ def test_an_error_of_the_running_session_is_told_only_to_a_task_that_speaks_of_i
     assert line.confidence < 1.0
 
 
-def test_the_persons_own_preferences_are_told_where_they_fit(desk):
+def test_the_users_own_preferences_are_told_where_they_fit(desk):
     Path(desk.store.context.home).mkdir(exist_ok=True)
     own = init_store(desk.store.context.home, desk.store.context, Place.USER).store
     for text in ("Write commit messages in the imperative mood", "Never squash commits of a release branch"):

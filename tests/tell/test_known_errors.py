@@ -1,4 +1,4 @@
-"""What an error is told: how often it came, what mended it, when, and where that stands; once, and no risky command."""
+"""What an error is told: how often it came, what fixed it, when, and where that stands; once, and no risky command."""
 
 import json
 from datetime import timedelta
@@ -24,18 +24,18 @@ FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed 
 AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"
 
 
-def failed(desk, session: str, error: str, mend: str = "", answer: str = "Done.") -> str:
-    """Have a session end in which this failed and perhaps was mended; returns the id of the exchange."""
+def failed(desk, session: str, error: str, fix: str = "", answer: str = "Done.") -> str:
+    """Have a session end in which this failed and perhaps was fixed; returns the id of the exchange."""
     desk.clock.now += timedelta(days=1)
     at = desk.clock.now
-    failure = Failure(at, "Bash", "", "pytest -q", error, "pytest -q" if mend else "", mend)
+    failure = Failure(at, "Bash", "", "pytest -q", error, "pytest -q" if fix else "", fix)
     turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", answer, (), (failure,), closed=True)
     learn_bugs(desk.store, session, "claude-code", [turn])
     desk.store = Store(desk.store.root, desk.store.context)
     return turn.exchange_id
 
 
-def test_an_error_that_was_mended_is_told_with_the_mend_and_its_sources(desk):
+def test_an_error_that_was_fixed_is_told_with_the_fix_and_its_sources(desk):
     failed(desk, "s-1", FIRST, "uv sync")
     text = tell_error(desk.store, "s-9", AGAIN)
     [pattern] = known_patterns(desk.store)
@@ -57,7 +57,7 @@ def test_other_errors_are_told_nothing(desk):
     assert tell_error(desk.store, "s-9", "all is well") == ""
 
 
-def test_what_mended_an_error_of_one_port_is_not_told_of_another(desk):
+def test_what_fixed_an_error_of_one_port_is_not_told_of_another(desk):
     refused = "ConnectionError: connect to localhost:{0}: connection refused"
     failed(desk, "s-1", refused.format(7010), "docker compose up -d store")
     failed(desk, "s-2", refused.format(7020), "docker compose up -d queue")
@@ -68,7 +68,7 @@ def test_what_mended_an_error_of_one_port_is_not_told_of_another(desk):
 
 
 @pytest.mark.parametrize(
-    "mend, command, is_told",
+    "fix, command, is_told",
     [
         ("docker compose up -d db", "pytest", True),
         ("docker compose up -d db", "docker run --rm app pytest", False),
@@ -76,8 +76,8 @@ def test_what_mended_an_error_of_one_port_is_not_told_of_another(desk):
         ("uv add pyyaml", "docker run --rm app pytest", False),
     ],
 )
-def test_what_mended_an_error_on_this_machine_says_nothing_of_one_in_a_container(desk, mend, command, is_told):
-    failed(desk, "s-1", FIRST, mend)
+def test_what_fixed_an_error_on_this_machine_says_nothing_of_one_in_a_container(desk, fix, command, is_told):
+    failed(desk, "s-1", FIRST, fix)
     assert bool(tell_error(desk.store, "s-9", AGAIN, command)) is is_told
 
 
@@ -87,7 +87,7 @@ def test_what_an_output_tells_to_run_is_not_told_again(desk):
     assert tell_error(desk.store, "s-8", f"{AGAIN}\nTo fill the shelf, run `books sync`.") == ""
 
 
-def test_a_mend_that_the_turn_has_run_already_is_not_told(desk):
+def test_a_fix_that_the_turn_has_run_already_is_not_told(desk):
     failed(desk, "s-1", FIRST, "uv sync")
     spool = HookSpool(desk.store.private)
     for number, (name, command) in enumerate([("PostToolUse", "cd app && uv sync"), ("PostToolUseFailure", "pytest")]):
@@ -99,7 +99,7 @@ def test_a_mend_that_the_turn_has_run_already_is_not_told(desk):
     assert tell_error(desk.store, "s-8", AGAIN, "pytest")
 
 
-def test_several_errors_of_one_output_are_told_each_with_its_mend(desk):
+def test_several_errors_of_one_output_are_told_each_with_its_fix(desk):
     failed(desk, "s-1", FIRST, "uv sync")
     failed(desk, "s-2", "redis.exceptions.ConnectionError: Error 111 connecting to cache:6379", "docker compose up -d")
     both = f"{AGAIN}\nnoise\nConnectionError: Error 111 connecting to cache:6379"
@@ -116,7 +116,7 @@ def test_an_edit_is_told_only_for_the_finding_of_a_rule(desk):
     assert "`- var spam int`" in tell_error(desk.store, "s-9", "c.go:7:5: spam is unused (unused)")
 
 
-def test_a_mend_that_was_told_and_did_not_help_is_told_no_more_unasked(desk):
+def test_a_fix_that_was_told_and_did_not_help_is_told_no_more_unasked(desk):
     failed(desk, "s-1", FIRST, "uv sync")
     [pattern] = known_patterns(desk.store)
     judge(desk.store, pattern.id, helped=False)
@@ -162,12 +162,12 @@ def pushed(desk, bare_git, *patterns) -> None:
     desk.store = Store(desk.store.root, desk.store.context)
 
 
-def known_by_others(desk, mend: str) -> BugPattern:
+def known_by_others(desk, fix: str) -> BugPattern:
     [error] = read_errors(FIRST)
     at = desk.clock.now
     made_up = ("x1111111111", "x2222222222", "x3333333333")
     pattern = BugPattern(pattern_id(error), error, at, at, made_up, ("pytest",))
-    return pattern._replace(solutions=(Solution(mend, worked=made_up, commands=("pytest",)),))
+    return pattern._replace(solutions=(Solution(fix, worked=made_up, commands=("pytest",)),))
 
 
 def test_an_error_that_only_others_met_is_told_as_theirs_without_a_risky_command(desk, bare_git):
@@ -188,7 +188,7 @@ def test_an_error_that_only_others_met_is_told_as_theirs_without_a_risky_command
     assert guide(desk.store, "ModuleNotFoundError no module named yaml").lines == ()
 
 
-def test_a_mend_of_others_follows_one_s_own_whatever_counts_it_claims(desk, bare_git):
+def test_a_fix_of_others_follows_one_s_own_whatever_counts_it_claims(desk, bare_git):
     own = failed(desk, "s-1", FIRST, "uv sync")
     [pattern] = known_patterns(desk.store)
     claimed = Solution("pip install pyyaml", worked=(own, "x1111111111", "x2222222222"), commands=("pytest",))
@@ -213,7 +213,7 @@ QUOTING = [
 
 
 @pytest.mark.parametrize("prompt", QUOTING)
-def test_a_prompt_that_quotes_an_error_is_told_its_mend_once(desk, prompt):
+def test_a_prompt_that_quotes_an_error_is_told_its_fix_once(desk, prompt):
     failed(desk, "s-1", FIRST, "uv sync")
     text = tell_prompt(desk.store, "s-9", prompt)
     assert 'Last time (2026-11-22) this was fixed by: "`uv sync`" ^b' in text
@@ -238,10 +238,10 @@ def test_a_prompt_that_quotes_no_known_error_is_told_nothing(desk, prompt):
     assert tell_prompt(desk.store, "s-9", prompt) == ""
 
 
-def test_of_several_mends_the_one_for_the_failed_program_is_told(desk):
-    for number, (command, mend) in enumerate((("pytest -q", "uv sync"), ("mypy .", "mypy --install-types"))):
+def test_of_several_fixes_the_one_for_the_failed_program_is_told(desk):
+    for number, (command, fix) in enumerate((("pytest -q", "uv sync"), ("mypy .", "mypy --install-types"))):
         at = desk.clock.now
-        failure = Failure(at, "Bash", "", command, FIRST, command, mend)
+        failure = Failure(at, "Bash", "", command, FIRST, command, fix)
         turn = Turn(f"s-{number}", "h", "t-1", at, at, "Run it", "Done.", (), (failure,), closed=True)
         learn_bugs(desk.store, turn.session, "h", [turn])
         desk.store = Store(desk.store.root, desk.store.context)
@@ -316,11 +316,11 @@ def test_the_third_time_in_a_session_another_way_is_asked_for_with_what_was_trie
     assert tell_error(desk.store, "s-8", AGAIN, "pytest -q") == ""
 
 
-def test_an_error_that_nothing_is_known_to_have_mended_is_told_with_where_to_read_on(desk):
+def test_an_error_that_nothing_is_known_to_have_fixed_is_told_with_where_to_read_on(desk):
     exchange = failed(desk, "s-1", FIRST)
     [pattern] = known_patterns(desk.store)
     text = tell_error(desk.store, "s-9", AGAIN)
-    said = "Seen once, last on 2026-11-22; what mended it is unknown."
+    said = "Seen once, last on 2026-11-22; what fixed it is unknown."
     assert text.splitlines()[2:4] == [
         "ModuleNotFoundError: No module named 'yaml'",
         f"{said} To read on: 'gitmem show ^{exchange}' ^{pattern.id}",

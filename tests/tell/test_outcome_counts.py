@@ -1,4 +1,4 @@
-"""Figures count what was asked and given, what of it was used, and which errors were mended (spec M2, M4, M7)."""
+"""Figures count what was asked and given, what of it was used, and which errors were fixed."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,26 +24,26 @@ from gitmem.store.known_patterns import pattern_headers
 from gitmem.store.store import Store
 from gitmem.tell.cleanup import UNUSED_DAYS, clean_up
 from gitmem.tell.known_errors import counts, tell_error
-from gitmem.tell.outcome_counts import MOST, add_told, count_given, judge, measure, note_mends
+from gitmem.tell.outcome_counts import MOST, add_told, count_given, judge, measure, note_fixes
 from gitmem.tell.usage_log import ALPHA, BEGINS, GivenText, record
 from tests.desk import BEGAN, Desk, Recorder
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
-MEND = "uv sync --all"
+FIX = "uv sync --all"
 WEEK = "2026-11-16"
 
 
 def turn(session: str, at: datetime, *between: str, prompt: str = "Run the tests") -> Turn:
-    """Return a turn in which the tests fail, and work after these commands and the mend."""
-    failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q", MEND)
-    commands = (*between, MEND, "pytest -q")
+    """Return a turn in which the tests fail, and work after these commands and the fix."""
+    failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q", FIX)
+    commands = (*between, FIX, "pytest -q")
     runs = (Run("pytest -q", ERROR, failed=True), *(Run(command, "", failed=False) for command in commands))
     return Turn(session, "claude-code", "t-1", at, at, prompt, "Done.", (), (failure,), closed=True, runs=runs)
 
 
 def remember(desk: Desk, made: Turn) -> None:
     learn_bugs(desk.store, made.session, "claude-code", [made])
-    note_mends(desk.store, made.session, [made])
+    note_fixes(desk.store, made.session, [made])
 
 
 def test_questions_are_counted_with_their_answers(desk):
@@ -59,7 +59,7 @@ def test_questions_are_counted_with_their_answers(desk):
     assert figures["told"]["error"] == 2
 
 
-def test_a_told_mend_is_right_if_the_session_then_mended_the_error(desk):
+def test_a_told_fix_is_right_if_the_session_then_fixed_the_error(desk):
     at = desk.clock.now
     remember(desk, turn("s-1", at - timedelta(hours=1)))
     assert measure(desk.store)["effectiveness"]["mends"] == {"told": 0, "mended": 0, "rate": None}
@@ -70,7 +70,7 @@ def test_a_told_mend_is_right_if_the_session_then_mended_the_error(desk):
     left = broken.failures[0]._replace(fixed_by="", meanwhile="")
     remember(desk, broken._replace(failures=(left,), runs=broken.runs[:1]))
     assert measure(desk.store)["effectiveness"]["mends"] == {"told": 2, "mended": 1, "rate": 0.5}
-    note_mends(desk.store, "s-2", [turn("s-2", at)])
+    note_fixes(desk.store, "s-2", [turn("s-2", at)])
     assert measure(desk.store)["effectiveness"]["mends"]["told"] == 2
 
 

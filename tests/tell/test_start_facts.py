@@ -112,7 +112,7 @@ def test_facts_about_what_is_changed_and_often_said_come_first(desk):
     assert places[1] < places[2]
 
 
-def test_what_a_person_said_is_told_before_what_a_model_judged(desk):
+def test_what_a_user_said_is_told_before_what_a_model_judged(desk):
     words = ("parser", "tokens", "encoding", "lines")
     judged = {"origin": {"by": "a-model"}, "keywords": words, "confidence": 1.0}
     put(desk, FactKind.RULE, "The parser reads tokens, encoding and lines.", **judged)

@@ -29,7 +29,7 @@ from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.known_facts import known_facts
 from gitmem.store.remotes import REFS, add_remote
 from gitmem.tell.outcome_counts import add_told
-from gitmem.tell.usage_log import GivenText, ToldMends, record, record_mends
+from gitmem.tell.usage_log import GivenText, ShownFixes, record, record_fixes
 from gitmem.web.render import MENU, export
 from tests.web.conftest import NOW, Viewer
 
@@ -223,7 +223,7 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     for how, tokens in (("start", 900), ("prompt", 80), ("recall", 40), ("search", 0)):
         record(private, GivenText(NOW, fact["session"], how, (fact["id"], bug) if tokens else (), tokens, 12))
     record(private, GivenText(NOW, "another", "prompt", (), 70))
-    record_mends(private, ToldMends(NOW, fact["session"], 3, 2))
+    record_fixes(private, ShownFixes(NOW, fact["session"], 3, 2))
     add_told(demo.open(), {bug: {NOW.isoformat(): 1.0}}, "Count")
     session = demo.json(f"/session/{fact['session']}.json")
     assert session["tokens"] == {"injected": 980, "recalled": 40}
@@ -368,7 +368,7 @@ def test_the_first_page_shows_the_newest_failures_and_that_of_syncs_more(viewer)
 
 @pytest.fixture
 def other(viewer, new_store):
-    """Another project of the same person, with a fact of its own."""
+    """Another project of the same user, with a fact of its own."""
     project = viewer.root.parent.parent / "bakery"
     project.mkdir()
     new_store(project, viewer.context, NOW)

@@ -1,4 +1,4 @@
-"""A document that two machines changed: a person takes a version on the page, and can undo it."""
+"""A document that two machines changed: a user takes a version on the page, and can undo it."""
 
 import pytest
 

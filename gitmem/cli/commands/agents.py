@@ -104,7 +104,7 @@ def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
 
 
 def plan_excluded(place: InstallPlace, edits: Iterable[Edit], *, installs: bool) -> SettingsChange | None:
-    """Plan lines of git's exclude list for installed files of an agent that are the person's alone.
+    """Plan lines of git's exclude list for installed files of an agent that are the user's alone.
 
     None if nothing changes, there is no git, or the list is a link, through which another file would be written.
     """
@@ -300,7 +300,7 @@ def _nothing(app: App, hosts: list[Host], chosen: Scope | None) -> str:
 
 
 def _run_everything(args: Args, app: App) -> None:
-    """Show what gitmem left on this machine outside of its stores; remove it if the person agrees."""
+    """Show what gitmem left on this machine outside of its stores; remove it if the user agrees."""
     if args.host or args.all or chosen_scope(args):
         raise UsageError("--everything takes no agent and no scope.", "Try: gitmem uninstall --everything")
     planned = Args(**{**vars(args), "dry_run": True})
@@ -324,7 +324,7 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
     changes: list[tuple[Scope, SettingsChange]] = []
     here, home = project_top(app.folder()), os.path.realpath(app.home())
     projects = dict.fromkeys([here, *map(_project_of, (*settings_with_hooks(home), *known_stores(home)))])
-    # The person's own first: in the home folder they are also found as a project's.
+    # The user's own first: in the home folder they are also found as a project's.
     places = [(here, Scope.USER)] + [(one, scope) for one in projects for scope in (Scope.PROJECT, Scope.LOCAL)]
     for folder, scope in places:
         there = Args(**{**vars(args), "directory": folder, "user": False})

@@ -1,4 +1,4 @@
-"""Help for a person and for a shell: the help of commands, the script of completion, completions of arguments."""
+"""Help for a user and for a shell: the help of commands, the script of completion, completions of arguments."""
 
 from __future__ import annotations
 

@@ -84,14 +84,14 @@ def _as_yaml(value: object) -> str:
 
 
 def _trust(args: Args, app: App) -> None:
-    """Show the values that the store's config.yaml asks for, and record the person's yes to them."""
+    """Show the values that the store's config.yaml asks for, and record the user's yes to them."""
     store = app.settled()
     asked = [item for item in store.config.untrusted if args.value in {None, item.key}]
     if not asked:
         app.answer({"store": store.root, "trusted": []}, "No setting waits for your agreement.", OWN)
         return
     would = f"{count(len(asked), 'setting')} of {asked[0].file} would count, for this store and on this machine"
-    # Shown with --yes as well: the values may have changed since the person looked.
+    # Shown with --yes as well: the values may have changed since the user looked.
     lines = [
         f"  {item.key}: {_exactly(item.value)}  (now {_exactly(value_of(store.config, item.key))})" for item in asked
     ]

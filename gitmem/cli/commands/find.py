@@ -61,7 +61,7 @@ def find_hits(args: Args, app: App, *, deep: bool = False, history: bool = False
 
 
 def note_hits(app: App, found: QueryAnswer, how: str, text: str, hits: Sequence[Hit]) -> None:
-    """Note a question and its hits for `gitmem stats`; at a terminal a person reads the text, which costs no tokens."""
+    """Note a question and its hits for `gitmem stats`; at a terminal a user reads the text, which costs no tokens."""
     printed = "" if app.out.isatty() else text
     note_asked(found.store, GivenText(found.began, app.session(), how, handles(hits)), printed)
 

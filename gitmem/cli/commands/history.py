@@ -126,7 +126,7 @@ def run_sessions(args: Args, app: App) -> None:
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]
     lines = []
     for one in shown:
-        by = "" if store.is_person(one.author, one.email) else f"by {one.author}: "
+        by = "" if store.is_user(one.author, one.email) else f"by {one.author}: "
         about = f"{count(one.requests, 'request'):<12}  {by}{one.about}"
         lines.append(plain(f"{one.id[:_SHORT]:<{_SHORT}}  {one.last:{_MINUTES}}  {about}"))
     text = "\n".join(lines) or "No sessions yet."

@@ -1,6 +1,6 @@
 """`gitmem hook`, for an event of an agent's host.
 
-A hook never makes its host fail or wait (docs/spec.md, R12): whatever goes wrong, the exit code is 0, stdout holds
+A hook never makes its host fail or wait: whatever goes wrong, the exit code is 0, stdout holds
 only the answer, and the failure is in the log that `gitmem doctor` shows.
 """
 
@@ -247,9 +247,9 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
 
 
 def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Callable[..., None], sign: str) -> None:  # noqa: PLR0917
-    """Print the memory for a new session with `say`, unless its context still has it (docs/spec.md, R8).
+    """Print the memory for a new session with `say`, unless its context still has it.
 
-    `sign` is the key of the line that the host shows to the person, "" if it shows none.
+    `sign` is the key of the line that the host shows to the user, "" if it shows none.
     """
     from gitmem.project.code import ProjectQuestions
 
@@ -317,7 +317,7 @@ def _tell_with_help(store: Store, say: Callable[[str], None], text: str, payload
 
 
 def _drain(app: App) -> None:
-    """Do the work behind a hook, in a process that outlives the host, within a time limit (docs/spec.md, J10).
+    """Do the work behind a hook, in a process that outlives the host, within a time limit.
 
     A drain may be killed at any instruction: the next one does the rest.
     """

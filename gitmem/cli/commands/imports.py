@@ -23,7 +23,7 @@ from gitmem.project.code import project_code
 from gitmem.record.fact_edits import compare_arrivals
 from gitmem.store.locate import find_project
 from gitmem.store.store import Store
-from gitmem.tell.outcome_counts import note_mends
+from gitmem.tell.outcome_counts import note_fixes
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
@@ -107,7 +107,7 @@ def run_replay(args: Args, app: App) -> int:
     with Progress(app.err) as bar:
         for path in found:
             bar.show(len(done), len(found), os.path.basename(path))
-            done.append(replay(store, path, args.host or "", span.first if span else None, note_mends))
+            done.append(replay(store, path, args.host or "", span.first if span else None, note_fixes))
     for one in done:
         app.notices(one.notices)
     saved, turns = sum(one.saved for one in done), sum(one.turns for one in done)
@@ -118,7 +118,7 @@ def run_replay(args: Args, app: App) -> int:
     lines.append(f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
     app.answer(value, "\n".join(lines), OWN)
     app.maintain_later(store, much=True)
-    # A file in a folder may be anything; a file that a person names should hold a transcript.
+    # A file in a folder may be anything; a file that a user names should hold a transcript.
     failed = not turns and any(one.notices and one.path in paths for one in done)
     return ExitCode.FAILURE if failed else ExitCode.OK
 

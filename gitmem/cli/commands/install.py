@@ -230,7 +230,7 @@ def _asks(args: Args, app: App) -> bool:
 
 
 def _written(args: Args, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> list[_Plan]:
-    """Write the planned files, ask what else the person wants, and return the plans as carried out."""
+    """Write the planned files, ask what else the user wants, and return the plans as carried out."""
     parts += (ALLOW,) * _allows(args, app, plans, parts)
     # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
     hosts = [plan.host for plan in plans]
@@ -364,7 +364,7 @@ def _paths_of(plan: _Plan, part: str) -> list[str]:
 
 
 def _works(app: App, plan: _Plan) -> bool:
-    """Run a hook as the host would and say so if its event does not arrive; for a person, a whole turn."""
+    """Run a hook as the host would and say so if its event does not arrive; for a user, a whole turn."""
     if not plan.hooks or app.environ.get(OFF) == "off":
         return True
     root = find_store(plan.place.project, app.home())
@@ -391,7 +391,7 @@ def _works(app: App, plan: _Plan) -> bool:
 
 
 def _asked(app: App, hosts: Sequence[Host]) -> Scope:
-    """Return the scope that a person at a terminal chooses, by default theirs alone; else the project's."""
+    """Return the scope that a user at a terminal chooses, by default theirs alone; else the project's."""
     if not app.can_ask():
         return Scope.PROJECT
     offered = [scope for scope in Scope if any(scope in host.scopes for host in hosts)]

@@ -130,9 +130,9 @@ def run_patterns(args: Args, app: App) -> None:
         patterns = known_patterns(store)
         rows = []
         for pattern in patterns:
-            mend, stale = f" → {best.text}" if (best := pattern.best()) else "", " (stale)" * pattern.stale
+            fix, stale = f" → {best.text}" if (best := pattern.best()) else "", " (stale)" * pattern.stale
             rows.append(
-                f"{pattern.id}  {pattern.updated:%Y-%m-%d}  {len(pattern.seen):>3}  {pattern.title}{mend}{stale}"
+                f"{pattern.id}  {pattern.updated:%Y-%m-%d}  {len(pattern.seen):>3}  {pattern.title}{fix}{stale}"
             )
         text = "\n".join(rows) or "No errors are known yet: they are learned when a session ends."
         app.answer([pattern_value(one) for one in patterns], plain(text), "patterns" if patterns else "")
@@ -198,10 +198,10 @@ def run_guide(args: Args, app: App) -> None:
     guidance = guide(app.settled(), task, error=error, session=args.session)
     value = guidance._asdict() | {"lines": [line._asdict() for line in guidance.lines]}
     aside = "" if guidance.lines else "No memory clearly matches."
-    app.answer(value, plain(as_text(guidance, person=app.out.isatty())), "guide", aside=(aside,))
+    app.answer(value, plain(as_text(guidance, user=app.out.isatty())), "guide", aside=(aside,))
 
 
-_PERSON = "cli"  # the session of a person who begins a task without an agent
+_REF_NAME = "cli"  # the session of a user who begins a task without an agent
 
 
 def run_task(args: Args, app: App) -> None:
@@ -211,7 +211,7 @@ def run_task(args: Args, app: App) -> None:
     except NotFoundError:
         if args.act != "start":
             raise
-        session = args.session or _PERSON
+        session = args.session or _REF_NAME
     if args.act == "show":
         memory = find_working(store, session)
     else:

@@ -385,8 +385,8 @@ def _took(episode: Episode) -> str:
     """Return the time and tokens of a task in words, "" if neither is known."""
     took = [age(episode.seconds)] if episode.seconds else []
     took += [count(episode.tokens, "token")] if episode.tokens else []
-    mended = f"; its errors were fixed within {age(episode.mended_in)}" if episode.mended_in else ""
-    return f"Took {' and '.join(took)}{mended}." if took else ""
+    fixed = f"; its errors were fixed within {age(episode.mended_in)}" if episode.mended_in else ""
+    return f"Took {' and '.join(took)}{fixed}." if took else ""
 
 
 def _pattern_lines(pattern: BugPattern, seconds: float | None) -> list[str]:

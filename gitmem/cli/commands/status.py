@@ -314,12 +314,12 @@ def _found(one: Mapping[str, Any]) -> str:
 
 
 def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
-    mends, helped = effect["mends"], effect["helped"]
+    fixes, helped = effect["mends"], effect["helped"]
     if helped["good"] or helped["bad"]:
         yield _row("you said", f"{helped['good']:>10,} helped, {helped['bad']:,} did not")
-    if mends["told"]:
-        yield _row("fixes", f"{mends['mended']:>10,} of {mends['told']:,} told ones: the error was gone afterwards")
-    if not (mends["told"] or helped["judged"]):
+    if fixes["told"]:
+        yield _row("fixes", f"{fixes['mended']:>10,} of {fixes['told']:,} told ones: the error was gone afterwards")
+    if not (fixes["told"] or helped["judged"]):
         yield "  nothing yet: this is counted when a session is over"
     if helped["by"]:
         yield "Success of turns that were told something"

@@ -92,7 +92,7 @@ def _put(store: Store, args: Args, app: App) -> None:
 
 
 def _text(archive: str, summary: Summary) -> str:
-    """Return a summary as a person reads it."""
+    """Return a summary as a user reads it."""
     days = " to ".join(dict.fromkeys(filter(None, summary.date_range)))
     lines = [f"{archive}" + (f" ({days})" if days else ""), "", summary.overall_summary]
     themes = [

@@ -1,4 +1,4 @@
-"""Run commands in a project as a person does, and read what they print."""
+"""Run commands in a project as a user does, and read what they print."""
 
 import contextlib
 import io
@@ -34,7 +34,7 @@ _SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
 
 
 class Terminal(io.TextIOWrapper):
-    """A stream that a person sits at."""
+    """A stream that a user sits at."""
 
     def __init__(self, typed: str = "") -> None:
         super().__init__(io.BytesIO(typed.encode()), encoding="utf-8", newline="\n", write_through=True)
@@ -119,7 +119,7 @@ class Runner:
         cwd: Path | None = None,
         **more: str,
     ) -> tuple[int, str, str]:
-        """Run a command: `answer` is typed by a person at a terminal, `more` is added to the environment.
+        """Run a command: `answer` is typed by a user at a terminal, `more` is added to the environment.
 
         The output has its `fence` only if that is wanted.
         """

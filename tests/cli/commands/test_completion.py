@@ -88,7 +88,7 @@ def test_what_the_store_has_is_offered(gitmem, tmp_path):
 
 @posix
 @pytest.mark.parametrize("shell, start", [("bash", "eval"), ("zsh", "autoload -U compinit; compinit -u; eval")])
-def test_a_person_who_presses_tab_sees_each_id_with_its_sentence(gitmem, home, tmp_path, shell, start):
+def test_a_user_who_presses_tab_sees_each_id_with_its_sentence(gitmem, home, tmp_path, shell, start):
     import pty
 
     if shutil.which(shell) is None:

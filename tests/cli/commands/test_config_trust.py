@@ -1,4 +1,4 @@
-"""Settings that a sync brings: what a remote may say, and what waits for the person's word (issue: settings act)."""
+"""Settings that a sync brings: what a remote may say, and what waits for the user's word (issue: settings act)."""
 
 import json
 import os
@@ -20,7 +20,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="links")
 
 
 @dataclass
-class Person:
+class User:
     """Somebody with a home of their own and a project, who calls gitmem at a terminal or in a script."""
 
     home: Path
@@ -55,13 +55,13 @@ class Person:
 
 
 @pytest.fixture
-def people(tmp_path: Path) -> tuple[Person, Person]:
-    """Give the person under attack, and who can push to the remote of their memory."""
+def people(tmp_path: Path) -> tuple[User, User]:
+    """Give the user under attack, and who can push to the remote of their memory."""
     made = []
     for name in ("victim", "other"):
-        person = Person(tmp_path / name, tmp_path / name / "work")
-        person.project.mkdir(parents=True)
-        made.append(person)
+        user = User(tmp_path / name, tmp_path / name / "work")
+        user.project.mkdir(parents=True)
+        made.append(user)
     return made[0], made[1]
 
 
@@ -72,9 +72,7 @@ def remote(tmp_path: Path, bare_git: RunsGit) -> str:
 
 
 @pytest.fixture
-def shared(
-    people: tuple[Person, Person], remote: str, tmp_path: Path, folder_copies: FolderCopies
-) -> tuple[Person, Person]:
+def shared(people: tuple[User, User], remote: str, tmp_path: Path, folder_copies: FolderCopies) -> tuple[User, User]:
     """Give two people whose project's memory is on a remote."""
     victim, other = people
 
@@ -86,16 +84,16 @@ def shared(
         other.gitmem("clone", remote)
 
     folder_copies("people who share a memory", tmp_path, ("remote.git", "victim", "other"), make)
-    for person in people:
-        accept(person.project, Context(os.environ, str(person.home), "box", now))
+    for user in people:
+        accept(user.project, Context(os.environ, str(user.home), "box", now))
     return victim, other
 
 
 @pytest.fixture
-def attacked(shared: tuple[Person, Person]) -> Callable[[str], Person]:
+def attacked(shared: tuple[User, User]) -> Callable[[str], User]:
     """Give a function that pushes settings to the remote and has the victim sync."""
 
-    def attack(text: str) -> Person:
+    def attack(text: str) -> User:
         victim, other = shared
         other.configure(text)
         other.gitmem("sync")
@@ -106,8 +104,8 @@ def attacked(shared: tuple[Person, Person]) -> Callable[[str], Person]:
     return attack
 
 
-def in_force(person: Person, *keys: str) -> list[object]:
-    found = {item["key"]: item["value"] for item in person.gitmem("config", "--json").json}
+def in_force(user: User, *keys: str) -> list[object]:
+    found = {item["key"]: item["value"] for item in user.gitmem("config", "--json").json}
     return [found[key] for key in keys]
 
 
@@ -192,7 +190,7 @@ def test_a_yes_is_for_exactly_that_value_in_that_store(attacked, tmp_path):
     assert in_force(victim, "sync.auto") == ["session"]
     attacked("sync:\n  auto: interval\n")
     assert in_force(victim, "sync.auto") == ["interval"], "which they agreed to"
-    elsewhere = Person(victim.home, tmp_path / "victim" / "elsewhere")
+    elsewhere = User(victim.home, tmp_path / "victim" / "elsewhere")
     elsewhere.project.mkdir()
     elsewhere.gitmem("init")
     elsewhere.configure("sync:\n  auto: interval\n")

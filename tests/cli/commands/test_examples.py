@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 # Servers, and lines for other shells.
 _NOT_RUN = re.compile(r"gitmem web --(open|read)|gitmem mcp|gitmem completion (fish|powershell)")
-# What this project lacks, with the exit code that says so: a place for a second store, older days, a model, a person at
+# What this project lacks, with the exit code that says so: a place for a second store, older days, a model, a user at
 # the terminal, sessions of agents, two versions of a document, a work tree of the memory's branch.
 _LACKS = {
     r"init --branch|clone ~|summarize memory": 1,
@@ -34,7 +34,7 @@ _LACKS = {
     r"(--from (claude|claude-mem) --dry-run|--from (codex|entire))": 9,
     r"adopt$|review (purged|knowledge|memory)|^gitmem join$|check --ci|gitmem task$": 9,
 }
-_FIRST = {  # what a person did before
+_FIRST = {  # what a user did before
     "clone": "rm -r .gitmem",
     "join": "rm -r .gitmem",
     "restore": "gitmem backup ~/memory.bundle; rm -r .gitmem",

@@ -1,4 +1,4 @@
-"""Commits, sessions, the origin of lines, differences and undo, as a person or a script asks for them."""
+"""Commits, sessions, the origin of lines, differences and undo, as a user or a script asks for them."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Host:
             return ""
         answer = json.loads(out)
         if answer.pop("systemMessage", "") and not answer:
-            return ""  # the person is told that nothing was told
+            return ""  # the user is told that nothing was told
         assert set(answer) == {"hookSpecificOutput"}
         source = SOURCES[answer["hookSpecificOutput"]["hookEventName"]]
         text = str(answer["hookSpecificOutput"]["additionalContext"])
@@ -339,7 +339,7 @@ def test_a_store_that_is_broken_hurts_no_host(host):
 # What a session starts with
 
 
-def test_a_person_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeypatch):
+def test_a_user_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeypatch):
     start = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(host.project), "source": "startup"}
 
     def line(**more: str) -> str:

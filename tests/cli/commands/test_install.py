@@ -169,7 +169,7 @@ def test_a_projects_settings_that_lead_out_of_it_are_not_written(gitmem, project
 
 
 @pytest.mark.parametrize("folder", ["hosts", "Hosts"])
-def test_a_record_that_the_persons_store_tracks_is_not_gone_by(gitmem, home, bare_git, folder):
+def test_a_record_that_the_users_store_tracks_is_not_gone_by(gitmem, home, bare_git, folder):
     assert gitmem("init", "--user")[0] == 0
     store, bystander = home / ".gitmem", home / ".claude" / "settings.json"
     bystander.parent.mkdir()

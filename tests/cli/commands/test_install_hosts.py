@@ -230,7 +230,7 @@ def test_tools_that_only_read_are_allowed_once_and_taken_back(run, project, mine
 
 
 @pytest.mark.slow
-def test_a_person_at_a_terminal_is_asked_whether_to_allow_them(run, project, monkeypatch):
+def test_a_user_at_a_terminal_is_asked_whether_to_allow_them(run, project, monkeypatch):
     monkeypatch.setattr(App, "can_ask", lambda _: True)
     settings = project / ".claude" / "settings.local.json"
     for answer, allowed in ((b"y\n\n", False), (b"y\ny\n", True)):

@@ -1,4 +1,4 @@
-"""Sessions are judged by a model of the settings, or by an agent that is asked and hands in its answer (U7)."""
+"""Sessions are judged by a model of the settings, or by an agent that is asked and hands in its answer."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -44,7 +44,7 @@ def test_a_session_is_judged_by_its_file_once_its_logs_and_its_transcript_are_ol
 
 
 @pytest.mark.parametrize("days", [2, 60], ids=["in the log", "in its file"])
-def test_words_that_another_author_put_into_a_session_are_not_judged_as_the_person_s(
+def test_words_that_another_author_put_into_a_session_are_not_judged_as_the_user_s(
     gitmem, model_server, replay_asked, bare_git, days
 ):
     replay_asked("s-old", days)
@@ -65,7 +65,7 @@ def test_a_session_without_exchanges_is_left_out_and_said(gitmem, model_server, 
     assert model_server.asked == []
 
 
-def test_a_model_judges_what_was_recorded_before_and_a_person_sees_question_answer_and_figures(
+def test_a_model_judges_what_was_recorded_before_and_a_user_sees_question_answer_and_figures(
     gitmem, model_server, replay_asked
 ):
     unknown = {"kind": "rule", "statement": "Never deploy on Fridays.", "reason": "", "request": 1, "until": ""}

@@ -1,4 +1,4 @@
-"""`gitmem facts`, `episodes`, `guide`, `task` and what they show, as a person or a script calls them."""
+"""`gitmem facts`, `episodes`, `guide`, `task` and what they show, as a user or a script calls them."""
 
 from __future__ import annotations
 

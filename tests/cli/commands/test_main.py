@@ -190,7 +190,7 @@ def test_a_bar_takes_one_line_whatever_is_written_in_it(tmp_path):
     "words",
     [("status",), ("doctor",), ("facts",), ("review",), ("search", "fridays"), ("log",), ("facts", "show", "x")],
 )
-def test_what_a_person_reads_is_coloured_on_a_terminal_only_and_unless_refused(desk, words):
+def test_what_a_user_reads_is_coloured_on_a_terminal_only_and_unless_refused(desk, words):
     for text in ("We deploy on Fridays.", "We do not deploy on Fridays."):
         desk.run("save", text, "--type", "decision")
     coloured = desk.ran(*words, terminal=True, TERM="xterm")

@@ -1,4 +1,4 @@
-"""What keeps an agent from running what was installed is said by `install`, `status` and `doctor` (spec N4)."""
+"""What keeps an agent from running what was installed is said by `install`, `status` and `doctor`."""
 
 import json
 import os

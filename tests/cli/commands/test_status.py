@@ -15,7 +15,7 @@ from gitmem.model.turns import TaskType
 from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 from gitmem.tell.outcome_counts import add_told
-from gitmem.tell.usage_log import GivenText, ToldMends, record, record_mends
+from gitmem.tell.usage_log import GivenText, ShownFixes, record, record_fixes
 
 
 @pytest.fixture
@@ -109,14 +109,14 @@ def test_it_says_how_told_turns_ended_and_what_was_told_most(desk):
         path.write_bytes(render_episode(made))
     record(store.private, GivenText(at, "s-1", "guide", (ids[0],), 40))
     add_told(store, {ids[0]: {at.isoformat(): 0.5}}, "Count")
-    record_mends(store.private, ToldMends(at, "s-1", 4, 3))
+    record_fixes(store.private, ShownFixes(at, "s-1", 4, 3))
     shown = desk.run("stats").out
     assert "Success of turns that were told something\n  guidance                 50% in 1 turn\n" in shown
     assert "  fixes                      3 of 4 told ones: the error was gone afterwards\n" in shown
     assert f"Tasks told most\n  {ids[0]:<18}    1 time  Mend {ids[0]}\n" in shown
 
 
-def test_what_a_person_reads_at_a_terminal_costs_no_tokens(desk):
+def test_what_a_user_reads_at_a_terminal_costs_no_tokens(desk):
     desk.run("save", "The importer retries thrice with backoff", "--type", "decision")
     desk.run("recall", "importer backoff", terminal=True)
     found = desk.run("stats", "--json").json

@@ -1,4 +1,4 @@
-"""The commands of sync as a person types them, and plain git beside them."""
+"""The commands of sync as a user types them, and plain git beside them."""
 
 import json
 

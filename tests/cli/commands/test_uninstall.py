@@ -26,7 +26,7 @@ def bare_project(tmp_path, home, environ, bare_git) -> Runner:
     return Runner(project, environ)
 
 
-def test_everything_goes_after_a_yes_and_what_the_person_wrote_stays(bare_project, home):
+def test_everything_goes_after_a_yes_and_what_the_user_wrote_stays(bare_project, home):
     run, project = bare_project, bare_project.cwd
     (project / ".claude").mkdir()
     (project / ".claude" / "settings.json").write_text('{"model": "opus"}\n', encoding="utf-8")

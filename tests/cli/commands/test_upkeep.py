@@ -1,4 +1,4 @@
-"""Rotation, consolidation, packing and doctor, as a person or a script calls them."""
+"""Rotation, consolidation, packing and doctor, as a user or a script calls them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gitmem.git.lock import Clock, FileLock
 from gitmem.store.findings import FailureLog
 
 
-def test_a_person_is_told_of_a_rotation_in_words(gitmem):
+def test_a_user_is_told_of_a_rotation_in_words(gitmem):
     gitmem("config", "rotation.carryover_tokens", "200")
     gitmem("config", "rotation.threshold_tokens", "2000")
     for command in (("check",), ("save", "more")):
@@ -30,7 +30,7 @@ def store(tmp_path):
     return tmp_path / ".gitmem"
 
 
-def test_progress_is_shown_to_a_person_who_has_waited(gitmem, monkeypatch):
+def test_progress_is_shown_to_a_user_who_has_waited(gitmem, monkeypatch):
     gitmem("save", "one")
     monkeypatch.setattr(terminal, "_PATIENCE", 0.0)
     _, _, err = gitmem("maintain", terminal=True)
