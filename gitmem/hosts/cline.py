@@ -2,7 +2,8 @@
 
 Seen with Cline CLI 3.0.65. It reads answers of hooks at tools only, so memory is told with the first tool of each
 prompt. No event has the prompt, and none says that a session has ended: prompts are read from its record of the
-session. Each run of the agent begins with `TaskStart`, also at a session's second prompt.
+session. Each run of the agent begins with `TaskStart`, also at a session's second prompt. A call that a hook refuses
+ends the run.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _read(payload: Payload) -> Payload | None:
         "agent_id": inner and text_of(payload, "agent_id"),
         "last_assistant_message": text_of(payload, "turn", "outputText"),
     }
-    result = payload.get("tool_result")
+    result = payload.get("tool_result") or payload.get("tool_call")
     if isinstance(result, dict):
         tool, (said, failed) = text_of(result, "name"), _outcome(result.get("output"))
         known |= {"tool_name": _TOOLS.get(tool, tool), "tool_use_id": text_of(result, "id")}
@@ -144,10 +145,16 @@ HOST = Host(
     name="cline",
     title="Cline CLI",
     folder=".cline",
-    events={"TaskStart": f"SessionStart{LATE}", "PostToolUse": f"PostToolUse{DUE}", "TaskComplete": "Stop"},
+    events={
+        "TaskStart": f"SessionStart{LATE}",
+        "PreToolUse": "PreToolUse",
+        "PostToolUse": f"PostToolUse{DUE}",
+        "TaskComplete": "Stop",
+    },
     read=_read,
     recorded=_recorded,
     answer=lambda _event, text: {"contextModification": text},
+    decide=lambda _event, _decision, reason: {"cancel": True, "errorMessage": reason},
     sign="",
     records=partial(records, read=_read_item),
     lines=_lines,

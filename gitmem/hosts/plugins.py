@@ -26,6 +26,7 @@ from gitmem.hosts.host import (
     file_of,
     is_below,
     named_as_claude,
+    nested_decision,
     refused,
     text_of,
     without_help,
@@ -46,7 +47,7 @@ _TOOLS = {
     "multiedit": "MultiEdit",
     "patch": "apply_patch",
 }
-_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
+_EVENTS = "SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
 _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
 # The parts of a session and of its subagents' ones.
 _QUESTION = """
@@ -183,6 +184,12 @@ def _sessions(name: str, place: InstallPlace) -> list[str]:
     return [f"{path}#{key}" for path, key, where in found if is_below(str(where), place.project)]
 
 
+def _refusing(event: str, decision: str, reason: str) -> Payload:
+    """Return the answer to a call that a plugin stops; it cannot have the user asked, so the agent is told to ask."""
+    told = reason if decision == "deny" else f"{reason}\nAsk the user before you do this."
+    return nested_decision(event, "deny", told)
+
+
 def _make_host(name: str, title: str) -> Host:
     return Host(
         name=name,
@@ -192,6 +199,8 @@ def _make_host(name: str, title: str) -> Host:
         events={event: event for event in _EVENTS.split()},
         scopes=(Scope.PROJECT, Scope.USER) if name == "opencode" else (Scope.USER,),
         read=_read,
+        decide=_refusing,
+        hears_before=False,
         records=partial(records, read=_read_item),
         says=Says(queued=UNTESTED, subagents="yes, but not in an export"),
         lines=_lines,
@@ -251,6 +260,8 @@ PI = Host(
     folder=os.path.join(".pi", "agent"),
     events={event: event for event in _EVENTS.split()},
     read=_pi_read,
+    decide=_refusing,
+    hears_before=False,
     records=partial(records, read=_pi_item),
     sessions=lambda place: begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd"),
     says=Says(answer="it asks none", refusal="it asks for no leave", subagents="it has none"),

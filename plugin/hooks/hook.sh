@@ -183,7 +183,11 @@ if [ "$d" ]; then
     esac
     # These agents give their model nothing that is said before a call: what a rule forbids is told with the result.
     r=${d%/spool/hooks}/forbids
-    case $gitmem in PostToolUse.gemini | PostToolUse.qwen | PostToolUse.droid) [ -s "$r" ] && LC_ALL=C grep -qF -f "$r" "$f" && t=tell ;; esac
+    case $gitmem in
+    PostToolUse.gemini | PostToolUse.qwen | PostToolUse.droid | PostToolUse.opencode | PostToolUse.kilo | PostToolUse.pi)
+        [ -s "$r" ] && LC_ALL=C grep -qF -f "$r" "$f" && t=tell
+        ;;
+    esac
     if [ "$t" = look ]; then
         t=
         LC_ALL=C grep -q -e 'xit [Cc]ode: [1-9]' -e 'xit code [1-9]' -e 'xited with code [1-9]' "$f" && t=tell

@@ -34,13 +34,14 @@ export const Gitmem = async ({ directory, client }) => {
       const answer = done.stdout ? JSON.parse(String(done.stdout)) : {}
       const message = answer.systemMessage // a toast tells the user
       if (message) Promise.resolve(client?.tui?.showToast?.({ body: { message, variant: "info" } })).catch(() => {})
-      return answer.hookSpecificOutput?.additionalContext || ""
+      return answer.hookSpecificOutput || {}
     } catch {
-      return "" // no answer, which is no JSON either
+      return {} // no answer, which is no JSON either
     }
   }
+  const recall = (event, session, more) => call(event, session, more).additionalContext || ""
   const start = (session) => {
-    if (!told.has(session)) told.set(session, call("SessionStart", session, { source: "startup" }))
+    if (!told.has(session)) told.set(session, recall("SessionStart", session, { source: "startup" }))
   }
   const text = (value) => (typeof value === "string" ? value.slice(0, MOST) : "")
 
@@ -58,7 +59,7 @@ export const Gitmem = async ({ directory, client }) => {
       if (aside.has(sessionID)) return
       start(sessionID)
       const typed = parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text)
-      const recalled = call("UserPromptSubmit", sessionID, { prompt: text(typed.join("\n")), prompt_id: message.id })
+      const recalled = recall("UserPromptSubmit", sessionID, { prompt: text(typed.join("\n")), prompt_id: message.id })
       const last = parts.at(-1)
       // Parts are sorted by their ids; one that is marked so is not shown as the user's.
       if (recalled && last) parts.push({ ...last, id: `${last.id}0`, type: "text", text: recalled, synthetic: true })
@@ -67,8 +68,12 @@ export const Gitmem = async ({ directory, client }) => {
       const memory = told.get(sessionID)
       if (memory && !ASIDE.test(system.join("\n").slice(0, 300))) system.push(memory)
     },
-    "tool.execute.before": async ({ sessionID }) => {
+    "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
       said.delete(sessionID)
+      const session = aside.get(sessionID) ?? sessionID
+      const answer = call("PreToolUse", session, { tool_name: tool, tool_use_id: callID, tool_input: args })
+      // A plugin cannot have the person asked: the agent is refused, and told to ask.
+      if (answer.permissionDecision) throw new Error(answer.permissionDecisionReason)
     },
     "tool.execute.after": async ({ tool, sessionID, callID, args }, result) => {
       const parent = aside.get(sessionID) // of a subagent's session, whose calls are told as its own
@@ -79,7 +84,7 @@ export const Gitmem = async ({ directory, client }) => {
       if (tool === "question") more.tool_response = output
       if (parent) call(event, parent, { ...more, agent_id: sessionID })
       if (parent) return
-      const told = call(event, sessionID, more)
+      const told = recall(event, sessionID, more)
       if (told && typeof result.output === "string") result.output += `\n\n${told}`
       else if (told) result.content?.push?.({ type: "text", text: told })
     },

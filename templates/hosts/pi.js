@@ -28,11 +28,12 @@ export default function (pi) {
           : spawnSync("/bin/sh", ["-c", LINE.replace("EVENT", `${event}.pi`)], options)
       const answer = done.stdout ? JSON.parse(String(done.stdout)) : {}
       if (answer.systemMessage && ctx?.hasUI) ctx.ui.notify(answer.systemMessage, "info")
-      return answer.hookSpecificOutput?.additionalContext || ""
+      return answer.hookSpecificOutput || {}
     } catch {
-      return "" // no answer, which is no JSON either
+      return {} // no answer, which is no JSON either
     }
   }
+  const recall = (event, ctx, more) => call(event, ctx, more).additionalContext || ""
   const text = (content) => {
     const parts = Array.isArray(content) ? content.map((part) => part?.text || "").filter(Boolean).join("\n") : content
     return typeof parts === "string" ? parts.slice(0, MOST) : ""
@@ -48,20 +49,26 @@ export default function (pi) {
     call("PreCompact", ctx, { trigger: "auto" })
   })
   pi.on("before_agent_start", async (event, ctx) => {
-    const memory = due ? call("SessionStart", ctx, { source: due }) : ""
+    const memory = due ? recall("SessionStart", ctx, { source: due }) : ""
     due = ""
     said = ""
-    const recalled = call("UserPromptSubmit", ctx, { prompt: text(event.prompt) })
+    const recalled = recall("UserPromptSubmit", ctx, { prompt: text(event.prompt) })
     const content = [memory, recalled].filter(Boolean).join("\n\n")
     return content ? { message: { customType: "gitmem", content, display: false } } : undefined
   })
   pi.on("message_end", async (event) => {
     if (event.message?.role === "assistant") said = text(event.message.content)
   })
+  pi.on("tool_call", async (event, ctx) => {
+    const more = { tool_name: event.toolName, tool_use_id: event.toolCallId, tool_input: event.input }
+    const answer = call("PreToolUse", ctx, more)
+    // pi asks nobody for leave: the agent is refused, and told to ask.
+    return answer.permissionDecision ? { block: true, reason: answer.permissionDecisionReason } : undefined
+  })
   pi.on("tool_result", async (event, ctx) => {
     const name = event.isError ? "PostToolUseFailure" : "PostToolUse"
     const more = { tool_name: event.toolName, tool_use_id: event.toolCallId, tool_input: event.input }
-    const told = call(name, ctx, event.isError ? { ...more, error: text(event.content).slice(-4_000) } : more)
+    const told = recall(name, ctx, event.isError ? { ...more, error: text(event.content).slice(-4_000) } : more)
     return told ? { content: [...(event.content || []), { type: "text", text: told }] } : undefined
   })
   pi.on("agent_settled", async (_event, ctx) => {

@@ -278,7 +278,7 @@ def test_after_a_compaction_the_memory_is_told_again(machine, client, name):
 FORBIDDEN = "touch forbidden.txt"
 
 
-@pytest.mark.parametrize("name", in_ci(("claude", "codex", "copilot", "droid", "gemini", "qwen")))
+@pytest.mark.parametrize("name", in_ci(CLIENTS))
 @pytest.mark.parametrize("enforce", ["tell", "deny"])
 def test_a_rule_answers_when_the_agent_is_about_to_break_it(machine, client, name, enforce):
     program, about = client(name), CLIENTS[name]
@@ -299,5 +299,8 @@ def test_a_rule_answers_when_the_agent_is_about_to_break_it(machine, client, nam
         machine.run("gitmem", "facts", "forbid", fact, "touch forbidden.txt", "--enforce", "deny")
     script = {FIRST: [with_command(name, FORBIDDEN), {"text": "I left it."}]}
     asked = machine.ask(name, program, script, machine.words(name, FIRST))
-    assert "forbids (`touch forbidden.txt`)" in asked[-1], "the model reads the rule with the result of its call"
+    if (name, enforce) == ("cline", "deny"):  # its only way of refusing ends the run: the user reads the rule
+        assert len(asked) == 1
+    else:
+        assert "forbids (`touch forbidden.txt`)" in asked[-1], "the model reads the rule with the result of its call"
     assert (machine.project / "forbidden.txt").exists() is (enforce == "tell")
