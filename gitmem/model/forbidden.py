@@ -2,13 +2,16 @@
 
 A literal is the user's own words, such as `pip install`, `src/generated/*` or `datetime.utcnow`; `*` stands for
 anything in one word or path. `command:`, `path:` or `text:` before it says where it counts; else its form does.
-Commands are read by their words: quoted text, comments, and what is fed to a program are no commands.
+Commands are read by their words (`gitmem.model.shell`); one with `|` is a pipe from the first to the next.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import takewhile
 
+from gitmem.model.shell import ShellCommand, commands
 from gitmem.values import Value
 
 COMMAND, PATH, TEXT = "command", "path", "text"
@@ -17,44 +20,9 @@ _CODE = re.compile(r"[(){}\[\]=:;\"'<>]")
 _FILE = re.compile(r"[\w.*-]*\.[\w*]{1,5}")
 _DOTTED = re.compile(r"\w+(?:\.\w+)+\(?")
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc")
-_COMMENTS = ("#", "//", "/*", "*", "--", "<!--", ";")
-_HEREDOC = re.compile(r"<<-?[ \t]*['\"]?(\w+)")
-_TOKEN = re.compile(
-    r"(?P<quoted>'[^']*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|\\.)|(?P<end>[;&|()`\n])|(?P<feed>[<>])"
-    r"|(?P<blank>[ \t\r\f\v]+)|(?P<word>[^\s;&|()`<>'\"\\]+)",
-    re.DOTALL,
-)
 _SETS = re.compile(r"[A-Za-z_]\w*=")
-# What runs the command behind it; those of the second kind take one more word first.
-_WRAPPERS = frozenset(
-    (
-        "sudo",
-        "doas",
-        "env",
-        "time",
-        "nohup",
-        "nice",
-        "exec",
-        "command",
-        "builtin",
-        "xargs",
-        "then",
-        "do",
-        "else",
-        "if",
-        "while",
-        "!",
-        "{",
-        "}",
-    )
-)
-_RUNNERS = frozenset(
-    (("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("rye", "run"), ("hatch", "run"))
-)
-_SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
-_PYTHON = re.compile(r"(?:python|pypy|py)[0-9.]*(?:\.exe)?")
-_MAX_COMMAND, _MAX_TEXT, _MOST_COMMANDS = 20_000, 400_000, 200
-_DEEPEST = 3  # shells within shells
+_COMMENTS = ("#", "//", "/*", "*", "--", "<!--", ";")
+_MAX_TEXT = 400_000  # characters of one call
 
 
 class ToolCall(Value):
@@ -85,10 +53,12 @@ def needles(literal: str) -> tuple[str, ...]:
 def meets(literal: str, call: ToolCall) -> bool:
     """Return whether a tool call does what a literal forbids."""
     kinds, body = _parts(literal)
+    line = commands(call.command)
+    paths = (*call.paths, *(path for command in line for path in command.writes()))
     return (
-        (COMMAND in kinds and any(_runs(body.split(), words) for words in commands(call.command)))
-        or (PATH in kinds and any(_names(body, path) for path in call.paths))
-        or (TEXT in kinds and _writes(body, call))
+        (COMMAND in kinds and _pipes(body, line))
+        or (PATH in kinds and any(_names(body, path) for path in paths))
+        or (TEXT in kinds and _writes(body, call, begins=COMMAND in kinds and " " in body))
     )
 
 
@@ -98,8 +68,9 @@ def _parts(literal: str) -> tuple[frozenset[str], str]:
     if colon and kind in {COMMAND, PATH, TEXT} and rest.strip():
         return frozenset({kind}), rest.strip()
     text = literal.strip()
-    if " " in text:
-        return frozenset({TEXT} if _CODE.search(text) else {COMMAND}), text
+    if " " in text:  # no program's name has a capital letter; a line of a script may be a command, too
+        kinds = {TEXT} if _CODE.search(text) or text.split()[0].casefold() != text.split()[0] else {COMMAND, TEXT}
+        return frozenset({COMMAND} if "|" in text else kinds), text
     if "/" in text or text.startswith("*."):
         return frozenset({PATH}), text
     kinds = {PATH} if _FILE.fullmatch(text) else set()
@@ -108,96 +79,21 @@ def _parts(literal: str) -> tuple[frozenset[str], str]:
     return frozenset(kinds or {COMMAND, TEXT}), text
 
 
-def commands(line: str, depth: int = 0) -> list[list[str]]:
-    """Return the commands of a shell's line, each as its words, behind wrappers such as `sudo` and `python -m`."""
-    found: list[list[str]] = []
-    for words in _split(_without_heredocs(line[:_MAX_COMMAND])):
-        words = _unwrapped(words)  # noqa: PLW2901
-        if not words:
-            continue
-        script = _script(words) if depth < _DEEPEST else ""
-        found += commands(script, depth + 1) if script else [words]
-        if len(found) > _MOST_COMMANDS:
-            break
-    return found
+def _pipes(literal: str, line: Sequence[ShellCommand]) -> bool:
+    """Return whether commands are those of a literal; of one with `|` the first is piped into the next."""
+    first, *rest = (part.split() for part in literal.split("|"))
+    for place, command in enumerate(line):
+        if _runs(first, command.words):
+            wanted = iter(rest)
+            awaited = next(wanted, None)
+            for later in takewhile(lambda command: command.is_piped, line[place + 1 :]):
+                awaited = next(wanted, None) if awaited and _runs(awaited, later.words) else awaited
+            if awaited is None:
+                return True
+    return False
 
 
-def _without_heredocs(script: str) -> str:
-    """Return a script without the texts that it feeds to programs."""
-    kept, ends = list[str](), ""
-    for line in script.split("\n"):
-        if ends:
-            ends = "" if line.strip() == ends else ends
-            continue
-        kept.append(line)
-        begins = _HEREDOC.search(line)
-        ends = begins[1] if begins else ""
-    return "\n".join(kept)
-
-
-def _split(line: str) -> list[list[str]]:
-    """Return the words of each command of a line, by the shell's rules of quoting; redirections are left out."""
-    found: list[list[str]] = [[]]
-    word: list[str] | None = None
-    is_comment = is_redirected = False
-    for token in _TOKEN.finditer(line + "\n"):
-        kind, text = token.lastgroup, token[0]
-        if is_comment and text != "\n":
-            continue
-        is_comment = kind == "word" and word is None and text.startswith("#")
-        if is_comment:
-            continue
-        if kind in {"word", "quoted"}:
-            word = [*(word or ()), text if kind == "word" else _unquoted(text)]
-            continue
-        if word is not None and not is_redirected:
-            found[-1].append("".join(word))
-        is_redirected = kind == "feed" or (is_redirected and word is None)
-        word = None
-        if kind == "end":
-            found.append([])
-            is_redirected = False
-    return [words for words in found if words]
-
-
-def _unquoted(text: str) -> str:
-    if text.startswith("'"):
-        return text.strip("'")
-    if text.startswith("\\"):
-        return text[1:].strip("\n")
-    return re.sub(r"\\(.)", r"\1", text.strip('"'), flags=re.DOTALL)
-
-
-def _unwrapped(words: list[str]) -> list[str]:
-    """Return the words of a command without assignments, wrappers with their options, and `python -m`."""
-    while words:
-        name = words[0].rpartition("/")[2]
-        if _SETS.match(words[0]):
-            words = words[1:]
-        elif name in _WRAPPERS:
-            words = words[1:]
-            while words and (words[0].startswith("-") or words[0][:1].isdigit()):
-                words = words[1:]
-        elif tuple(words[:2]) in _RUNNERS:
-            words = words[2:]
-        elif _PYTHON.fullmatch(name) and "-m" in words[:4]:
-            words = words[words.index("-m") + 1 :]
-        else:
-            return words
-    return words
-
-
-def _script(words: list[str]) -> str:
-    """Return the script that a shell is given with `-c`, "" for any other command."""
-    if words[0].rpartition("/")[2] == "eval":
-        return " ".join(words[1:])
-    if words[0].rpartition("/")[2] not in _SHELLS:
-        return ""
-    place = next((place for place, word in enumerate(words) if re.fullmatch(r"-[a-z]*c", word)), 0)
-    return words[place + 1] if place and place + 1 < len(words) else ""
-
-
-def _runs(literal: list[str], words: list[str]) -> bool:
+def _runs(literal: Sequence[str], words: Sequence[str]) -> bool:
     """Return whether a command's words are those of a literal, in order; options in between do not matter.
 
     A word that follows an option may be its value.
@@ -217,7 +113,7 @@ def _runs(literal: list[str], words: list[str]) -> bool:
             after_option = True
         elif _fits(plain[0], word):
             plain, after_option = plain[1:], False
-        elif after_option or options:
+        elif after_option or options or _SETS.match(word):
             after_option = False
         else:
             return False
@@ -241,12 +137,18 @@ def _names(literal: str, path: str) -> bool:
     return any(_fits(literal, place) for place in places)
 
 
-def _writes(literal: str, call: ToolCall) -> bool:
-    """Return whether code that a call writes holds a literal, at the bounds of words, outside of comment lines."""
+def _writes(literal: str, call: ToolCall, *, begins: bool) -> bool:
+    """Return whether code that a call writes holds a literal, at the bounds of words; with `begins` at a line's begin.
+
+    Comments count only for what stands nowhere else: marks in capital letters, such as TODO.
+    """
     if call.paths and all(path.casefold().endswith(_DOCUMENTS) for path in call.paths):
         return False
+    is_mark = literal.isupper() and " " not in literal
     lines = (line.strip() for line in call.text[:_MAX_TEXT].split("\n"))
-    return any(_holds(literal, line) for line in lines if not line.startswith(_COMMENTS))
+    read = (line for line in lines if is_mark or not line.startswith(_COMMENTS))
+    begin = literal.partition("*")[0] if begins else ""
+    return any(_holds(literal, line) for line in read if line.startswith(begin))
 
 
 def _holds(literal: str, line: str) -> bool:

@@ -1,0 +1,188 @@
+"""Read a shell's line as the commands that it runs, with what they write and what is piped into them. Pure.
+
+Quoted text, comments and what is fed to a program are no commands; what is fed to a shell is. A command is given
+behind what only runs it, such as `sudo`, `env`, `python -m`, `uv run` or `docker exec NAME`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.values import Value
+
+_HEREDOC = re.compile(r"<<-?[ \t]*['\"]?(\w+)")
+_TOKEN = re.compile(
+    r"(?P<quoted>'[^']*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|\\.)|(?P<feed>&>>?|[0-9]*(?:<<<|>>|>\||[<>]&[0-9-]|[<>]))"
+    r"|(?P<end>\|\||&&|\|&|[;&|()`\n])|(?P<blank>[ \t\r\f\v]+)|(?P<word>[^\s;&|()`<>'\"\\]+)",
+    re.DOTALL,
+)
+_SETS = re.compile(r"[A-Za-z_]\w*=")
+# What runs the command behind it.
+_WRAPPERS = frozenset(
+    "sudo doas env time nohup nice exec command builtin xargs then do else if while ! { }".split()  # noqa: SIM905
+)
+_RUNNERS = frozenset((name, "run") for name in ("uv", "poetry", "pipenv", "pdm", "rye", "hatch"))
+# What runs a command elsewhere: behind its options and the name of a place, of which only the program knows the number.
+_ELSEWHERE = (
+    *((program, *verb) for program in ("docker", "podman") for verb in (("exec",), ("run",), ("compose", "exec"))),
+    *((program, "compose", "run") for program in ("docker", "podman")),
+    ("docker-compose", "exec"),
+    ("docker-compose", "run"),
+    ("kubectl", "exec"),
+    ("oc", "exec"),
+    ("ssh",),
+)
+_SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
+_PYTHON = re.compile(r"(?:python|pypy|py)[0-9.]*(?:\.exe)?")
+_WRITES_ALL = frozenset(("tee", "truncate"))
+_WRITES_LAST = frozenset(("cp", "mv", "install"))
+_WRITES_IN_PLACE = frozenset(("sed", "gsed", "perl", "ruby"))
+_MAX_COMMAND, _MOST_COMMANDS, _MOST_PLACES = 20_000, 200, 8
+_DEEPEST = 3  # shells within shells
+
+
+class ShellCommand(Value):
+    """A command: its words, the files that it writes by redirection, and whether the one before is piped into it."""
+
+    words: tuple[str, ...]
+    redirected: tuple[str, ...] = ()
+    is_piped: bool = False
+
+    @property
+    def name(self) -> str:
+        """The program, without its folder."""
+        return self.words[0].rpartition("/")[2]
+
+    def writes(self) -> tuple[str, ...]:
+        """Return the paths that the command surely writes: what it redirects to, and the files it edits or makes."""
+        plain = tuple(word for word in self.words[1:] if not word.startswith("-"))
+        if self.name in _WRITES_ALL:
+            return (*self.redirected, *plain)
+        if self.name in _WRITES_LAST:
+            return (*self.redirected, *plain[-1:])
+        if self.name in _WRITES_IN_PLACE and any(re.match(r"-(?:[a-zE]*i|-in-place)", word) for word in self.words[1:]):
+            return (*self.redirected, *plain)
+        return self.redirected
+
+
+def commands(line: str, depth: int = 0) -> list[ShellCommand]:
+    """Return the commands of a shell's line, those of scripts within it too."""
+    found: list[ShellCommand] = []
+    script, fed = _without_heredocs(line[:_MAX_COMMAND])
+    for command in _split(script):
+        for words in _run_by(command.words):
+            inner = _script(words) if depth < _DEEPEST else ""
+            found += commands(inner, depth + 1) if inner else [command._replace(words=words)]
+        if len(found) > _MOST_COMMANDS:
+            return found
+    if depth < _DEEPEST:
+        found += [command for text in fed for command in commands(text, depth + 1)]
+    return found
+
+
+def _without_heredocs(script: str) -> tuple[str, list[str]]:
+    """Return a script without the texts that it feeds to programs, and those that it feeds to a shell."""
+    kept, fed, text, ends, to_shell = list[str](), list[str](), list[str](), "", False
+    for line in script.split("\n"):
+        if ends and line.strip() != ends:
+            text.append(line)
+        elif ends:
+            fed += ["\n".join(text)] if to_shell else []
+            ends, text = "", []
+        else:
+            kept.append(line)
+            begins = _HEREDOC.search(line)
+            ends = begins[1] if begins else ""
+            run = (words for command in _split(line) for words in _run_by(command.words)) if begins else ()
+            to_shell = any(map(_reads_script, run))
+    return "\n".join(kept), fed
+
+
+def _split(line: str) -> list[ShellCommand]:
+    """Return the commands of a line by the shell's rules of quoting, as they stand."""
+    found: list[ShellCommand] = []
+    words, targets, word, feed, is_piped, is_comment = list[str](), list[str](), None, "", False, False
+    for token in _TOKEN.finditer(line + "\n"):
+        kind, text = token.lastgroup, token[0]
+        is_comment = text != "\n" and (is_comment or (kind == "word" and word is None and text.startswith("#")))
+        if is_comment:
+            continue
+        if kind in {"word", "quoted"}:
+            word = (word or "") + (text if kind == "word" else _unquoted(text))
+            continue
+        if word is not None and not feed:
+            words.append(word)
+        elif word is not None and ">" in feed:
+            targets.append(word)
+        if kind == "feed":
+            feed = "" if "&" in text[1:] else text
+        elif word is not None:
+            feed = ""
+        word = None
+        if kind == "end":
+            found += [ShellCommand(tuple(words), tuple(targets), is_piped)] if words else []
+            is_piped = text in {"|", "|&"} or (is_piped and not words)
+            words, targets, feed = [], [], ""
+    return found
+
+
+def _unquoted(text: str) -> str:
+    if text.startswith("'"):
+        return text.strip("'")
+    if text.startswith("\\"):
+        return text[1:].strip("\n")
+    return re.sub(r"\\(.)", r"\1", text.strip('"'), flags=re.DOTALL)
+
+
+def _run_by(words: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the commands that a command runs: itself, that behind a wrapper, or that in a container or on a host.
+
+    Where the command behind the name of a place begins is not known, so each of the next words is tried.
+    """
+    words = _unwrapped(words)
+    if not words:
+        return []
+    named = (words[0].rpartition("/")[2], *words[1:])
+    head = next((head for head in _ELSEWHERE if named[: len(head)] == head), None)
+    if head is not None:
+        plain = [place for place in range(len(head), len(words)) if not words[place].startswith("-")]
+        return [words, *(inner for place in plain[1:_MOST_PLACES] if (inner := _unwrapped(words[place:])))]
+    if named[0] == "find":
+        places = [place + 1 for place, word in enumerate(words) if word in {"-exec", "-execdir", "-ok"}]
+        return [words, *(inner for place in places if (inner := _unwrapped(words[place:])))]
+    return [words]
+
+
+def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of a command without assignments, wrappers with their options, and `python -m`."""
+    while words:
+        name = words[0].rpartition("/")[2]
+        if _SETS.match(words[0]):
+            words = words[1:]
+        elif name in _WRAPPERS:
+            words = words[1:]
+            while words and (words[0].startswith("-") or words[0][:1].isdigit()):
+                words = words[1:]
+        elif words[:2] in _RUNNERS:
+            words = words[2:]
+        elif _PYTHON.fullmatch(name) and "-m" in words[:4]:
+            words = words[words.index("-m") + 1 :]
+        else:
+            return words
+    return words
+
+
+def _script(words: tuple[str, ...]) -> str:
+    """Return the script that a shell is given with `-c`, or a host as one word; "" for any other command."""
+    name = words[0].rpartition("/")[2]
+    if len(words) == 1 and " " in name:
+        return words[0]
+    if name == "eval":
+        return " ".join(words[1:])
+    place = next((place for place, word in enumerate(words) if re.fullmatch(r"-[a-z]*c", word)), 0)
+    return words[place + 1] if name in _SHELLS and place and place + 1 < len(words) else ""
+
+
+def _reads_script(words: tuple[str, ...]) -> bool:
+    """Return whether a command is a shell that reads its script from standard input."""
+    return words[0].rpartition("/")[2] in _SHELLS and all(word.startswith("-") for word in words[1:])
