@@ -156,12 +156,10 @@ def _read_header(header: str | None, body: str) -> tuple[Mapping[str, object], s
 
 
 def _read_yaml(header: str) -> tuple[Mapping[str, object], str | None]:
-    from frontmatter.default_handlers import YAMLHandler
-
-    from gitmem.document.yaml import load_mapping
+    from gitmem.document.foreign import read_header
 
     try:
-        return MappingProxyType(load_mapping(header, load=YAMLHandler().load)), None
+        return MappingProxyType(read_header(header)), None
     except YamlTextError as error:
         return MappingProxyType({}), f"the header cannot be read: {error}"
 

@@ -25,17 +25,17 @@ _BOM = "\ufeff"
 _IN_PLACE = "it is written in a way that cannot be changed in place"
 
 
-def load_mapping(text: str, *, load: Callable[..., object] | None = None) -> dict[str, object]:
+def load_mapping(text: str) -> dict[str, object]:
     """Return the YAML mapping in `text`; nothing, or comments alone, is an empty mapping.
 
-    Keys are the words that stand in the text (`on`, `2024`, `no`), never a bool, a number or a date. `load` reads the
-    text in place of `yaml.load`, whose signature it has. Raises `YamlTextError` for anything but one mapping, for a
-    key that is there twice, for an alias, and for text that is too long or too deep.
+    Keys are the words that stand in the text (`on`, `2024`, `no`), never a bool, a number or a date. Raises
+    `YamlTextError` for anything but one mapping, for a key that is there twice, for an alias, and for text that is too
+    long or too deep.
     """
     with _readable_errors():
         text = text.removeprefix(_BOM)
         has_value = _check(text)
-        data = (load or yaml.load)(text, Loader=_strict_loader())
+        data = yaml.load(text, Loader=_strict_loader())  # noqa: S506  # it is a safe one
     if not has_value:
         return {}
     if not isinstance(data, dict):

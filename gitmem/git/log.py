@@ -13,7 +13,15 @@ from gitmem.platform.machine import UTC, datetime, timedelta, timezone
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from gitmem.git.history import StoreRepo
+    from typing import Protocol
+
+    class Runner(Protocol):
+        """What runs git: ours, or GitPython's by ours."""
+
+        def run(self, *args: str, timeout: float = ...) -> bytes:
+            """Return what a command prints."""
+            ...
+
 
 _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cd", "%s", "%(trailers:only,unfold)")
 _FORMAT = ("-z", "--date=raw", "--no-color", "--format=" + "%x00".join(_FIELDS))
@@ -57,7 +65,7 @@ class Addition(Value):
 
 
 def log(
-    git: Git | StoreRepo,
+    git: Runner,
     revision: str,
     *,
     paths: Sequence[str] = (),
