@@ -58,7 +58,7 @@ def meets(literal: str, call: ToolCall) -> bool:
     return (
         (COMMAND in kinds and _pipes(body, line))
         or (PATH in kinds and any(_names(body, path) for path in paths))
-        or (TEXT in kinds and _writes(body, call, begins=COMMAND in kinds and " " in body))
+        or (TEXT in kinds and _writes(body, call, kinds))
     )
 
 
@@ -137,18 +137,20 @@ def _names(literal: str, path: str) -> bool:
     return any(_fits(literal, place) for place in places)
 
 
-def _writes(literal: str, call: ToolCall, *, begins: bool) -> bool:
-    """Return whether code that a call writes holds a literal, at the bounds of words; with `begins` at a line's begin.
+def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
+    """Return whether code that a call writes holds a literal, at the bounds of words.
 
+    What may be a command of some words begins a line, what may be a file's name is used as code (`console.log(`).
     Comments count only for what stands nowhere else: marks in capital letters, such as TODO.
     """
     if call.paths and all(path.casefold().endswith(_DOCUMENTS) for path in call.paths):
         return False
     is_mark = literal.isupper() and " " not in literal
+    begin = literal.partition("*")[0] if COMMAND in kinds and " " in literal else ""
     lines = (line.strip() for line in call.text[:_MAX_TEXT].split("\n"))
     read = (line for line in lines if is_mark or not line.startswith(_COMMENTS))
-    begin = literal.partition("*")[0] if begins else ""
-    return any(_holds(literal, line) for line in read if line.startswith(begin))
+    after = ("(", "[", ".") if PATH in kinds else ("",)
+    return any(_holds(literal + next_, line) for line in read if line.startswith(begin) for next_ in after)
 
 
 def _holds(literal: str, line: str) -> bool:

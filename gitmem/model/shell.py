@@ -7,7 +7,9 @@ behind what only runs it, such as `sudo`, `env`, `python -m`, `uv run` or `docke
 from __future__ import annotations
 
 import re
+from functools import cache
 
+from gitmem.platform.machine import table
 from gitmem.values import Value
 
 _HEREDOC = re.compile(r"<<-?[ \t]*['\"]?(\w+)")
@@ -17,11 +19,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _SETS = re.compile(r"[A-Za-z_]\w*=")
-# What runs the command behind it.
-_WRAPPERS = frozenset(
-    "sudo doas env time nohup nice exec command builtin xargs then do else if while ! { }".split()  # noqa: SIM905
-)
-_RUNNERS = frozenset((name, "run") for name in ("uv", "poetry", "pipenv", "pdm", "rye", "hatch"))
+# What runs the command behind it, besides the wrappers of `data/wrappers.tsv`.
+_WRAPPERS = frozenset("doas builtin xargs then do else if while ! { }".split())  # noqa: SIM905
 # What runs a command elsewhere: behind its options and the name of a place, of which only the program knows the number.
 _ELSEWHERE = (
     *((program, *verb) for program in ("docker", "podman") for verb in (("exec",), ("run",), ("compose", "exec"))),
@@ -34,8 +33,8 @@ _ELSEWHERE = (
 )
 _SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
 _PYTHON = re.compile(r"(?:python|pypy|py)[0-9.]*(?:\.exe)?")
-_WRITES_ALL = frozenset(("tee", "truncate"))
-_WRITES_LAST = frozenset(("cp", "mv", "install"))
+_CHANGES_ALL = frozenset(("tee", "truncate", "mv", "rm", "unlink", "shred"))
+_WRITES_LAST = frozenset(("cp", "install"))
 _WRITES_IN_PLACE = frozenset(("sed", "gsed", "perl", "ruby"))
 _MAX_COMMAND, _MOST_COMMANDS, _MOST_PLACES = 20_000, 200, 8
 _DEEPEST = 3  # shells within shells
@@ -54,10 +53,12 @@ class ShellCommand(Value):
         return self.words[0].rpartition("/")[2]
 
     def writes(self) -> tuple[str, ...]:
-        """Return the paths that the command surely writes: what it redirects to, and the files it edits or makes."""
+        """Return the paths that the command surely changes: what it redirects to, edits, makes, moves or removes."""
         plain = tuple(word for word in self.words[1:] if not word.startswith("-"))
-        if self.name in _WRITES_ALL:
+        if self.name in _CHANGES_ALL:
             return (*self.redirected, *plain)
+        if self.words[:2] in {("git", "mv"), ("git", "rm")}:
+            return (*self.redirected, *plain[1:])
         if self.name in _WRITES_LAST:
             return (*self.redirected, *plain[-1:])
         if self.name in _WRITES_IN_PLACE and any(re.match(r"-(?:[a-zE]*i|-in-place)", word) for word in self.words[1:]):
@@ -135,41 +136,53 @@ def _unquoted(text: str) -> str:
 
 
 def _run_by(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the commands that a command runs: itself, that behind a wrapper, or that in a container or on a host.
+    """Return the commands that a command runs: itself, that behind each wrapper, or that in a container or on a host.
 
     Where the command behind the name of a place begins is not known, so each of the next words is tried.
     """
-    words = _unwrapped(words)
-    if not words:
+    run = _unwrapped(words)
+    if not run:
         return []
+    words = run[-1]
     named = (words[0].rpartition("/")[2], *words[1:])
     head = next((head for head in _ELSEWHERE if named[: len(head)] == head), None)
     if head is not None:
         plain = [place for place in range(len(head), len(words)) if not words[place].startswith("-")]
-        return [words, *(inner for place in plain[1:_MOST_PLACES] if (inner := _unwrapped(words[place:])))]
-    if named[0] == "find":
+        places = plain[1:_MOST_PLACES]
+    elif named[0] == "find":
         places = [place + 1 for place, word in enumerate(words) if word in {"-exec", "-execdir", "-ok"}]
-        return [words, *(inner for place in places if (inner := _unwrapped(words[place:])))]
-    return [words]
+    else:
+        places = []
+    return [*run, *(inner for place in places for inner in _unwrapped(words[place:]))]
 
 
-def _unwrapped(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of a command without assignments, wrappers with their options, and `python -m`."""
+def _unwrapped(words: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the words of a command without assignments, then without each wrapper with its options."""
+    run = list[tuple[str, ...]]()
     while words:
         name = words[0].rpartition("/")[2]
         if _SETS.match(words[0]):
             words = words[1:]
-        elif name in _WRAPPERS:
-            words = words[1:]
+            continue
+        run.append(words)
+        length = next((length for length in (2, 1) if (name, *words[1:length]) in _wrappers()), 0)
+        if length and words[length - 1 :]:
+            words = words[length:]
             while words and (words[0].startswith("-") or words[0][:1].isdigit()):
                 words = words[1:]
-        elif words[:2] in _RUNNERS:
-            words = words[2:]
         elif _PYTHON.fullmatch(name) and "-m" in words[:4]:
             words = words[words.index("-m") + 1 :]
         else:
-            return words
-    return words
+            break
+    return run
+
+
+@cache
+def _wrappers() -> frozenset[tuple[str, ...]]:
+    """Return the words of each wrapper; `bash -c` and its like have scripts, which are read elsewhere."""
+    named = (tuple(words.split()) for kind, words, *_ in table("wrappers.tsv") if kind in {"plain", "environment"})
+    runners = {(name, "run") for name in ("pdm", "rye", "hatch")}
+    return frozenset(words for words in named if words[0] not in _SHELLS) | {(name,) for name in _WRAPPERS} | runners
 
 
 def _script(words: tuple[str, ...]) -> str:

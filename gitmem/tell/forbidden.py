@@ -59,7 +59,8 @@ def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = Tr
         return Answer()
     waiting = {rule.id for rule in unconfirmed_rules(store, [rule for rule, _ in met])}
     met = [(rule, literal) for rule, literal in met if rule.id not in waiting]
-    decision = max((decision_of(rule) for rule, _ in met), key=[*Decision].index, default=Decision.TELL)
+    decisions = (Decision.TELL if newer_rivals(store, rule) else decision_of(rule) for rule, _ in met)
+    decision = max(decisions, key=[*Decision].index, default=Decision.TELL)
     if (decision is Decision.TELL) != made and not hears:
         return Answer()
     told = {(firing.session, firing.rule) for firing in firings(store.private)}
@@ -98,8 +99,15 @@ def forbidding(store: Store) -> list[Fact]:
     """Return the facts in force here that forbid something, of this part of the project."""
     facts = known_facts(store)
     statuses = place_marks(store, facts).statuses if any(fact.forbids for fact in facts) else {}
-    in_force = (fact for fact in facts if fact.forbids and statuses[fact.id].holds and not statuses[fact.id].disputes)
+    in_force = (fact for fact in facts if fact.forbids and statuses[fact.id].holds)
     return [fact for fact in in_force if not fact.scope or do_meet(fact.scope, (store.here,))]
+
+
+def newer_rivals(store: Store, rule: Fact) -> list[Fact]:
+    """Return the newer facts that contradict a rule and wait in review: until then it asks and refuses nothing."""
+    marks = place_marks(store, known_facts(store))
+    rivals = (marks.facts[dispute] for dispute in marks.statuses[rule.id].disputes if dispute in marks.facts)
+    return [rival for rival in rivals if (rival.when, rival.id) > (rule.when, rule.id)]
 
 
 def unconfirmed_rules(store: Store, rules: Iterable[Fact]) -> list[Fact]:
@@ -129,16 +137,21 @@ def _digest(rule: Fact) -> str:
 
 
 def _text(store: Store, fired: Iterable[tuple[Fact, str]]) -> str:
-    shown = ((parse_fact(store.read(rule.path) or b"", rule.path) or rule, literal) for rule, literal in fired)
-    return "\n".join(line for rule, literal in islice(shown, _MOST_TOLD) for line in _lines(rule, literal))
+    lines = (line for rule, literal in islice(fired, _MOST_TOLD) for line in _lines(store, rule, literal))
+    return "\n".join(lines)
 
 
-def _lines(rule: Fact, literal: str) -> Iterator[str]:
+def _lines(store: Store, known: Fact, literal: str) -> Iterator[str]:
     from gitmem.document.message import one_line
     from gitmem.text.terminal import plain
 
+    rule = parse_fact(store.read(known.path) or b"", known.path) or known
     yield plain(f"This call does what a rule of {day_of(rule.created)} forbids (`{one_line(literal, 200)}`):")
     yield plain(f"- {one_line(rule.description or rule.text, 300)} ^{rule.id}")
     if "**Why:**" in rule.text:
         reason = rule.text.partition("**Why:**")[2].strip().partition("\n\n")[0]
         yield plain(f"  Why: {one_line(reason, 300)}")
+    for rival in newer_rivals(store, known):
+        yield plain(
+            f"  A newer fact contradicts it, which the user has not settled: {one_line(rival.description, 200)}"
+        )

@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import pytest
 
 from gitmem.model.forbidden import ToolCall, meets, needles, usable
@@ -110,6 +113,15 @@ def test_a_path(literal, path, met):
 )
 def test_written_text(literal, path, text, met):
     assert meets(literal, ToolCall(paths=(path,), text=text)) is met
+
+
+def test_rules_by_writers_who_had_seen_no_code_of_it():
+    rules = json.loads((Path(__file__).parents[1] / "data" / "forbidden.json").read_text())
+    for rule in rules:
+        for made in rule["calls"]:
+            written = made.get("text", made.get("new", ""))
+            call = ToolCall(made.get("command", ""), tuple(filter(None, [made.get("path")])), written)
+            assert any(meets(literal, call) for literal in rule["forbids"]) is made["forbidden"], (rule["rule"], made)
 
 
 def test_what_grep_looks_for_is_in_whatever_meets():

@@ -181,3 +181,38 @@ def test_firings_are_counted_and_an_ignored_rule_is_offered_for_review(desk, rul
     desk.run("review", rule, "--take", "ours")
     assert call(desk, "Bash", given, session="s9") == {}
     assert desk.run("review").out == "Nothing waits for your review.\n"
+
+
+def test_a_rule_that_a_newer_one_contradicts_is_told_with_it_and_refuses_nothing(desk):
+    rule = desk.run("facts", "add", "Deploy with make on Fridays", "--kind", "rule", "--json").json["id"]
+    desk.run("facts", "forbid", rule, "kubectl apply", "--enforce", "deny")
+    desk.run("facts", "add", "Deploy with kubectl on Fridays", "--kind", "rule")
+    assert len(desk.run("review", "--json").json) == 1, "the pair waits"
+    answer = told(call(desk, "Bash", {"command": "kubectl apply -f x"}))
+    assert "A newer fact contradicts it" in answer
+    assert "Deploy with kubectl" in answer
+
+
+def given_of(project: Path, call: dict) -> dict:
+    """Return a call of `tests/data/forbidden.json` as Claude Code's tool takes it."""
+    if call["tool"] == "Bash":
+        return {"command": call["command"]}
+    path = str(project / call["path"])
+    if call["tool"] == "Edit":
+        return {"file_path": path, "old_string": call["old"], "new_string": call["new"]}
+    return {"file_path": path, "content": call["text"]}
+
+
+@pytest.mark.slow
+def test_rules_and_calls_by_writers_who_had_seen_no_code_of_it(desk):
+    """Each rule of `tests/data/forbidden.json` has one call that it forbids and two that only look like it."""
+    rules = json.loads((Path(__file__).parents[2] / "data" / "forbidden.json").read_text())
+    wrong = []
+    for number, rule in enumerate(rules[::2]):
+        literals = (word for literal in rule["forbids"] for word in ("--forbids", literal))
+        fact = desk.run("facts", "add", rule["rule"], "--kind", "rule", *literals, "--json").json["id"]
+        for place, made in enumerate(rule["calls"]):
+            answer = told(call(desk, made["tool"], given_of(desk.project, made), session=f"s{number}-{place}"))
+            if (f"^{fact}" in answer) is not made["forbidden"]:
+                wrong.append((rule["rule"], made))
+    assert wrong == []
