@@ -1,6 +1,6 @@
 """Find secrets by the names they bear and by how their values look: `password = "…"`, `--token …`, `비밀번호는 …`.
 
-Beside names, the context tells: URLs, headers, command lines; the places are a table, `data/secret_places.tsv`.
+Beside names, the context tells (gitmem.redact.places).
 
 A *password* may be any word, so its value counts unless it is plainly something else: a reference (`$PASSWORD`,
 `getpass()`), a type (`str`), a placeholder (`changeme`), a sentence. A *secret*, *token* or *key* is made by a machine,
@@ -11,7 +11,7 @@ Names are found by `str.find`, values by anchored patterns of bounded length, so
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 from gitmem.platform.machine import lines, table
@@ -47,6 +47,7 @@ _TEMPLATE = (
 _REFERENCE = r"\$[A-Za-z_][A-Za-z0-9_.:>\[\]-]*$|%[A-Za-z_]+%$|%[dvqr]$|%\(|[{<\[].*[}>\]]$|[:@&!][A-Za-z_]+$|<|&lt;"
 _LABEL = r"(?i)[a-z_-]{0,60}?pass(?:word|wd|phrase)[a-z_-]{0,60}$"  # names of constants, fields, policies
 _CHANGES = r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]"
+_CLASS_CHANGES = r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]"
 _DIGEST = r"(?i:sha-?[0-9]{1,3}|md5|blake2[bs]?)[-:=]|[0-9]{4}-[0-9]{2}-[0-9]{2}"  # or a date
 
 _AWS_SECRET = r"(?:[A-Za-z0-9+]|\\?/){40}(?![A-Za-z0-9/+=])"  # noqa: S105  # a pattern; JSON may escape a slash
@@ -89,11 +90,19 @@ def looks_random(value: str, least: int = 1) -> bool:
     `gpt-4o-mini`, `us-east-1`, `2026-01-15T10:00` and `utf8` do not; a hexadecimal digest does.
     """
     changes = len(compiled(_CHANGES).findall(value))
+    if _is_scrambled(value) and not _is_plain(value):
+        return True
     if changes < least or len(set(value)) < _MIN_KINDS or _is_plain(value):
         return False
     if changes == 1:
         return len(value) >= _MIN_ONE_RUN and value.isalnum()
     return changes + len(value) // 4 >= _MIN_CHANGES
+
+
+def _is_scrambled(value: str) -> bool:
+    """Return whether small letters, capitals and digits alternate more than in words joined to a name."""
+    kinds = any(map(str.islower, value)) and any(map(str.isupper, value)) and any(map(str.isdigit, value))
+    return kinds and len(value) >= _MIN_ONE_RUN and 2 * len(compiled(_CLASS_CHANGES).findall(value)) >= len(value)
 
 
 def _is_mixed(value: str) -> bool:
@@ -121,7 +130,9 @@ def is_literal_secret(value: str, kind: str) -> bool:
 
 def is_key(value: str, *, shouted: bool) -> bool:
     """Return whether the value of a name that ends in `_key` is a secret; `shouted`: the name is in capitals."""
-    if not compiled(r"[A-Za-z0-9+/_-]{20,}={0,2}$").match(value) or ("/" in value and not value.endswith("=")):
+    if not compiled(r"[A-Za-z0-9+/_-]{20,}={0,2}$").match(value) or (
+        "/" in value and not value.endswith("=") and not _is_scrambled(value)
+    ):
         return False
     cases = any(map(str.islower, value)) and any(map(str.isupper, value))
     return looks_random(value, least=_MIN_LOOSE_CHANGES) and (shouted or cases)
@@ -131,7 +142,8 @@ def is_made(value: str, kind: str) -> bool:
     """Return whether a value after a name and a blank or a comma is a secret, not the next word."""
     if kind == "password":
         return _is_mixed(value) and is_loose_secret(value, kind)
-    return kind == "aws-secret-key" or (len(value) >= _MIN_ALIKE and looks_random(value, least=_MIN_LOOSE_CHANGES))
+    long = len(value) >= _MIN_ALIKE or _is_scrambled(value)
+    return kind == "aws-secret-key" or (long and looks_random(value, least=_MIN_LOOSE_CHANGES))
 
 
 def is_loose_secret(value: str, kind: str) -> bool:
@@ -182,12 +194,15 @@ _TO_VALUE = r"""(?ix)
     [\ \t]{0,8}
     (?: :[\ ]{0,2} [A-Za-z_][A-Za-z0-9_.\[\]|]{0,40} [\ ]{0,2} =(?!=)             # a type: `password: str = …`
       | HANGUL
-      | (?<=[ ]) (?:value[ ])? (?:is|was|equals) (?:[ ](?:now|set[ ]to))? [\ \t:]{1,2}  # a sentence
-      | (?P<to> (?<=[ ]) to [ ] )                                                   # `set API_KEY to …`
-      | (?P<separator> => | := | [:=](?![:=]) | > )
+      | (?<=[ ]) (?:value[ ])? (?:(?:should|must|will)[ ]be|is|was|equals)                 # a sentence
+        (?:[ ](?:now|set[ ]to))? [\ \t:]{1,2}
+      | (?P<to> (?<=[ ])                                                           # `set API_KEY to …`
+        (?:(?:env(?:ironment)?[ ])?(?:var(?:iable)?|secret|value|setting|header)[ ])? to [ ] )
+      | (?P<separator> => | -> | → | := | [:=](?![:=]) | > )
       | (?=[ ]')                                                                    # SQL: PASSWORD '…'
       | (?: \\[nrt] | [\s,"'\\-] ){1,40} value \\{0,8}["']? [\ \t]{0,4} [:=]        # `name: PASSWORD, value: …`
       | (?P<argument> (?<=["'`]) , [\ \t]{0,4} (?=\\{0,8}["'`]) )                   # `set("password", "…")`
+      | (?P<call> \( (?=\\{0,8}["'`]) )                                             # `.api_key("…")`
       | (?P<next> (?<=[A-Za-z0-9][ ]) (?=[A-Za-z0-9]) )                             # `configure set API_KEY …`
     )
     \*{0,2} [\ \t]{0,8} [*_]{0,2}
@@ -196,7 +211,8 @@ _TO_VALUE = r"""(?ix)
 # `TOKEN의 값은 …`, `토큰을 … 로`, `키 값: …`
 _OF = f"(?:{_hangul('의')})?[ ]?(?:(?:{_hangul('비밀번호', '암호', '토큰', '키', '시크릿')})[ ]?)?(?:{_hangul('값')})?"
 _PARTICLE = _hangul("은", "는", "이", "가", "을", "를", "에")
-_HANGUL_WAY = rf"(?: {_OF} (?:{_PARTICLE}) | (?:{_hangul('값')}) [ ]? [:=] ) [\ \t:]{{1,2}}"
+_VARIABLE = f"(?:[ ]?{_hangul('환경')}[ ]?{_hangul('변수')})?"
+_HANGUL_WAY = rf"(?: {_OF} {_VARIABLE} (?:{_PARTICLE}) | (?:{_hangul('값')}) [ ]? [:=] ) [\ \t:]{{1,2}}"
 _WAYS = {False: _TO_VALUE.replace("| HANGUL", ""), True: _TO_VALUE.replace("HANGUL", _HANGUL_WAY)}
 """`_TO_VALUE` for a text in ASCII, and for one that may have Korean, which takes twice as long to compile."""
 
@@ -204,10 +220,12 @@ _BEFORE = 42  # characters read before a name
 _FLAG = r"(?:^|[\s\"'`=(\[])--?[A-Za-z-]{0,40}$"
 _PART = r":$|::[A-Za-z0-9]{1,40}$"  # of `arn:aws:…:secret:…`, of `"AWS::MSK::BatchScramSecret": …`
 _ARGUMENT = rf"{_FLAG}|[?&]$"  # of a command (`--token=…`), of a URL (`?token=…`)
+_QUERY = r"[?&][A-Za-z0-9_.-]{0,40}$"
 _ALONE = r"(?:^|\n|\\n)[ \t]*(?:- )?[A-Za-z0-9_.-]{0,40}$"
 _WORD_LINE = r"[a-z][a-z0-9_-]{3,63}(?=[ \t]{0,8}(?:[\r\n]|\\{1,8}[nr]|\\{0,8}\"|$))"  # a whole line of YAML
 _TAG = r"<[A-Za-z0-9_.:-]{0,40}$"
 _SET = r"(?i)\b(?:set|change|reset|update|rotate)d?\b[^.\n]{0,30}$"
+_SETTER = r"(?:[sS]et|[wW]ith)_?$"
 _OTHER_NAME = r"(?i)(?:next|continuation|page|pagination|cursor|sync|change|request|public)[_-]?(?:key)?[_-]?$"
 """Tokens that keep no secret: of pages, of idempotent requests, of public keys."""
 _HEADER = r"(?:^|[^A-Za-z0-9_-])(?:[Xx]|[A-Z][A-Za-z0-9]{0,20})(?:-[A-Za-z][A-Za-z0-9]{0,20}){0,4}$"
@@ -249,7 +267,8 @@ def _values_of(text: str, lowered: str, name: str, kind: str, to_value: str) -> 
 def _is_secret_key(text: str, at: int, value: Span) -> bool:
     """Return whether the value of a name that only ends in `_key`, or of a header that ends in `-Key`, is secret."""
     before = text[max(0, at - _BEFORE) : at]
-    shouted = text[at : at + 4].isupper() or (text[at] == "-" and compiled(_HEADER).search(before) is not None)
+    header = text[at] == "-" and compiled(_HEADER).search(before) is not None
+    shouted = text[at : at + 4].isupper() or header or compiled(_QUERY).search(before) is not None
     return not compiled(_OTHER_KEY).search(before) and is_key(text[value.start : value.end], shouted=shouted)
 
 
@@ -263,6 +282,8 @@ def _value_after(text: str, at: int, after: int, kind: str, to_value: str) -> Sp
         return _judged(text, after + 1, kind, literal=False)
     if way is None or compiled(_OTHER_NAME).search(before):
         return None
+    if way["call"] is not None:
+        return _value_without_sign(text, way, kind) if kind != "password" or compiled(_SETTER).search(before) else None
     if way.lastgroup in {"next", "argument", "to"}:
         is_constant = text[at:after].isupper() or "_" in before[-1:] + text[at:after]
         may_set = is_constant or (way["to"] is not None and compiled(_SET).search(before))
@@ -324,7 +345,7 @@ def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
 
 def _trimmed(value: str) -> str:
     """Remove the punctuation of the sentence or the call around the value."""
-    value = value.rstrip(".:")
+    value = value.rstrip(".:(")  # a Korean particle may be in brackets: `…(으)로`
     while value and value[-1] in ")]}" and value.count(value[-1]) > value.count("([{"[")]}".index(value[-1])]):
         value = value[:-1].rstrip(".:")
     return value
@@ -351,88 +372,3 @@ def _closing(text: str, opening: re.Match[str]) -> int | None:
 def _leaves_json(value: str) -> bool:
     """Return whether a value in single quotes reaches beyond its JSON string."""
     return compiled(r'"\s{0,4}[,:}\]]').search(value) is not None
-
-
-# RFC 3986 section 3.2.1: user information is `user:password`. JSON may escape a slash (RFC 8259 section 7).
-_URL = r":\\?/\\?/[^\s/?#:@\"'<>\\`]{0,128}:([^\s/?#@\"'<>\\`]{1,256})@"
-# RFC 6265 sections 4.1 and 4.2: a header of cookies, and a cookie that is named as one of a session.
-_COOKIES = r"(?i:cookie)\\{0,8}[\"']?[ \t]{0,4}[:=][^\n]{1,4096}"
-_COOKIE = (
-    r"(?<![A-Za-z0-9_.-])(?=[A-Za-z0-9_.-]{0,60}(?i:sess|sid|auth|token|jwt|remember))"
-    r"[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9._~%+/-]{16,}=*)"
-)
-# Parts of many needed words: where one of these is not in a text, no row with it need be looked at.
-_STEMS = (
-    *("auth", "bearer", "pass", "user", "login", "sql", ".key", "snmp", "conn", "openssl", "credential", "identified"),
-    "",
-)
-
-
-def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
-    """Find the secrets that their context or name reveals; `lowered` is the text in lower case, of the same length.
-
-    `words` has each word of it once, which is less to look through. Spans may overlap and are not sorted.
-    """
-    if ":/" in words:
-        yield from _in_place(text, _URL, "any")
-    if "cookie" in words:
-        for header in compiled(_COOKIES).finditer(text):
-            yield from _in_place(text, _COOKIE, "random", *header.span())
-    for stem, rows in _places().items():
-        if stem not in words:
-            continue
-        for longest, needed, pattern, judge in rows:
-            if longest in words and all(part in lowered for part in needed):
-                yield from _in_place(text, _whole(pattern), judge)
-    yield from values_of_names(text, lowered, words)
-
-
-# What parts the words that `find_in_context` is given.
-_APART = {code: " " for code in range(128) if not chr(code).isalnum() and chr(code) not in "_-.:/+=~$"}
-
-
-@cache
-def _places() -> dict[str, list[tuple[str, list[str], str, str]]]:
-    """Return the rows by the first stem they need, each with its longest piece of a word and all it needs."""
-    grouped: dict[str, list[tuple[str, list[str], str, str]]] = {stem: [] for stem in _STEMS}
-    for kind, needs, pattern in table("secret_places.tsv"):
-        if kind != "part":
-            longest = max(needs.translate(_APART).split(), key=len)
-            grouped[next(stem for stem in _STEMS if stem in needs)].append((longest, needs.split(" & "), pattern, kind))
-    return grouped
-
-
-@cache
-def _whole(pattern: str) -> str:
-    """Return the pattern of a row with its parts; few texts need any."""
-    for kind, name, part in table("secret_places.tsv"):
-        if kind == "part" and f"<{name}>" in pattern:
-            pattern = pattern.replace(f"<{name}>", _whole(part))
-    return pattern
-
-
-def _in_place(text: str, pattern: str, judge: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
-    """Find the values that group 1 of a pattern matches and that are secrets by a judge."""
-    marker, is_secret = _JUDGES[judge]
-    for match in compiled(pattern).finditer(text, start, len(text) if end is None else end):
-        if is_secret(match[1]):
-            yield Span(*match.span(1), marker)
-
-
-def _has_colon(encoded: str) -> bool:
-    from binascii import a2b_base64
-
-    try:
-        return b":" in a2b_base64(encoded)
-    except ValueError:
-        return False
-
-
-# By the kinds of `secret_places.tsv`: the word of the marker, and whether a value is a secret.
-_JUDGES: dict[str, tuple[str, Callable[[str], bool]]] = {
-    "any": ("password", lambda value: not stands_in(value)),
-    "password": ("password", lambda value: is_loose_secret(value, "password")),
-    "random": ("bearer-token", lambda value: looks_random(value[:MAX_VALUE])),
-    "made": ("api-key", lambda value: is_made(value[:MAX_VALUE], "api-key")),
-    "base64": ("basic-auth", _has_colon),
-}

@@ -4,11 +4,12 @@
 an assignment, a header or a command line only the value goes. JSON stays JSON: no marker has a character that JSON
 escapes, and nothing beyond a string is touched.
 
-Secrets are found by format (`data/secrets.tsv`), by name and context (gitmem.redact.names), keys by their frame: in
-the text as it is, and in views of it without invisible characters and percent-decoded, whose characters map to
-positions in the original. Not found: a password in a sentence that does not say "password" right before it, a phrase of
-several words, a secret split over lines (but keys in PEM), encoded in another way, or without prefix and name. The hash
-of a password counts as one only after a name that says "password". docs/figures.md compares other libraries.
+Secrets are found by format (`data/secrets.tsv`), by name (gitmem.redact.names) and place (gitmem.redact.places), keys
+by their frame: in the text as it is, and in views of it without invisible characters and percent-decoded, whose
+characters map to positions in the original. Not found: a password in a sentence that does not say "password" beside it,
+a phrase of several words (but a wallet's), a secret split over lines (but keys in PEM), encoded in another way, or
+without prefix and name. The hash of a password counts as one only after a name that says "password". docs/figures.md
+compares other libraries.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from gitmem.platform.machine import table
-from gitmem.redact.names import Span, compiled, find_in_context
+from gitmem.redact.names import Span, compiled
+from gitmem.redact.places import find_in_context
 from gitmem.values import Value
 
 # Invisible characters: Unicode category Cf, fillers, joiners, variation selectors, tags.

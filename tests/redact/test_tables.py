@@ -182,3 +182,32 @@ def test_a_secret_is_known_by_its_place(line, secret):
 def test_a_key_that_is_no_secret_stays(key):
     text = f"The {key} key is 3f2504e0-4f89-41d3-9a0c-0305e82c3301."
     assert redact(text).text == text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Use {} as the DEPLOY_TOKEN, please.",
+        "{} is my DEPLOY_TOKEN",
+        "DEPLOY_TOKEN → {}",
+        "The DEPLOY_TOKEN should be {}.",
+        "echo {} | gh secret set DEPLOY_TOKEN",
+        "printf '%s' {} | wrangler secret put DEPLOY_KEY",
+        "vercel env add DEPLOY_KEY production <<< {}",
+        "{}가 DEPLOY_TOKEN입니다",
+        "DEPLOY_TOKEN를 {}(으)로 설정했어요",
+        "DEPLOY_KEY 환경변수에 {} 넣었어",
+        'client.set_api_key("{}")',
+        "https://data.example.org/v1?serviceKey={}&rows=1",
+    ],
+)
+@pytest.mark.parametrize("form", ["<alnum:40>", "<hex:40>", "<url:43>"])
+def test_a_secret_beside_its_name_is_found_on_either_side(line, form):
+    secret, _ = filled(form, random.Random(line))
+    assert secret not in redact(line.format(secret)).text
+
+
+def test_the_words_of_a_wallet_are_found():
+    words = " ".join(["legal", "winner", "thank", "year"] * 3)
+    assert words not in redact(f"WALLET_MNEMONIC='{words}'").text
+    assert redact("a mnemonic is easier to keep in mind than a row of digits").findings == ()
