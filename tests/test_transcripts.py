@@ -4,6 +4,11 @@ A line `$ gitmem …` in a block of code is run in the folder of the transcript,
 streams and an exit code other than 0. `cd` and a shell's other commands are run, too; `y | gitmem …` is what a user
 types, `gitmem … < FILE` reads a file, `NAME=value gitmem …` has a variable. What changes from run to run has a name:
 ID1, HASH1, DATE, TIME, `~`; a command may use the numbered ones. Those in `details` are no part of docs/examples.md.
+
+`tests/sessions/*.md` hold sessions of an agent, too, in blocks that begin with ```session. A line `# NAME` begins a
+session, `> ` is what its user types, `+ COMMAND` a command that worked, `! COMMAND` one that failed with the lines
+`  | ` below it, `~ PATH: TEXT` a file that the agent writes, `< ` its answer. Behind each, indented, stands what the
+agent is shown then; nothing, where it is shown nothing.
 `GITMEM_WRITE_TRANSCRIPTS=1 pytest tests/test_transcripts.py` writes the output anew.
 """
 
@@ -14,6 +19,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -22,17 +28,22 @@ from gitmem.cli.app import App
 from gitmem.cli.main import main
 from gitmem.platform.machine import machine_name
 from tests.cli.commands.project import Terminal
+from tests.world import World
 
 FOLDER = Path(__file__).parent / "transcripts"
+SESSIONS = Path(__file__).parent / "sessions"
 _WRITES = "GITMEM_WRITE_TRANSCRIPTS" in os.environ  # tests have no such variables
 _BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
+_SESSION = re.compile(r"(?<=```session\n).*?(?=```)", re.DOTALL)
+_ACT = re.compile(r"^([#>+!<$~]) (.*(?:\n  \| .*)*)", re.MULTILINE)
+_INDENT = "    "  # of what the agent is shown
 _ID = "0123456789abcdefghjkmnpqrstvwxyz"
 _NAMED = re.compile(
     rf"(?P<ID>(?<![\w.])(?:[0-9][{_ID}]{{19}}|[a-z][{_ID}]{{10}})(?!\w))"
     r"|(?P<HASH>\b(?:[0-9a-f]{40}|[0-9a-f]{10})\b)"
 )
 _CHANGES = (
-    (re.compile(r"20\d\d/\d\d/(?=20\d\d-)"), "YEAR/MONTH/"),
+    (re.compile(r"\b20\d\d/\d\d/(?=20\d\d-|20\d{6}_|ID\d)"), "YEAR/MONTH/"),
     (re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)"), "MOMENT"),
     (re.compile(r"\b(19|20)\d\d-\d\d-\d\d\b|\b\d{1,2} [A-Z][a-z]+ 20\d\d\b"), "DATE"),
     (re.compile(r"20\d{6}_\d{6}"), "STAMP"),
@@ -58,6 +69,27 @@ class Transcript:
         """Return a block with what its commands print now."""
         commands = re.findall(r"^\$ (.*(?:\\\n.*)*)", block, re.MULTILINE)
         return "".join(f"$ {command}\n{self.named(self.run(command))}" for command in commands)
+
+    def play_sessions(self, block: str, world: World) -> str:
+        """Return a block of sessions with what the agent is shown now, and what commands print."""
+        return "".join(
+            f"{match[0]}\n{self.named(textwrap.indent(self.act(*match.groups(), world), _INDENT, lambda _: True))}"
+            for match in _ACT.finditer(block)
+        )
+
+    def act(self, sign: str, text: str, world: World) -> str:
+        """Do what a line of a session says; return what is shown after it."""
+        if sign == "$":
+            return self.run(text)
+        text, _, more = text.partition("\n")
+        failure = "\n".join(line.removeprefix("  | ") for line in more.split("\n"))
+        path, _, content = text.partition(": ")
+        acts = {"#": world.begin, ">": world.prompt, "<": world.answer, "+": world.command}
+        if sign in acts:
+            shown = acts[sign](text)
+        else:
+            shown = world.command(text, failure) if sign == "!" else world.edit(path, content)
+        return shown and shown + "\n"
 
     def run(self, command: str) -> str:
         real = re.sub(r"\b(?:ID|HASH)\d+\b", lambda match: self.value(match[0]), command)
@@ -107,6 +139,23 @@ class Transcript:
 def test_commands_print_what_the_transcript_says(path, tmp_path, home, environ):
     transcript, text = Transcript(tmp_path, environ), path.read_text(encoding="utf-8")
     played = _BLOCK.sub(lambda block: transcript.play(block[0]), text)
+    if _WRITES:
+        path.write_text(played, encoding="utf-8")
+    assert played == text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pages have paths and shells as on POSIX")
+@pytest.mark.parametrize("path", sorted(SESSIONS.glob("*.md")), ids=lambda path: path.stem)
+def test_sessions_are_shown_what_the_page_says(path, tmp_path, home, environ, initialize, bare_git, monkeypatch):  # noqa: PLR0917
+    project = tmp_path / "shop"
+    project.mkdir()
+    bare_git(project, "init", "-q", "-b", "main")
+    initialize(project)
+    transcript, text = Transcript(tmp_path, environ), path.read_text(encoding="utf-8")
+    transcript.folder = project
+    world = World(project, transcript.environ, monkeypatch)
+    played = _SESSION.sub(lambda block: transcript.play_sessions(block[0], world), text)
+    world.end()
     if _WRITES:
         path.write_text(played, encoding="utf-8")
     assert played == text
