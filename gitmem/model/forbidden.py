@@ -21,6 +21,8 @@ _FILE = re.compile(r"[\w.*-]*\.[\w*]{1,5}")
 _DOTTED = re.compile(r"\w+(?:\.\w+)+\(?")
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc")
 _SETS = re.compile(r"[A-Za-z_]\w*=")
+_STRING = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+_SIGNS = "#/*-<!; "  # with which a comment begins
 _COMMENTS = ("#", "//", "/*", "*", "--", "<!--", ";")
 _MAX_TEXT = 400_000  # characters of one call
 
@@ -71,6 +73,8 @@ def _parts(literal: str) -> tuple[frozenset[str], str]:
     if " " in text:  # no program's name has a capital letter; a line of a script may be a command, too
         kinds = {TEXT} if _CODE.search(text) or text.split()[0].casefold() != text.split()[0] else {COMMAND, TEXT}
         return frozenset({COMMAND} if "|" in text else kinds), text
+    if "://" in text or ("/" in text and not any(map(str.isalpha, text))):  # an address
+        return frozenset({TEXT}), text
     if "/" in text or text.startswith("*."):
         return frozenset({PATH}), text
     kinds = {PATH} if _FILE.fullmatch(text) else set()
@@ -83,7 +87,7 @@ def _pipes(literal: str, line: Sequence[ShellCommand]) -> bool:
     """Return whether commands are those of a literal; of one with `|` the first is piped into the next."""
     first, *rest = (part.split() for part in literal.split("|"))
     for place, command in enumerate(line):
-        if _runs(first, command.words):
+        if not first or _runs(first, command.words):
             wanted = iter(rest)
             awaited = next(wanted, None)
             for later in takewhile(lambda command: command.is_piped, line[place + 1 :]):
@@ -140,17 +144,24 @@ def _names(literal: str, path: str) -> bool:
 def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
     """Return whether code that a call writes holds a literal, at the bounds of words.
 
-    What may be a command of some words begins a line, what may be a file's name is used as code (`console.log(`).
-    Comments count only for what stands nowhere else: marks in capital letters, such as TODO.
+    What may be a command of some words stands in no string, what may be a file's name is used as code (`console.log(`).
+    Comments count only for what stands nowhere else: marks in capital letters, such as TODO, and orders to a program
+    that begin one, such as `eslint-disable`.
     """
     if call.paths and all(path.casefold().endswith(_DOCUMENTS) for path in call.paths):
         return False
     is_mark = literal.isupper() and " " not in literal
-    begin = literal.partition("*")[0] if COMMAND in kinds and " " in literal else ""
+    is_order = re.search(r"[@:-]", literal) is not None and not _DOTTED.fullmatch(literal)
     lines = (line.strip() for line in call.text[:_MAX_TEXT].split("\n"))
-    read = (line for line in lines if is_mark or not line.startswith(_COMMENTS))
+    read = (
+        line
+        for line in lines
+        if is_mark or not line.startswith(_COMMENTS) or (is_order and line.lstrip(_SIGNS).startswith(literal))
+    )
+    if COMMAND in kinds and " " in literal:
+        read = (_STRING.sub("''", line) for line in read)
     after = ("(", "[", ".") if PATH in kinds else ("",)
-    return any(_holds(literal + next_, line) for line in read if line.startswith(begin) for next_ in after)
+    return any(_holds(literal + next_, line) for line in read for next_ in after)
 
 
 def _holds(literal: str, line: str) -> bool:

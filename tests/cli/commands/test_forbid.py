@@ -208,7 +208,7 @@ def test_rules_and_calls_by_writers_who_had_seen_no_code_of_it(desk):
     """Each rule of `tests/data/forbidden.json` has one call that it forbids and two that only look like it."""
     rules = json.loads((Path(__file__).parents[2] / "data" / "forbidden.json").read_text())
     wrong = []
-    for number, rule in enumerate(rules[::2]):
+    for number, rule in enumerate(rules[::3]):
         literals = (word for literal in rule["forbids"] for word in ("--forbids", literal))
         fact = desk.run("facts", "add", rule["rule"], "--kind", "rule", *literals, "--json").json["id"]
         for place, made in enumerate(rule["calls"]):
