@@ -8,7 +8,7 @@ Commands are read by their words (`gitmem.model.shell`); one with `|` is a pipe 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from gitmem.model.shell import ShellCommand, commands
@@ -17,6 +17,7 @@ from gitmem.values import Value
 COMMAND, PATH, TEXT = "command", "path", "text"
 MOST_LITERALS, MAX_LITERAL = 40, 200  # of one rule; characters
 _CODE = re.compile(r"[(){}\[\]=:;\"'<>]")
+_NO_COMMAND = re.compile(r"[(){}\[\]=;\"'<>]|^\W|^\w*[A-Z]")  # a program's name has no capital letter
 _FILE = re.compile(r"[\w.*-]*\.[\w*]{1,5}")
 _DOTTED = re.compile(r"\w+(?:\.\w+)+\(?")
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc")
@@ -60,8 +61,15 @@ def meets(literal: str, call: ToolCall) -> bool:
     return (
         (COMMAND in kinds and _pipes(body, line))
         or (PATH in kinds and any(_names(body, path) for path in paths))
-        or (TEXT in kinds and _writes(body, call, kinds))
+        or (TEXT in kinds and any(_writes(body, written, kinds) for written in (call, *_written(line))))
     )
+
+
+def _written(line: Sequence[ShellCommand]) -> Iterator[ToolCall]:
+    """Yield the texts that commands write into files."""
+    for command in line:
+        if command.text and (paths := command.writes()):
+            yield ToolCall(paths=paths, text=command.text)
 
 
 def _parts(literal: str) -> tuple[frozenset[str], str]:
@@ -70,9 +78,8 @@ def _parts(literal: str) -> tuple[frozenset[str], str]:
     if colon and kind in {COMMAND, PATH, TEXT} and rest.strip():
         return frozenset({kind}), rest.strip()
     text = literal.strip()
-    if " " in text:  # no program's name has a capital letter; a line of a script may be a command, too
-        kinds = {TEXT} if _CODE.search(text) or text.split()[0].casefold() != text.split()[0] else {COMMAND, TEXT}
-        return frozenset({COMMAND} if "|" in text else kinds), text
+    if " " in text:  # a line of a script may be a command, too
+        return frozenset({COMMAND} if "|" in text else {TEXT} if _NO_COMMAND.search(text) else {COMMAND, TEXT}), text
     if "://" in text or ("/" in text and not any(map(str.isalpha, text))):  # an address
         return frozenset({TEXT}), text
     if "/" in text or text.startswith("*."):
@@ -115,13 +122,17 @@ def _runs(literal: Sequence[str], words: Sequence[str]) -> bool:
             return True
         if word.startswith("-"):
             after_option = True
-        elif _fits(plain[0], word):
+        elif _fits(_plain_path(plain[0]), _plain_path(word)):
             plain, after_option = plain[1:], False
         elif after_option or options or _SETS.match(word):
             after_option = False
         else:
             return False
     return not plain
+
+
+def _plain_path(word: str) -> str:
+    return word.removeprefix("./").rstrip("/") or word
 
 
 def _is_option(literal: str, word: str) -> bool:

@@ -41,11 +41,15 @@ _DEEPEST = 3  # shells within shells
 
 
 class ShellCommand(Value):
-    """A command: its words, the files that it writes by redirection, and whether the one before is piped into it."""
+    """A command: its words, the files that it writes by redirection, and whether the one before is piped into it.
+
+    `text` is what a here-document feeds to it, unless it is a shell, whose commands follow it.
+    """
 
     words: tuple[str, ...]
     redirected: tuple[str, ...] = ()
     is_piped: bool = False
+    text: str = ""
 
     @property
     def name(self) -> str:
@@ -69,34 +73,34 @@ class ShellCommand(Value):
 def commands(line: str, depth: int = 0) -> list[ShellCommand]:
     """Return the commands of a shell's line, those of scripts within it too."""
     found: list[ShellCommand] = []
-    script, fed = _without_heredocs(line[:_MAX_COMMAND])
-    for command in _split(script):
-        for words in _run_by(command.words):
+    for part, fed in _with_heredocs(line[:_MAX_COMMAND]):
+        run = [(command, words) for command in _split(part) for words in _run_by(command.words)]
+        for command, words in run:
             inner = _script(words) if depth < _DEEPEST else ""
-            found += commands(inner, depth + 1) if inner else [command._replace(words=words)]
+            found += commands(inner, depth + 1) if inner else [command._replace(words=words, text=fed)]
+        if fed and depth < _DEEPEST and any(_reads_script(words) for _, words in run):
+            found += commands(fed, depth + 1)
         if len(found) > _MOST_COMMANDS:
-            return found
-    if depth < _DEEPEST:
-        found += [command for text in fed for command in commands(text, depth + 1)]
+            break
     return found
 
 
-def _without_heredocs(script: str) -> tuple[str, list[str]]:
-    """Return a script without the texts that it feeds to programs, and those that it feeds to a shell."""
-    kept, fed, text, ends, to_shell = list[str](), list[str](), list[str](), "", False
+def _with_heredocs(script: str) -> list[tuple[str, str]]:
+    """Return the parts of a script, each with the here-document that its last line is fed, "" for none."""
+    parts, lines, text, ends = list[tuple[str, str]](), list[str](), list[str](), ""
     for line in script.split("\n"):
         if ends and line.strip() != ends:
             text.append(line)
         elif ends:
-            fed += ["\n".join(text)] if to_shell else []
-            ends, text = "", []
+            parts.append((lines[-1], "\n".join(text)))
+            ends, lines, text = "", [], []
         else:
-            kept.append(line)
+            lines.append(line)
             begins = _HEREDOC.search(line)
-            ends = begins[1] if begins else ""
-            run = (words for command in _split(line) for words in _run_by(command.words)) if begins else ()
-            to_shell = any(map(_reads_script, run))
-    return "\n".join(kept), fed
+            if begins:
+                parts += [("\n".join(lines[:-1]), "")]
+                ends = begins[1]
+    return [*parts, ("\n".join(lines[-1:] if ends else lines), "")]
 
 
 def _split(line: str) -> list[ShellCommand]:
