@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.git.log import show
 from gitmem.health.doctor import check_attributes
 from gitmem.history.origin import blame
 from gitmem.history.records import difference
@@ -90,7 +89,7 @@ def _go_through_all(box: Box, name: str = "by hand.md") -> None:
     (change,) = difference(store, None, box.tip()).changes
     assert (change.path, store.repository.blob(change.new or "")) == (name, b"$Id$ by hand\r\n")
     assert b"+$Id$ by hand\r\n" in difference(store, None, box.tip()).text
-    assert b"+$Id$ by hand\r\n" in show(store.repository.git, box.tip())
+    assert b"+$Id$ by hand\r\n" in store.repository.history.shown(box.tip())
     box.write("memory.md", (before or b"") + b"- not committed\n")
     lines = blame(store, "memory.md")
     assert (lines[-2].origin is None, lines[-1].origin is None) == (False, True)
