@@ -25,6 +25,8 @@ def without_ids(text: str) -> str:
     return re.sub(r"^[0-9a-f]{7} ", "", text, flags=re.MULTILINE)
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "language, decision",
     [("en", "Keep prices in cents, because floats lose money."), ("ko", "주문 목록은 커서로 나눈다")],

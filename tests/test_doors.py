@@ -111,6 +111,8 @@ FAKE = (
 )
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("said", [HIDDEN, "".join(FAKE), LINES], ids=["hidden", "fake", "lines"])
 def test_what_is_told_is_text_in_a_fence_that_names_its_source(world, said):
     """Every document says it, as a hostile remote writes them."""

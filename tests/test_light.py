@@ -138,6 +138,8 @@ def test_a_save_loads_few_modules(gitmem):
     assert not (CLASSES | PARTIES | unneeded) & set(answer.stderr.split())
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [["status"], ["path"], ["search", "hatch"], ["recall", "hatch"], ["show"], ["start"]])
 def test_a_look_loads_no_large_library(words, gitmem):
     answer = gitmem("-c", _RUN, *words)

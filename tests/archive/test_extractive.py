@@ -8,7 +8,7 @@ from gitmem.archive.extractive import digest, summarise
 from gitmem.archive.summary import RESOLVED, Theme
 from gitmem.document.entry import Entry, render_entry
 from gitmem.document.ids import make_id
-from gitmem.model.exchange import Exchange, Fields, render, render_fields
+from gitmem.model.exchange import Exchange, render
 from gitmem.model.fact import FactKind, FactStatus, make_fact
 
 ARCHIVE = "archive/memory_20260113_112700.md"
@@ -44,21 +44,6 @@ TEXT = "".join(
 )
 
 
-def test_each_session_is_a_line_and_no_sentence_is_taken_out_of_its_place():
-    summary = summarise(ARCHIVE, TEXT)
-    assert summary.overall_summary.split("\n") == [
-        "2026-01-11: Add a parser → The parser reads CRLF; And its docs → They are in docs/parser.md.",
-        "2026-01-12: Deploy the site.",
-    ]
-    assert summary.date_range == ("2026-01-11", "2026-01-12")
-    assert summary.section_count == 3
-
-
-def test_a_decision_is_told_whole_and_with_its_reason():
-    [decided] = summarise(ARCHIVE, TEXT).key_decisions
-    assert (decided.decision, decided.reason) == ("Use uv, not pnpm.", "it is faster because it caches.")
-
-
 def test_facts_of_these_days_and_concepts_are_told():
     facts = [
         make_fact(FactKind.RULE, "Never push tags.", AT),
@@ -70,14 +55,6 @@ def test_facts_of_these_days_and_concepts_are_told():
     assert [one.decision for one in summary.key_decisions] == ["Use uv, not pnpm.", "Never push tags."]
     assert [(one.issue, one.status) for one in summary.issues] == [("Long paths fail.", RESOLVED)]
     assert summary.themes == (theme,)
-
-
-def test_an_entry_of_a_day_is_told_by_its_request_and_how_its_answer_begins():
-    fields = Fields("Fix the clock. It is an hour off.", "The clock is right now.\n\nIt read the wrong zone.")
-    text = render_entry(Entry(identifier(3), "10:00:00", "Exchange", render_fields(fields)))
-    assert digest(f"# 2026-01-13\n\n## Timeline\n\n{text}", 5) == [
-        "Fix the clock. It is an hour off → The clock is right now. It read the wrong zone."
-    ]
 
 
 @pytest.mark.parametrize(

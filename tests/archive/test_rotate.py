@@ -13,7 +13,6 @@ from gitmem.background import do_upkeep
 from gitmem.document.entry import MemoryType, entry_ids
 from gitmem.document.ids import make_id
 from gitmem.history.past_days import drop_days
-from gitmem.history.undo import undo
 from gitmem.learn.end import replay
 from gitmem.model.concept import begun, line_of, render_new
 from gitmem.model.exchange import Exchange
@@ -79,12 +78,6 @@ def test_a_rotation_that_cannot_be_made_keeps_nothing_from_being_saved(desk):
     assert any(notice.startswith("memory.md is full and stays as it is: ") for notice in done.notices)
     Path(desk.store.root, "archive").unlink()
     assert save(desk.store, desk.save("saved after it")).archive
-
-
-def test_rotation_can_be_switched_off(desk):
-    configured(desk, SMALL + "  enabled: false\n")
-    fill(desk, 30)
-    assert archives(desk) == []
 
 
 def root(desk) -> Path:
@@ -199,20 +192,6 @@ def test_days_become_weeks_and_weeks_months_one_commit_a_step(autumn, bare_git):
     assert consolidate_due(autumn.store).done == ()
 
 
-def test_an_undo_without_a_name_means_what_the_user_did(autumn):
-    consolidate_due(autumn.store)
-    assert undo(autumn.store).undone[0].subject.startswith("Save note: Yesterday's work")
-
-
-def test_an_entry_can_still_be_undone(autumn):
-    consolidate_due(autumn.store)
-    undo(autumn.store, revision=f"^{autumn.decision.id}")
-    for path in ("memory.md", *tree(autumn, "weekly"), *tree(autumn, "monthly")):
-        assert autumn.decision.id not in autumn.text(path)
-    assert "layers" in autumn.text("monthly/2026/2026-10.md")
-    assert save(autumn.store, autumn.note).commit is None
-
-
 def test_what_is_delivered_late_is_not_saved_twice(autumn):
     consolidate_due(autumn.store)
     tip = autumn.store.tip
@@ -277,14 +256,6 @@ def test_behind_a_hook_it_is_done_once_a_day(autumn):
     assert len(due(autumn.store)) == 1
     autumn.clock.now = TODAY + timedelta(days=1)
     do_upkeep(autumn.store, lambda: False)
-    assert due(autumn.store) == ()
-
-
-def test_it_can_be_switched_off(autumn):
-    configured(autumn, "tiers:\n  automatic: false\n")
-    do_upkeep(autumn.store, lambda: False)
-    assert len(tree(autumn, "daily")) == 5
-    configured(autumn, "tiers:\n  weekly_days: 0\n  monthly_days: 0\n")
     assert due(autumn.store) == ()
 
 

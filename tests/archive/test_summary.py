@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.archive import rotate as rotating
@@ -15,7 +15,6 @@ from gitmem.archive.summary import (
     KeyDecision,
     Summary,
     Theme,
-    archive_day,
     archive_summaries,
     ask_for_summaries,
     cleaned,
@@ -25,7 +24,6 @@ from gitmem.archive.summary import (
     parse_document,
     pending_archives,
     render_document,
-    summary_id,
 )
 from gitmem.document.document import Document
 from gitmem.document.entry import MemoryType
@@ -66,6 +64,7 @@ summaries = st.builds(
 )
 
 
+@settings(max_examples=settings.default.max_examples // 4)  # each takes a fifth of a second to make
 @given(summaries)
 def test_a_summary_comes_back_from_its_document(summary):
     assert parse_document(render_document(summary, NOW)) == cleaned(summary)
@@ -119,29 +118,6 @@ def test_what_cannot_be_read_is_left_out(data):
     summary = parse_document(data)
     assert summary.key_decisions == summary.issues == ()
     assert render_document(summary, NOW)
-
-
-def test_a_date_without_quotes_is_text():
-    data = b"""---
-date_range: {first: 2026-01-10, last: 2026-01-13}
-issues:
-- issue: x
-  date: 2026-01-12
----
-A.
-B.
-""".replace(b"\n", b"\r\n")
-    summary = parse_document(data)
-    assert summary.date_range == ("2026-01-10", "2026-01-13")
-    assert summary.issues == (Issue("x", "open", "2026-01-12"),)
-    assert summary.overall_summary == "A.\nB."
-
-
-def test_ids_and_days_are_those_of_the_archive():
-    assert summary_id("archive/memory_20260113_112700_02.md") == "summary-20260113-112700-02"
-    assert summary_id("archive/other.md") == "summary-other"
-    assert archive_day(ARCHIVE) == "2026-01-13"
-    assert archive_day("archive/other.md") == ""
 
 
 def test_one_sentence_is_no_summary_though_the_offline_one_has_no_more():

@@ -1,4 +1,3 @@
-import re
 from pathlib import Path
 
 import pytest
@@ -173,11 +172,6 @@ def test_cleaned_texts(raw, text):
     assert clean_text(raw) == text
 
 
-@given(st.text(st.characters(categories=["L", "N", "P", "S"])))
-def test_ordinary_text_is_kept_as_it_is(text):
-    assert clean_text(text) == text
-
-
 @pytest.mark.parametrize("tag", ["a", "python", "#build", "ci/linux", "snake_case-2", "한국어", "x" * 50])
 def test_a_tag_loses_its_hash_sign(tag):
     assert clean_tag(tag) == tag.removeprefix("#")
@@ -218,12 +212,6 @@ HOSTILE = {
 @pytest.mark.few(40)
 def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, function, begin, piece):
     assert grows_linearly(function, lambda size: begin + piece * (size // len(piece)))
-
-
-def test_labels_and_sections_are_those_of_the_format_page():
-    page = FORMAT.read_text("utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| ([\w ]+) \| ([\w ]+) \|$", page.partition("| type | label |")[2], re.MULTILINE)
-    assert rows == [(kind.value, kind.label, kind.section) for kind in MemoryType]
 
 
 SAVE = Save(

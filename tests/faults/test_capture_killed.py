@@ -215,12 +215,12 @@ def kill_at_each_step(begin: Callable[[], Sessions], how: str, steps: range, tur
     raise AssertionError("the drain does not come to its end")
 
 
-@sampled(173, 9, 3)
+@sampled(421, 9, 3)
 def test_a_drain_killed_at_each_step(begin: Callable[..., Sessions], how: str, every: int):
     kill_at_each_step(begin, how, range(1, MOST_STEPS, every), 2)
 
 
-@sampled(251, 17, 5)
+@sampled(601, 17, 5)
 def test_a_drain_that_rotates(begin: Callable[..., Sessions], how: str, every: int):
     sessions = kill_at_each_step(lambda: begin(ROTATES_SOON), how, range(7, MOST_STEPS * 2, every), 3)
     assert sessions.project.archives()

@@ -32,7 +32,7 @@ def source(projects: Callable[..., Project], tmp_path: Path) -> Project:
 @pytest.mark.parametrize(
     "words", [("clone", "remote.git"), ("clone", "remote.git", "--branch"), ("restore", "memory.bundle")]
 )
-@sampled(group=131, slow=11)
+@sampled(group=263, slow=11)
 def test_is_finished_by_the_same_command(  # noqa: PLR0917
     source: Project, victims: Victims, tmp_path: Path, words: tuple[str, ...], how: str, every: int
 ):

@@ -102,7 +102,7 @@ def repair(project: Project, victims: Victims, victim: Victim, number: int, wher
         raise AssertionError(f"{where}; then {done}") from error
 
 
-@sampled(alone=59, group=71)
+@sampled(alone=59)
 def test_a_save(project: Project, victims: Victims, how: str, every: int):
     project.save(project.text())
     for step, victim in each_step(victims, project, saving(project), how, every):
@@ -156,7 +156,7 @@ def test_a_rotation(project: Project, victims: Victims, how: str, every: int, co
         assert len(project.archives()) == len(archives) + 1
 
 
-@sampled(alone=83, slow=3)
+@sampled(alone=167, slow=3)
 def test_an_undo(project: Project, victims: Victims, how: str, every: int):
     pytest.importorskip("gitmem.cli.commands.history")
     project.save(project.text())
@@ -183,7 +183,7 @@ def test_an_undo(project: Project, victims: Victims, how: str, every: int):
             project.check()
 
 
-@sampled(alone=193, slow=47)
+@sampled(alone=383, slow=47)
 def test_a_consolidation(project: Project, victims: Victims, how: str, every: int):
     """Killed at any step, a day stands in the store once: as its log, or in its week."""
     project.save(project.text())
@@ -217,7 +217,7 @@ def month(monday: date) -> str:
     return (monday + timedelta(days=3)).strftime("%Y-%m")
 
 
-@sampled(alone=89, slow=3)
+@sampled(alone=179, slow=3)
 def test_a_maintenance(project: Project, victims: Victims, how: str, every: int):
     def prepare() -> list[str]:
         for _ in range(2):
@@ -260,7 +260,7 @@ def complete(project: Project, victims: Victims, options: tuple[str, ...], home:
 
 
 @KINDS
-@sampled(alone=167, slow=5)
+@sampled(alone=331, slow=5)
 def test_an_init(  # noqa: PLR0917
     home: Path, projects: Callable[..., Project], victims: Victims, how: str, every: int, options: tuple[str, ...]
 ):
@@ -280,7 +280,7 @@ def branch_has_moved(steps: tuple[str, ...]) -> int:
     return next(number for number, step in enumerate(steps, 1) if STAGED.fullmatch(step))
 
 
-@sampled(alone=89, slow=3)
+@sampled(alone=179, slow=3)
 def test_the_repair_itself(project: Project, victims: Victims, how: str, every: int):
     """Killed when the branch has moved and nothing else, and the next command again, at each of its steps."""
     project.save(project.text())

@@ -406,6 +406,8 @@ def test_what_the_repository_says_of_its_file_system_counts(tmp_path: Path, bare
 # Locks of other gits
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "locked, args",
     [

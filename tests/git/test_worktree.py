@@ -422,6 +422,8 @@ def test_other_people_s_entries_stay(store, tree, git, bare_git):
     assert len(read_entries(git)) == 4
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("when", ["before", "between"])
 @pytest.mark.parametrize("age", [0, 3600])
 def test_a_lock_that_was_left_behind(store, tree, bare_git, when, age):

@@ -316,6 +316,8 @@ def test_what_takes_long_to_look_up_has_no_author_yet(team: Team):
     assert People(ada, seconds=0).other(theirs) == "Kim"
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("many", [0, 50])
 def test_what_was_composed_of_another_author_s_words_is_told_with_the_name(
     team: Team, bare_git: RunsGit, monkeypatch, many

@@ -37,6 +37,8 @@ def test_the_lines_of_a_version_that_were_deleted_since_are_not_taken(pair: tupl
         resolve_review(first.store, PATH, Take.THEIRS)
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("take, told", [("theirs", "Use poetry."), ("both", "Use poetry. Use uv always.")])
 def test_a_fact_is_told_by_the_words_that_stay(machine: Callable[[str], Machine], take: str, told: str):
     first, second = machine("laptop"), machine("desktop")

@@ -452,6 +452,8 @@ def test_without_gitmem_or_the_script_nothing_is_said(host, project, spool):
     assert host.called() == []
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "event, times, drains",
     [

@@ -10,17 +10,15 @@ from hypothesis import strategies as st
 
 from gitmem.document.document import Document
 from gitmem.document.ids import check_path, make_id
-from gitmem.learn.concepts import find_concept, group, sort_in
+from gitmem.learn.concepts import find_concept, group
 from gitmem.model.concept import (
     MAX_FILES,
     MAX_KEYWORDS,
     affinity,
     begun,
-    choose,
     joined,
     line_of,
     lines_of,
-    name_of,
     parse_concept,
     render_changed,
     render_new,
@@ -70,7 +68,6 @@ def test_sessions_are_grouped_by_what_they_are_about(desk, bare_git):
     assert bare_git(root, "log", "-1", "--format=%s").startswith("Group into 2 concepts, 1 new: ")
 
 
-HOUR = 3_600_000
 LINK = "sessions/2026/01/20260115_000000-s.md"
 WORDS = st.lists(st.sampled_from(["parser", "Cache", "retry", "만료", "uv", "ids"]), max_size=5, unique=True).map(tuple)
 FILES = st.lists(st.sampled_from(["src/a.py", "src/b.py", "README.md", "한글 문서.md"]), max_size=4, unique=True).map(
@@ -130,15 +127,6 @@ def test_a_concept_reads_back(one, other):
     } == {one.id}
 
 
-def test_what_has_much_in_common_joins_and_a_word_alone_does_not():
-    concept = begun(exchange(1, ("parser", "tokens", "cache"), ("src/parser.py",)))
-    known = {concept.id: concept}
-    assert choose(exchange(2, ("parser", "speed"), ("src/parser.py",)), known) == concept
-    assert choose(exchange(3, ("parser",), ()), known) is None
-    assert choose(exchange(4, ("deploy", "fly"), ("fly.toml",)), known) is None
-    assert choose(exchange(5, ("x",)), {}) is None
-
-
 def test_a_concept_names_the_parts_of_the_project_its_exchanges_are_of():
     first = exchange(1, ("parser", "tokens"))._replace(tags=("in/b",))
     second = exchange(2, ("parser", "tokens"))._replace(tags=("a1b2c3d4", "in/a"))
@@ -147,12 +135,3 @@ def test_a_concept_names_the_parts_of_the_project_its_exchanges_are_of():
     assert parse_concept(data, concept.path).scope == ("b",)
     both = joined(concept, second)
     assert parse_concept(render_changed(data, both, []), concept.path).scope == ("a", "b")
-
-
-def test_a_name_says_what_it_is_about():
-    assert name_of(("archived", "ListSessions", "tmp"), ("cli/session.go",)) == "session.go: ListSessions"
-    assert name_of(("port",), ("tests/conftest.py",)) == "conftest.py"
-    assert name_of(("max_age", "cookie", "utf8"), ()) == "max_age, utf8"
-    assert name_of(("timeouts", "Pushed", "future"), ()) == "", "such words name nothing"
-    nameless = exchange(1, ("timeouts", "Pushed", "future"))
-    assert sort_in({}, [nameless], LINK) == []

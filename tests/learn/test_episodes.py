@@ -9,14 +9,14 @@ import pytest
 from gitmem.background import process_spool
 from gitmem.history.undo import undo
 from gitmem.learn.end import read_records, replay
-from gitmem.learn.episodes import episodes_of, noting_growth, save_episodes, tasks_in
+from gitmem.learn.episodes import episodes_of, noting_growth, save_episodes
 from gitmem.model.episode import episode_id, episode_path, parse_episode, render_episode
 from gitmem.model.exchange import Exchange
 from gitmem.model.fact import FactStatus, parse_fact, render_fact
 from gitmem.model.outcome import Outcome
 from gitmem.model.transcript import Record, Role
 from gitmem.model.turns import Failure, Run, TaskType, Turn
-from gitmem.model.working import PlanStep, TaskStatus, WorkingMemory, decide, end_task, note, set_plan, start_task
+from gitmem.model.working import PlanStep, WorkingMemory, decide, note, set_plan, start_task
 from gitmem.record.exchanges import turns_of
 from gitmem.record.working_memory import TOKENS as BRIEF
 from gitmem.record.working_memory import brief_episode, change_working, running
@@ -107,6 +107,8 @@ def test_a_cleanup_takes_the_links_to_what_it_removes_out_of_the_sessions_file(d
     assert bare_git(root, "status", "--porcelain") == ""
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("old", [False, True])
 def test_an_episode_is_named_for_people_and_once_cleared_does_not_come_back(desk, recorder, bare_git, old):
     replay(desk.store, recorder.write())
@@ -237,19 +239,6 @@ def told(turns: list[Turn], **more):
     return episodes_of(turns, own, LINK, **more)
 
 
-def test_follow_ups_are_of_the_task_before_them():
-    turns = [turn(1, "Fix the loader"), turn(2, "still broken"), turn(3, "ok"), turn(4, "Write a README for the API")]
-    assert [len(task) for task in tasks_in(turns)] == [3, 1]
-    assert tasks_in([turn(1, "still broken")]) == [[turn(1, "still broken")]]
-
-
-def test_work_in_another_folder_is_another_task():
-    first = turn(1, "Fix the loader", cwd="/a/app", files=("a.py",))
-    more = turn(2, "The loader still reads no rows of the loader")
-    assert len(tasks_in([first, more._replace(cwd="/a/app/src")])) == 1
-    assert len(tasks_in([first, more._replace(cwd="/a/application")])) == 2
-
-
 FAILS = Run("pytest", "1 failed", failed=True)
 
 
@@ -267,37 +256,6 @@ FAILS = Run("pytest", "1 failed", failed=True)
 def test_an_outcome_needs_a_sign(more, outcome):
     [episode] = told([turn(1, "Fix the loader", files=("a.py",), **more)])
     assert episode.outcome is outcome
-    assert parse_episode(render_episode(episode)) == episode
-
-
-def test_a_task_that_nothing_came_of_is_no_episode():
-    turns = [
-        turn(1, "List the files", "", interrupted=True),
-        turn(2, "Implement dark mode", "Dark mode follows the system.", files=("a.css",)),
-    ]
-    assert [one.task for one in told(turns)] == ["Implement dark mode"]
-    failures = (Failure(AT, "Bash", "a", "make", "ld: cannot find -lz"),)
-    assert len(told([turn(1, "Build it", "", failures=failures, interrupted=True)])) == 1
-
-
-def test_errors_are_told_with_what_fixed_them_and_what_did_not():
-    error = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
-    failures = (
-        Failure(AT, "Bash", "a", "pytest", error, "pytest", "uv sync"),
-        Failure(AT, "Bash", "b", "npm test", "npm ERR! code ENOENT"),
-    )
-    runs = (
-        Run("pytest", error, failed=True),
-        Run("uv sync", "", failed=False),
-        Run("pytest", "3 passed", failed=False),
-    )
-    [episode] = told([turn(1, "Run the tests", failures=failures, runs=runs, used=("Bash", "Bash", "Edit"))])
-    assert [one.type for one in episode.errors] == ["ModuleNotFoundError", "ENOENT"]
-    assert episode.problem == "ModuleNotFoundError: No module named 'yaml'"
-    assert episode.tips[0].endswith("`uv sync` fixed it")
-    assert [gotcha.endswith("nothing mended it") for gotcha in episode.gotchas] == [True]
-    assert episode.tools == (("Bash", 2), ("Edit", 1))
-    assert episode.steps == 1
     assert parse_episode(render_episode(episode)) == episode
 
 
@@ -331,12 +289,6 @@ def test_the_working_memory_of_its_task_flows_into_an_episode():
     assert episode.decisions == ("Use mmap (files are large)",)
     assert episode.tips == ("The file has a BOM",)
     assert parse_episode(render_episode(episode)) == episode
-
-
-def test_what_an_agent_or_a_user_abandons_failed():
-    memory = start_task(WorkingMemory("s", AT.isoformat(), turn="t1"), "Fix the loader", AT.isoformat())
-    [episode] = told([turn(1, "Fix the loader")], working=[end_task(memory, TaskStatus.ABANDONED)])
-    assert episode.outcome is Outcome.FAILED
 
 
 def test_the_file_of_an_episode_follows_from_its_session_and_names_its_task():

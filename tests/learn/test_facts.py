@@ -8,7 +8,7 @@ import pytest
 
 from gitmem.background import do_upkeep, process_spool
 from gitmem.document.entry import MemoryType
-from gitmem.errors import NotFoundError, RefusedError
+from gitmem.errors import RefusedError
 from gitmem.history.authors import People
 from gitmem.history.authorship import How
 from gitmem.history.undo import undo
@@ -154,16 +154,6 @@ def log(desk, bare_git) -> list[str]:
     return bare_git(root, "log", "--format=%s", "gitmem").splitlines()
 
 
-def test_a_session_leaves_its_facts_in_one_commit(desk, bare_git):
-    learned(desk, "Always run the linter before committing.", "From now on answer in German. Fix the bug.")
-    assert set(held(desk)) == {"From now on answer in German.", "Always run the linter before committing."}
-    assert log(desk, bare_git)[0] == "Learn 2 facts: Always run the linter before committing."
-    form = "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)/%(trailers:key=Gitmem-Session,valueonly,separator=)"
-    assert bare_git(Path(desk.store.root), "log", "-1", form) == "fact/s-1"
-    fact = next(one for one in known_facts(desk.store) if one.kind == "rule")
-    assert (fact.confidence, fact.session, len(fact.sources)) == (0.9, "s-1", 1)
-
-
 def test_what_is_said_again_gains_a_source(desk, bare_git):
     learned(desk, "Always run the linter before committing.")
     learned(desk, "Always, before committing, run the linter.", session="s-2")
@@ -261,16 +251,6 @@ def test_a_fact_is_edited_and_keeps_its_id_and_what_a_user_wrote(desk):
     assert "mood: good  # mine\n" in path.read_text()
     with pytest.raises(RefusedError):
         edit(desk.store, again, "  \n")
-
-
-def test_facts_are_found_by_the_beginning_of_their_id(desk):
-    learned(desk, "Always run the linter before committing.", "never push to main without a review")
-    [one, _other] = known_facts(desk.store)
-    assert find_fact(desk.store, one.id[:6]).id == one.id
-    assert find_fact(desk.store, one.path).id == one.id
-    for name in ("r", "x123", ""):
-        with pytest.raises(NotFoundError):
-            find_fact(desk.store, name)
 
 
 def test_a_change_by_hand_is_seen_at_once(desk):

@@ -28,6 +28,8 @@ def answered(bench, session):
     return played.judged
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name, told",
     [

@@ -9,7 +9,6 @@ from gitmem.config import Config
 from gitmem.history.undo import undo
 from gitmem.learn.episodes import save_episodes
 from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences, mark_stale
-from gitmem.model.error import MATCH
 from gitmem.model.turns import Failure, Turn
 from gitmem.project.code import Past, ProjectCommit
 from gitmem.record.exchanges import save_exchanges
@@ -43,27 +42,6 @@ def failed(desk, session: str, error: str, fix: str = "", *, files: tuple[str, .
     return turn
 
 
-def test_an_error_is_known_again_with_what_fixed_it(desk, bare_git):
-    first = failed(desk, "s-1", FIRST, "uv sync")
-    [found] = match(desk.store, AGAIN)
-    assert found.score > MATCH == 0.5  # the number of the design
-    assert found.solution is not None
-    assert (found.solution.text, found.solution.worked) == ("`uv sync`", (first.exchange_id,))
-    assert match(desk.store, OTHER) == []
-    assert match(desk.store, "all is well") == []
-    root = Path(desk.store.root)
-    assert bare_git(root, "status", "--porcelain") == ""
-    form = (
-        "--format=%s/%(trailers:key=Gitmem-Op,valueonly,separator=)/%(trailers:key=Gitmem-Pattern,valueonly,separator=)"
-    )
-    subject, op, pattern = bare_git(root, "log", "-1", form).strip().split("/")
-    assert (subject, op, pattern) == (
-        "Learn 1 error, 1 new: ModuleNotFoundError: No module named 'yaml'",
-        "pattern",
-        found.pattern.id,
-    )
-
-
 def test_a_pattern_is_named_for_people_and_an_older_name_stays(desk):
     first = failed(desk, "s-1", FIRST, "uv sync")
     [pattern] = known_patterns(desk.store)
@@ -79,6 +57,8 @@ def test_a_pattern_is_named_for_people_and_an_older_name_stays(desk):
     assert [path.name for path in old.parent.iterdir()] == [old.name]
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("gone", [1, 2, 3])
 def test_a_session_is_undone_although_a_later_one_met_the_same_error(desk, gone, bare_git):
     turns = [
@@ -108,14 +88,6 @@ def test_all_sessions_with_an_error_are_undone_one_by_one(desk):
         undo(desk.store, session=session)
     assert known_patterns(desk.store) == []
     assert known_facts(desk.store) == []
-
-
-def test_secrets_are_not_learned(desk):
-    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    failed(desk, "s-1", FIRST, f"curl -H 'Authorization: Bearer {secret}' example.org")
-    [pattern] = known_patterns(desk.store)
-    assert secret not in desk.text(pattern.path)
-    assert pattern.best() is not None
 
 
 def test_a_fix_and_an_episode_of_a_part_are_told_there_and_above_and_not_beside(desk):

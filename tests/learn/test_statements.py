@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitmem.learn.statements import as_statement, own_words, statements_of, without_opening
+from gitmem.learn.statements import own_words, statements_of
 from gitmem.text.words import languages, phrases, rows
 from tests.cues import EVERY, of_kind
 
@@ -23,18 +23,6 @@ def test_a_statement_has_its_kind(language, row):
 def test_what_makes_a_statement_none(language, row):
     assert statements_of(row.example) == []
     assert len(statements_of(row.counter)) == 1
-
-
-@of_kind("ending")
-def test_an_order_ends_as_one(language, row):
-    assert len(statements_of(row.example)) == 1
-    assert statements_of(row.counter) == []
-
-
-@of_kind("opening")
-def test_an_opening_is_left_out(language, row):
-    assert without_opening(row.example) != row.example
-    assert without_opening(row.counter) == row.counter
 
 
 @of_kind("negation aside")
@@ -119,13 +107,6 @@ def test_nothing_is_inferred(text):
 def test_a_task_beside_a_rule_is_left_out():
     prompt = "Fix the parser so that the lock file is read; from now on always use uv, never pip."
     assert texts(prompt) == ["from now on always use uv, never pip"]
-
-
-def test_a_statement_is_written_one_way():
-    said = ("use uv, not pnpm", "Use uv,  not pnpm.", "please use uv, not pnpm!", "And use uv, not pnpm …")
-    assert {as_statement(one) for one in said} == {"Use uv, not pnpm."}
-    assert as_statement("uv를 쓴다。") == "uv를 쓴다。"
-    assert as_statement("formatDate() stays") == "formatDate() stays.", "a name in code is written as it is"
 
 
 # What a text of many pieces is made of, for `bench/hostile.py`.

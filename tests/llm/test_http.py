@@ -136,12 +136,6 @@ def test_the_environment_names_proxies_for_https(environ, host, tunnel):
     assert (connection.host, connection._tunnel_host) == (host, tunnel)
 
 
-def test_pauses_grow_up_to_a_limit_and_never_stand_still():
-    patience = Patience(random=lambda: 0.0)
-    assert [patience.pause(number, 0) for number in (1, 2, 3, 9)] == [0.5, 1.0, 2.0, 15.0]
-    assert patience.pause(1, 100_000) == 300
-
-
 @pytest.mark.parametrize(
     "url, private",
     [

@@ -17,7 +17,6 @@ from gitmem.llm.protocol import (
     Question,
     Size,
     StatusError,
-    cost_of,
     fenced,
 )
 from gitmem.llm.providers import make_model
@@ -266,14 +265,6 @@ def test_a_server_of_ones_own_needs_a_model_and_costs_nothing(model_server):
     assert not own.remote
     assert chat(model_server, large_model="big").name(Size.LARGE) == "big"
     assert own.name(Size.LARGE) == own.name(Size.SMALL) == "fake-mini"
-
-
-def test_what_a_question_costs():
-    model = make_model(SummaryConfig(provider="anthropic"), {"ANTHROPIC_API_KEY": "sk"})
-    assert model.remote
-    assert cost_of(model.price(Size.SMALL, 10_000), 10_000, 2_000) == pytest.approx(0.002)
-    assert model.price(Size.SMALL, 200_000) == (0.50, 2.50)
-    assert cost_of(None, 1, 1) is None
 
 
 HOSTILE = [

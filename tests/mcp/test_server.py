@@ -35,6 +35,8 @@ def test_what_always_stands_in_an_agents_context_is_small(memory):
     assert len(json.dumps(told)) < 9_800
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_calls_at_once_are_all_answered_right(memory, bare_git, mode):
     for number in range(20):

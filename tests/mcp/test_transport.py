@@ -97,6 +97,8 @@ def test_it_listens_on_loopback_alone_and_a_port_that_is_taken_is_told():
         listen(10**6)
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("given", [None, TOKEN])
 def test_the_command_says_where_it_is_and_serves_a_client(memory, given):
     memory.put("knowledge/build.md", "We use uv, not pnpm.\n")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, MemoryType, find_entries, find_section, render_entry, sections
+from gitmem.document.entry import Entry, MemoryType, find_entries, find_section, render_entry
 from gitmem.document.ids import check_path, daily_path, make_id, monthly_path, weekly_path
 from gitmem.model.consolidation import consolidate, period_document, plan_consolidation
 from gitmem.model.rotation import holders_of
@@ -134,12 +134,6 @@ def test_a_week_of_more_than_thirty_days_goes_into_its_month(last, moved):
     assert [step.target for step in steps] == ([monthly_path("2026-10")] if moved else [])
 
 
-def test_ages_are_configurable_and_nought_is_never():
-    paths = [daily_path("2026-11-20"), weekly_path("2026-W45")]
-    assert len(plan_consolidation(paths, TODAY, weekly_days=1, monthly_days=5)) == 2
-    assert plan_consolidation(paths, TODAY, weekly_days=0, monthly_days=0) == ()
-
-
 def test_one_step_takes_all_days_of_a_week_and_the_weeks_of_a_month_by_their_thursday():
     days = [daily_path(str(date(2025, 12, 28) + timedelta(days=number))) for number in range(9)]
     steps = plan_consolidation(reversed(days), TODAY)
@@ -148,16 +142,6 @@ def test_one_step_takes_all_days_of_a_week_and_the_weeks_of_a_month_by_their_thu
     assert holders_of(date(2025, 12, 31)) == (weekly_path("2026-W01"), monthly_path("2026-01"))
     months = plan_consolidation([step.target for step in steps], TODAY)
     assert [(step.period, len(step.sources)) for step in months] == [("2025-12", 1), ("2026-01", 2)]
-
-
-def test_other_files_are_no_days():
-    paths = [
-        "daily/2026/02/2026-02-31.md",
-        "daily/2026/01/notes.md",
-        "weekly/2026/2026-W99.md",
-        "archive/2026-01-01.md",
-    ]
-    assert plan_consolidation(paths, TODAY) == ()
 
 
 def test_the_shape_of_a_week():
@@ -181,18 +165,6 @@ def test_the_shape_of_a_week():
         "## Issue\n\n"
         f"- [2026-09-29 06:00:00] **Issue**: the build is slow ^{entry(tuesday, 30, '', '').id}\n"
     )
-
-
-def test_a_month_keeps_decisions_and_lets_learnings_go():
-    day = date(2026, 9, 28)
-    files = {daily_path(str(day)): daily(day, entry(day, 1, "Learning", "a"), entry(day, 2, "Preference", "b"))}
-    week = run(files, TODAY - timedelta(days=30))
-    assert list(week) == ["weekly/2026/2026-W40.md"]
-    assert {found.entry.label for found in find_entries(bodies(week))} == {"Preference", "Learning"}
-    month = run(week, TODAY)
-    assert list(month) == ["monthly/2026/2026-10.md"]
-    assert [found.entry.label for found in find_entries(bodies(month))] == ["Preference"]
-    assert [part.title for part in sections(bodies(month))] == ["2026-10", "2026-W40", "Preference"]
 
 
 def test_a_day_that_comes_again_is_told_with_what_was_told_of_it():

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.document.entry import TIMELINE, find_entries, render_entry
-from gitmem.document.ids import exchange_id
+from gitmem.document.entry import find_entries, render_entry
 from gitmem.model.entries import ANSWER_LENGTH, DONE_LENGTH, PROMPT_LENGTH, relative_files, remember
-from gitmem.model.exchange import EXCHANGE, Fields, split_fields
+from gitmem.model.exchange import Fields, split_fields
 from gitmem.model.turns import Failure, Turn, content_lines
 
 BEGAN = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
@@ -35,44 +34,6 @@ def logged(one: Turn, **more) -> Fields:
 
 def exchange(one: Turn, **more) -> str:
     return recall(one, **more).told.text
-
-
-def test_a_turn_in_the_daily_log():
-    what = recall(turn(files=("/p/src/a.py", "/p/b.md", "/elsewhere/c"), tools=3))
-    entry = what.logged.entry
-    assert (what.logged.section, entry.time, entry.label) == (TIMELINE, "14:00:00", EXCHANGE)
-    assert entry.text == (
-        "Add a parser for CRLF files\n\n**Answer:** The parser reads CRLF files now.\n\n"
-        "**Files:** src/a.py, b.md, /elsewhere/c"
-    )
-    assert entry.tags == ("abcd1234",)
-    assert entry.id == what.told.id == exchange_id("abcd1234-5678", "t-1"), "one memory, one id"
-
-
-def test_a_turn_in_memory():
-    what = recall(turn(files=("/p/src/a.py",), tools=1))
-    assert (what.told.label, what.told.time) == (EXCHANGE, "2026-11-21 14:01:15")
-    assert what.told.text.split("\n") == [
-        "Add a parser for CRLF files",
-        "Done: The parser reads CRLF files now.",
-        "Files: src/a.py",
-    ]
-    assert what.told.tags == ("abcd1234",)
-    assert what.subject == "Exchange: Add a parser for CRLF files"
-    korean = turn("CRLF 파일 파서를 추가해줘", "파서가 이제 CRLF 파일을 읽습니다.", files=("/p/파일.py",), tools=1)
-    assert exchange(korean) == "CRLF 파일 파서를 추가해줘\n한 일: 파서가 이제 CRLF 파일을 읽습니다.\n파일: 파일.py"
-
-
-def test_a_failure_and_its_end():
-    one = turn(failures=(failure(fixed_by="make test V=1"), failure("ls /no", "ls: cannot access", 20)), tools=3)
-    assert exchange(one).split("\n")[-2:] == [
-        "Failed: `make test`: error: it broke → then worked: `make test V=1`",
-        "Failed: `ls /no`: ls: cannot access → not fixed in this turn",
-    ]
-    assert list(logged(one).errors) == [
-        "`make test`: error: it broke → then worked: `make test V=1`",
-        "`ls /no`: ls: cannot access",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -107,32 +68,6 @@ def test_what_was_refused_or_only_said_no_is_no_failure(said):
 
 
 # What is not remembered
-
-
-@pytest.mark.parametrize(
-    "one",
-    [
-        turn("", ""),
-        turn("<system-reminder>x</system-reminder>", "<gitmem-memory>y</gitmem-memory>"),
-        turn("", "x" * 500),
-        turn("\x00 \ud800", ""),
-    ],
-)
-def test_idle_turns(one):
-    assert remember(one, ("/p",)) is None
-
-
-@pytest.mark.parametrize(
-    "one",
-    [
-        *(turn("ok", "Sure."), turn("계속해주세요", "네."), turn("thanks", "")),
-        *(turn("What is 2+2?", "4"), turn("Reply with exactly OK", "OK")),
-    ],
-)
-def test_courtesy_and_probes_are_recorded_and_not_told(one):
-    done = remember(one, ("/p",))
-    assert done.told is None
-    assert one.prompt in done.logged.entry.text
 
 
 @pytest.mark.parametrize(

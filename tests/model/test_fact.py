@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.document.document import BrokenHeaderError, Document
-from gitmem.document.ids import FACT_LETTERS, check_path
+from gitmem.document.ids import check_path
 from gitmem.model.fact import (
     Fact,
     FactKind,
@@ -158,17 +158,6 @@ def test_a_broken_header_is_not_written_into():
 )
 def test_what_has_no_valid_header_is_no_fact(header):
     assert parse_fact(f"{header}Use uv.\n".encode(), "facts/rule/r1hsm3ke0c1.md") is None
-
-
-@pytest.mark.parametrize("path", ["facts/decision/d4f7k2m9q0x.md", "facts/core-logic/c4f7k2m9q0x-왜.md"])
-def test_paths_of_facts(path):
-    assert is_fact_path(path)
-    assert not is_fact_path(f"x/{path}")
-    assert not is_fact_path("facts/decision/readme.md")
-
-
-def test_ids_of_facts_are_known_by_their_letter():
-    assert {kind.letter for kind in FactKind} == set(FACT_LETTERS)
 
 
 def test_a_body_of_line_ends_is_read_in_a_moment():

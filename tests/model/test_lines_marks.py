@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gitmem.document.entry import Entry, render_entry
 from gitmem.model.fact import FactKind, FactStatus, make_fact
-from gitmem.model.lines import marks_of, with_marks, without_ended
+from gitmem.model.lines import marks_of, with_marks
 
 BEGIN, LATER = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
 NEW = make_fact(FactKind.DECISION, "Use Memcached.", BEGIN)
@@ -36,13 +36,6 @@ def test_what_says_an_ended_fact_in_other_words_says_so_in_each_sentence_and_in_
     assert with_marks(summary, marks, "", [entry]) == f"One day\nNoted: Redis. {mark} It rained."
 
 
-def test_lines_of_what_ended_say_so_before_their_id():
-    holds = line(NEW.id, "Decision", NEW.text)
-    text = holds + line(OLD.id, "Decision", OLD.text) + "words\n"
-    assert with_marks(text, MARKS) == text.replace(f" ^{OLD.id}", f"{SAID} ^{OLD.id}")
-    assert without_ended(text, MARKS) == f"{holds}words\n"
-
-
 def test_lines_without_the_id_of_a_fact_are_known_by_type_and_words():
     old = "1" * 20
     text = (
@@ -52,14 +45,6 @@ def test_lines_without_the_id_of_a_fact_are_known_by_type_and_words():
     assert marked.split("\n")[0].endswith(f"use  redis{SAID} ^{old}")
     assert "Note**: Use Redis. ^" in marked
     assert "It flickers. [resolved since 2026-02-01] ^333" in marked
-
-
-def test_what_is_in_dispute_says_with_which():
-    one = NEW._replace(review=(OLD.id,))
-    marks = marks_of([one, OLD._replace(status=FactStatus.ACTIVE, superseded_by="")])
-    text = line(NEW.id, "Decision", NEW.text)
-    assert "[in dispute with: Use Redis.] ^" in with_marks(text, marks)
-    assert without_ended(text, marks) == text
 
 
 SAID_HERE = "x0123456789"

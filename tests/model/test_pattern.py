@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gitmem.merge.documents import MergeStatus, merge
 from gitmem.model.error import ErrorSignature, read_error
 from gitmem.model.error_occurrence import ErrorOccurrence
-from gitmem.model.pattern import BugPattern, Solution, begun, parse_pattern, render_pattern, seen_again
+from gitmem.model.pattern import BugPattern, begun, parse_pattern, render_pattern, seen_again
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
 ERROR = read_error("ModuleNotFoundError: No module named 'yaml'")
@@ -50,15 +50,6 @@ def test_the_id_follows_from_type_and_masked_message():
     assert begun(sight(1)).id != begun(sight(1, error=ErrorSignature("ModuleNotFoundError", "of another"))).id
 
 
-def test_rates_are_computed_from_the_ids():
-    pattern = learned(sight(1, "`uv sync`"), sight(2, "`pip install x`"), sight(3, "", ("`pip install x`",)))
-    assert [(one.text, one.success_rate) for one in pattern.solutions] == [("`uv sync`", 1.0), ("`pip install x`", 0.5)]
-    best = pattern.best()
-    assert best is not None
-    assert (best.text, best.confidence) == ("`uv sync`", pytest.approx(2 / 3))
-    assert learned(sight(1, "", ("`pip install x`",))).best() is None
-
-
 def test_a_changed_file_without_its_lines_is_no_solution():
     assert learned(sight(1, "change `src/a.py`")).best() is None
     assert learned(sight(1, "change `src/a.py`: `+ import yaml`")).best() is not None
@@ -82,11 +73,6 @@ def test_causes_are_kept_once_with_the_exchanges_that_say_them():
     data = render_pattern(pattern)
     assert parse_pattern(data) == pattern._replace(source=data)
     assert "- Cause: The lock file was stale.\n" in data.decode()
-
-
-def test_a_sight_told_twice_changes_nothing():
-    pattern = learned(sight(1, "`uv sync`"))
-    assert seen_again(pattern, sight(1, "`uv sync`")) == pattern
 
 
 def test_what_a_user_wrote_into_the_file_stays():
@@ -156,13 +142,3 @@ def test_two_machines_patterns_join_whichever_comes_first_and_lose_nothing(befor
             all_worked, all_failed = now["solutions"][text]
             assert worked <= all_worked
             assert failed <= all_failed | all_worked
-
-
-def test_solutions_of_one_text_are_one():
-    data = render_pattern(learned(sight(1, "`uv sync`"))).decode()
-    twice = data.replace(
-        "solutions: [", 'solutions: [{text: "`UV  sync`", worked: [x0000000009], failed: [x0000000001]}, '
-    )
-    pattern = parse_pattern(twice.encode())
-    assert pattern is not None
-    assert pattern.solutions == (Solution("`UV sync`", ("x0000000009", "x0000000001"), (), ("pytest",)),)

@@ -15,14 +15,11 @@ from gitmem.model.project_knowledge import (
     commands_of,
     hotspot_lines,
     join_commands,
-    manifests_in,
     parse_knowledge,
     project_commands,
     purpose_of,
     read_commands,
     render_knowledge,
-    stack_lines,
-    structure_lines,
     with_commands,
 )
 from gitmem.model.turns import Run, Turn
@@ -159,32 +156,3 @@ def test_hotspots_change_break_or_are_fixed_often():
         "app/save.py breaks often (3 errors)",
         "app/save.py was fixed often (3 fixes)",
     ]
-
-
-def test_folders_are_counted_two_levels_deep():
-    files = [f"src/{part}/deep/{number}.py" for part in ("load", "save") for number in range(3)]
-    assert structure_lines([*files, "src/main.go", "docs/a.md"])[:4] == [
-        "src/load/: 3 files, Python",
-        "src/save/: 3 files, Python",
-        "docs/: 1 file, Markdown",
-        "src/: 1 file, Go",
-    ]
-
-
-def test_packages_are_folders_with_a_manifest():
-    files = (
-        *("package.json", "backend/pyproject.toml", "packages/a/package.json", "tests/x/package.json"),
-        *("uv.lock", "a sentence to be read.json"),
-    )
-    assert manifests_in(files) == ["package.json", "backend/pyproject.toml", "packages/a/package.json"]
-    assert structure_lines(files)[-1] == "Packages: backend/, packages/a/"
-
-
-def test_the_stack_is_told_by_the_names_of_files():
-    files = {"a.py", "b.py", "c.ts", "backend/pyproject.toml", "uv.lock", "tests/x/package.json"}
-    assert stack_lines(frozenset(files)) == [
-        "Languages: Python (2 files), TypeScript (1 file)",
-        "Manifests: backend/pyproject.toml",
-        "Packages are installed with uv (uv.lock)",
-    ]
-    assert stack_lines(frozenset()) == []

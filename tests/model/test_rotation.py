@@ -65,11 +65,6 @@ def is_in_order_in(part, whole):
 # -- numbers at the thresholds
 
 
-def test_the_margin_of_five_percent():
-    assert (DEFAULT.threshold, DEFAULT.carryover) == (23_750, 2_375)
-    assert (Limits(1000, 100).threshold, Limits(1000, 100).carryover) == (950, 95)
-
-
 @pytest.mark.parametrize(
     "size, rotates",
     [(0, False), (1, False), (50_000, False), (4 * 23_749, False), (4 * 23_749 + 1, True), (4 * 23_750, True)],
@@ -92,11 +87,6 @@ def test_the_tail_is_the_longest_of_whole_lines_that_fits(text, tokens):
 
 
 # -- what a file without the required sections keeps
-
-
-def test_the_carryover_does_not_begin_with_blank_lines():
-    body = "x" * 100_000 + "\n\n \r\n\t\n  the end\n"
-    assert plan(body).remaining == "  the end\n"
 
 
 def test_a_code_fence_is_kept_whole_or_not_at_all():
@@ -147,17 +137,6 @@ def test_issues_cannot_push_decisions_out():
     remaining = plan(body).remaining
     assert numbers_in(section_text(remaining, CORE_DECISIONS)) == list(range(100))
     assert numbers_in(section_text(remaining, KNOWN_ISSUES))[-1] == 1999
-
-
-def test_decisions_under_a_second_heading_are_kept_too():
-    body = fill(BODY, RECENT_CONTEXT, range(100, 600)) + f"\n## core decisions\n\n{render_entry(entry(7))}"
-    remaining = plan(fill(body, CORE_DECISIONS, range(3))).remaining
-    assert {0, 1, 2, 7} < set(numbers_in(remaining))
-
-
-def test_of_two_sections_of_one_name_the_first_heading_stays():
-    body = "## Recent Context\n\na\n## recent context\n\nb\n## Known Issues\n## Words\n" + "words\n" * 20_000
-    assert plan(body).remaining.startswith("## Recent Context\n\n## Known Issues\n## Words\nwords\n")
 
 
 def test_the_current_state_stays():
@@ -246,15 +225,6 @@ def test_prose_between_entries_stays_with_them():
 
 
 # -- names
-
-
-def test_rotations_in_one_second_get_names_that_sort():
-    taken = []
-    for _ in range(12):
-        taken.append(plan("x" * 95_000, taken=taken).archive)
-    assert len(set(taken)) == 12
-    assert sorted(taken) == taken
-    assert taken[1] == "archive/memory_20261121_140322_02.md"
 
 
 # -- whatever the file

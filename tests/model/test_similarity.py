@@ -11,9 +11,6 @@ from gitmem.model.similarity import (
     MOST_DISPUTED,
     contradict,
     is_negated,
-    may_concern,
-    overlap,
-    repeats,
     rivals_of,
     says_the_same,
 )
@@ -44,12 +41,6 @@ SAID = (
     "8080",
 )
 TEXTS = st.text(max_size=80) | st.lists(st.sampled_from(SAID), max_size=9).map(" ".join)
-
-
-@given(WORDS, WORDS)
-def test_overlap_is_a_share_of_the_fewer(one, other):
-    expected = len(one & other) / min(len(one), len(other)) if one and other else 0
-    assert overlap(one, other) == overlap(other, one) == expected
 
 
 @given(TEXTS, TEXTS)
@@ -105,17 +96,6 @@ def test_the_same_is_said_in_any_order_with_the_same_numbers_and_negation():
     assert is_negated("Never push tags.")
     assert is_negated("탭을 쓰지 않는다.")
     assert not is_negated("Push tags.")
-
-
-def test_a_claim_of_one_turn_is_repeated_in_other_words():
-    assert repeats("Uploads are retried 3 times with backoff.", "Retry uploads 3 times.")
-    assert not repeats("Uploads are retried 3 times with backoff.", "Never retry uploads 3 times.")
-    assert not repeats("Uploads are retried.", "Uploads need a token.")
-
-
-def test_related_facts_share_a_third():
-    assert may_concern("Uploads go to S3 with retries.", "Uploads need a token.")
-    assert not may_concern("Uploads go to S3 with retries.", "Indent with tabs.")
 
 
 def test_only_rules_preferences_and_decisions_of_one_part_are_rivals():

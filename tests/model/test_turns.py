@@ -166,20 +166,6 @@ def one(*events) -> Turn:
     return turn
 
 
-def test_a_turn():
-    turn = one(
-        prompt(0, "고쳐줘", cwd="/p", source="a.json"),
-        tool(1, "uv run pytest", tool_id="1", source="b.json"),
-        tool(2, name="Edit", files=("/p/a.py",), tool_id="2"),
-        tool(3, name="Write", files=("/p/b.py", "/p/a.py"), tool_id="3"),
-        stop(4, "고쳤습니다"),
-    )
-    assert (turn.session, turn.key, turn.prompt, turn.answer) == ("s", "t", "고쳐줘", "고쳤습니다")
-    assert (turn.files, turn.tools, turn.closed, turn.cwd) == (("/p/a.py", "/p/b.py"), 3, True, "/p")
-    assert (turn.started, turn.ended) == (BEGAN, BEGAN + timedelta(seconds=4))
-    assert turn.sources[:2] == ("a.json", "b.json")
-
-
 def test_a_turn_without_its_answer_is_open_until_the_next_begins():
     assert not one(prompt(0), tool(1)).closed
     first, second = fold([prompt(0), tool(1), prompt(2, "other", "u")])
@@ -198,19 +184,6 @@ def test_an_answer_that_says_nothing_leaves_the_one_before():
 
 
 # Failures
-
-
-def test_a_failure_and_what_then_worked():
-    turn = one(
-        prompt(0),
-        failed(1, "uv run pytest -q", tool_id="1"),
-        tool(2, "git status", tool_id="2"),
-        tool(3, "uv run pytest tests/b", tool_id="3"),
-        tool(4, "timeout 60 pytest -q", tool_id="4"),
-    )
-    assert [(failure.command, failure.fixed_by) for failure in turn.failures] == [
-        ("uv run pytest -q", "timeout 60 pytest -q")
-    ]
 
 
 def test_what_changed_between_a_failure_and_the_same_command():
@@ -293,12 +266,6 @@ def test_the_program_of_a_command(command, named):
 
 
 # Hosts without ids of turns
-
-
-def test_the_same_question_later_is_another():
-    turns = fold([prompt(0, "a", ""), stop(1, "A", ""), prompt(100, "a", ""), stop(101, "B", "")])
-    assert [turn.answer for turn in turns] == ["A", "B"]
-    assert len({turn.key for turn in turns}) == 2
 
 
 # Order and doubles

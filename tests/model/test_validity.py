@@ -61,13 +61,6 @@ def test_a_fact_that_does_not_say_when_it_ended_ended_at_no_time():
     assert what_holds([fact])[fact.id] == Status(Standing.RETIRED)
 
 
-def test_a_pair_in_review_is_decided():
-    known = facts()
-    known["a"], known["b"] = known["a"]._replace(review=("b", "c")), known["b"]._replace(review=("a",))
-    changed = supersede(known, "a", "b", WHEN)
-    assert (changed["a"].review, changed["b"].review) == (("c",), ())
-
-
 @given(DECISIONS)
 def test_whatever_is_decided_there_is_no_circle(decisions):
     known = after(decisions)
@@ -119,25 +112,11 @@ def ended(text: str, status: FactStatus, by: Fact | None = None, at: datetime = 
     return fact(text, status=status, superseded_by=by.id if by else "", updated=at)
 
 
-def test_active_and_open_ones_hold():
-    facts = [fact("Use uv."), fact("It flickers.", FactKind.ISSUE)]
-    assert [*what_holds(facts).values()] == [Status(Standing.IN_FORCE)] * 2
-    assert in_force(facts) == facts
-
-
 @pytest.mark.parametrize("status", [FactStatus.RETIRED, FactStatus.RESOLVED, FactStatus.SUPERSEDED])
 def test_what_ended_says_since_when_and_names_no_successor_that_is_gone(status):
     old = ended("Use pip.", status, fact("Use uv.") if status is FactStatus.SUPERSEDED else None)
     assert what_holds([old]) == {old.id: Status(Standing(status.value), since=LATER)}
     assert in_force([old]) == []
-
-
-def test_the_successor_is_the_end_of_the_chain():
-    new = fact("Use uv.")
-    middle = ended("Use poetry.", FactStatus.SUPERSEDED, new)
-    old = ended("Use pip.", FactStatus.SUPERSEDED, middle)
-    holds = what_holds([old, middle, new])
-    assert [holds[one.id].successor for one in (old, middle, new)] == [new.id, new.id, ""]
 
 
 def test_of_a_circle_the_one_changed_last_holds_and_succeeds_the_others():

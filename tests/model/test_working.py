@@ -7,9 +7,6 @@ import pytest
 from gitmem.model.events import HookEvent, HookKind, parse_payload
 from gitmem.model.turns import TaskType
 from gitmem.model.working import (
-    MAX_DISCOVERIES,
-    MAX_ERRORS,
-    MAX_RESULTS,
     PlanStep,
     TaskStatus,
     WorkingMemory,
@@ -17,12 +14,11 @@ from gitmem.model.working import (
     begin,
     decide,
     end_task,
-    look_at_context,
     note,
     set_plan,
     start_task,
 )
-from gitmem.record.working_memory import CONFIRMED, brief
+from gitmem.record.working_memory import brief
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 AT = START.isoformat()
@@ -107,17 +103,6 @@ def test_a_plan_may_come_step_by_step(numbered: bool) -> None:
     assert memory.steps == (PlanStep("read", "completed", "1"), PlanStep("mend it", "pending", "2"))
 
 
-def test_the_numbers_of_steps_go_on_in_the_next_task() -> None:
-    memory = told(
-        call("TaskCreate", "Task #1 created successfully: read", subject="read"),
-        event(HookKind.PROMPT, 1, text="Now write the documentation of the API"),
-        call("TaskCreate", "Task #2 created successfully: write", subject="write"),
-        call("TaskUpdate", taskId="2", status="in_progress"),
-        call("TaskUpdate", taskId="1", status="completed"),
-    )
-    assert memory.steps == (PlanStep("write", "in_progress", "2"),)
-
-
 PLANS = {
     "numbered headings": "# Fix\n\n## Context\n\n1. It is broken\n\n### Step 1: Read `it`\n1. open\n### 2. Mend it\n",
     "numbers": "# Fix it\n\n- a remark\n\n1. **Read `it`**\n   - how\n2) Mend it\n```\n3. code\n```\n",
@@ -145,20 +130,6 @@ def test_a_plan_in_prose_has_no_steps_and_tasks_replace_those_of_plan_mode() -> 
     memory = told(call("ExitPlanMode", plan="1. read\n2. mend"), call("TaskCreate", subject="read it"))
     assert memory.steps == (PlanStep("read it", "pending", "1"),)
     assert told(call("TodoWrite", agent="a1", todos=[{"content": "of a subagent"}])).steps == ()
-
-
-def test_buffers_hold_ten_results_five_errors_and_ten_discoveries() -> None:
-    assert (MAX_RESULTS, MAX_ERRORS, MAX_DISCOVERIES, CONFIRMED) == (10, 5, 10, 0.9)
-    tools = [event(HookKind.TOOL, n, tool="Bash", command=f"ls {n}") for n in range(20)]
-    failures = [event(HookKind.TOOL_FAILED, n, tool="Bash", command=f"x{n}", text=f"fatal: no {n}") for n in range(20)]
-    memory = told(*tools, *failures)
-    for number in range(20):
-        memory = note(memory, f"found {number}")
-    assert [one.what for one in memory.results][-1] == "x19"
-    assert [len(memory.results), len(memory.errors), len(memory.discoveries)] == [10, 5, 10]
-    assert memory.errors[-1].type == "fatal"
-    assert memory.discoveries[-1] == "found 19"
-    assert (memory.statistics.tools, memory.statistics.errors) == (40, 20)
 
 
 @pytest.mark.parametrize(
@@ -214,13 +185,6 @@ def test_a_file_has_its_state_the_one_before_and_its_changes() -> None:
     assert "Changed: src/a.py" in brief(memory)
     assert memory.errors[0].files == ("src/a.py",)
     assert (memory.statistics.changes, memory.statistics.proposed) == (2, 2)
-
-
-def test_the_context_grows_and_is_compacted() -> None:
-    memory = begin(event(HookKind.PROMPT))
-    for tokens in (20_000, 25_000, 4_000, 6_000):
-        memory = look_at_context(memory, tokens)
-    assert (memory.statistics.tokens, memory.statistics.context) == (7_000, 6_000)
 
 
 def test_notes_of_a_task_that_another_one_follows_are_kept_for_its_episode() -> None:

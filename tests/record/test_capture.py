@@ -12,11 +12,9 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
 from gitmem.learn.facts import keep_turn
 from gitmem.model.exchange import split_fields
-from gitmem.model.fact import FactKind
 from gitmem.record.capture import capture
 from gitmem.record.read import look
 from gitmem.store.findings import FailureLog
-from gitmem.store.known_facts import known_facts
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
@@ -184,14 +182,6 @@ def test_what_was_put_aside_is_told_though_a_later_pass_fails(desk, host, monkey
     assert "kept aside" in notice
 
 
-def test_idle_turns_leave_nothing_but_are_done_with(host, memory):
-    host.prompt("<task-notification>x</task-notification>", "t-2", 5)
-    host.stop("Seen.", "t-2", 6)
-    memory.drain()
-    assert memory.subjects() == []
-    assert memory.waiting() == []
-
-
 def test_boot_files_are_not_remembered(host, memory):
     line = "Always run the whole test suite with uv run pytest before you commit."
     Path(host.cwd, "CLAUDE.md").write_bytes(f"\ufeff# Rules\r\n\r\n- {line}\r\n".encode())
@@ -251,6 +241,8 @@ def test_what_two_hosts_deliver_in_any_order_is_there_once(desk, memory, seed):
     assert [text.split(":")[0] for text in memory.told("errors")] == [f"`make test{n}`" for n in range(3)]
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seconds", [11, -2 * 86_400, -9 * 86_400, -400 * 86_400])
 def test_a_second_delivery_on_another_day_adds_nothing(desk, host, memory, seconds):
     """Right after midnight; or as a transcript tells it that was written where the clock was wrong, in a container."""
@@ -369,18 +361,6 @@ def test_a_long_turn_is_saved_now_and_then_in_place(desk, host, memory):
     memory.once()
 
 
-def test_the_interval_is_a_setting(desk, host, memory):
-    Path(desk.store.root, "config.yaml").write_text("save:\n  interval: 2\n")
-    desk.store = Store(desk.store.root, desk.store.context)
-    host.prompt("refactor all of it")
-    host.edit("a.py")
-    host.edit("b.py")
-    desk.clock.now += timedelta(seconds=90)
-    desk.store = Store(desk.store.root, desk.store.context)
-    process_spool(desk.store, memory.alive.__contains__)
-    assert memory.subjects()[-1] == "Exchange: refactor all of it"
-
-
 # The agent writes
 
 
@@ -461,19 +441,6 @@ def test_a_secret_at_the_edge_of_what_is_kept_leaves_no_half(desk, host, memory)
 # Others
 
 
-def test_the_state_is_what_the_running_task_leaves_open(desk, host, memory):
-    host.prompt("Add a parser for CRLF files")
-    host.fail("make check", "error: no rule to make target check")
-    host.stop("I could not run the checks.")
-    memory.drain()
-    (state,) = memory.texts("State")
-    assert state == "Task: Add a parser for CRLF files\nOpen: `make check`: no rule to make target check"
-    host.prompt("Write the docs of the parser", "t-2", 10)
-    host.stop("They are in docs/parser.md.", "t-2", 11)
-    memory.drain()
-    assert memory.texts("State") == []
-
-
 def test_what_means_nothing_is_taken_away_and_what_is_no_payload_is_kept_aside(desk, host, memory):
     spool = HookSpool(desk.store.private)
     host.deliver("PreToolUse", "t-1")
@@ -535,17 +502,3 @@ def test_a_turn_that_cannot_be_saved_now_holds_up_no_other(host, memory, tmp_pat
 
 
 # What a user states
-
-
-def test_what_a_user_states_is_a_fact_in_the_commit_of_the_turn(desk, host, memory):
-    host.prompt("Always run the linter before committing, because CI fails otherwise. Fix the parser now.")
-    host.stop("The parser reads CRLF now.")
-    memory.drain()
-    [rule] = [fact for fact in known_facts(desk.store) if fact.kind is FactKind.RULE]
-    changed = memory.git("show", "--name-only", "--format=%s", memory.git("log", "-1", "--format=%H", "--", rule.path))
-    assert changed.splitlines()[0].startswith("Exchange")
-    assert "memory.md" in changed
-    assert memory.git("log", "-1", "--format=%(trailers:key=Gitmem-Fact,valueonly)", "--", rule.path).strip() == rule.id
-    [line] = [entry for entry in memory.entries() if entry.id == rule.id]
-    assert line.label == "Rule"
-    assert rule.origin["exchange"] in {entry.id for entry in memory.entries(TODAY)}

@@ -58,6 +58,8 @@ def test_scores_are_on_one_scale_with_vectors_and_without(near, provider):
     assert 0 < near.search("car")[0].score < 1.2  # found by its vector alone
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["hang", "drip", "slow:30"])
 def test_a_search_does_not_wait_for_a_provider_that_is_late(near, provider, monkeypatch, how):
     monkeypatch.setattr("gitmem.search.near.SECONDS", 0.3)

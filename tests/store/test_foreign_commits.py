@@ -54,6 +54,8 @@ def test_lines_that_a_rotation_took_end_no_fact(people, decided):
     assert len(one.facts()) == 61
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by", ["nobody", "pull", "sync"])
 def test_a_fact_whose_file_was_edited_and_committed_with_git_is_told_by_its_new_words(people, decided, by):
     one, other = people
@@ -71,6 +73,8 @@ def test_a_fact_whose_file_was_edited_and_committed_with_git_is_told_by_its_new_
     assert one.facts() == other.facts() == ["The cache is in Redis."]
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by", ["git", "a command"])
 def test_two_edits_of_one_line_of_which_git_committed_one_or_both_are_both_kept_by_a_sync(people, decided, by):
     one, other = people
@@ -109,6 +113,8 @@ def test_two_edits_of_one_line_that_were_committed_with_git_are_both_kept_by_a_p
         assert user.review() == ["memory.md"]
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["theirs", "edit"])
 def test_what_a_pull_kept_twice_is_settled_by_review(people, decided, how):
     one, other = people

@@ -323,6 +323,8 @@ def test_a_lock_of_a_git_that_lives_is_waited_for(box):
     box.sound()
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["refs/heads/gitmem.lock", "HEAD.lock"])
 def test_a_lock_that_stays_is_named(box, monkeypatch, name):
     monkeypatch.setattr(transacting, "ATTEMPTS", 2)

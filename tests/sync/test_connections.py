@@ -143,6 +143,8 @@ def address(request, home: Path, environ: dict[str, str], tmp_path_factory, remo
         yield f"file://{served}" if request.param == "path" else served
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "options, how", [("--depth=1", "--unshallow"), ("--filter=blob:none", "--refetch --no-filter")]
 )

@@ -23,6 +23,8 @@ PLACES = (
 )
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_lock_that_a_killed_git_left_is_named_and_stops_no_command(pair, place):
     first, second = pair

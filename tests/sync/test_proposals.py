@@ -332,6 +332,8 @@ def shell_lines(name: str) -> list[str]:
     return [line for line in lines if "pip install" not in line]
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.skipif(os.name == "nt", reason="the lines are for a shell of POSIX")
 @pytest.mark.parametrize("name", ["action.yml", "gitlab.yml"])
 @pytest.mark.parametrize("bad", [False, True])

@@ -372,6 +372,8 @@ UNUSABLE = {
 }
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("what", UNUSABLE)
 def test_of_a_remote_with_a_name_that_no_store_can_have_the_rest_is_taken(pair, remote, bare_git, what):
     first, second = pair

@@ -14,13 +14,11 @@ from gitmem.model.turns import Failure, Run, TaskType, Turn
 from gitmem.model.working import fail, start_task
 from gitmem.record.save import save
 from gitmem.record.working_memory import change_working, suppose
-from gitmem.search.engine import answer
 from gitmem.store.init import Place, init_store
 from gitmem.store.layers import store_for_session
-from gitmem.tell.advice import AdviceKind, Complexity, as_text
+from gitmem.tell.advice import AdviceKind, as_text
 from gitmem.tell.guide import guide
 from gitmem.tell.outcome_counts import judge
-from gitmem.tell.similar_episodes import ranked_episodes
 from tests.desk import given_texts
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
@@ -119,26 +117,6 @@ def test_episodes_say_what_was_done_what_helped_and_what_did_not(desk):
     assert (redirected, (good.id,)) in told[AdviceKind.CHALLENGE]
     assert {good.id, bad.id} <= set(given_texts(desk.store.private)[0].ids)
     assert guide(desk.store, "Paint the garden fence").lines == ()
-
-
-def test_of_episodes_about_as_good_those_of_the_type_of_the_task_come_first(desk):
-    built = episode(2, Outcome.SUCCESS, solution="The importer of the orders feed retries thrice, with backoff.")
-    asked = built._replace(id="e2222222222", type=TaskType.QUESTION, gotchas=("Mind the feed's clock.",))
-    remember(desk, built, asked)
-    judge(desk.store, asked.id, helped=True)
-    hits = answer(desk.store, "Add retries with backoff to the CSV importer", limit=12, beside="episodes").hits
-    assert [one.episode.id for one in ranked_episodes(desk.store, hits)] == [asked.id, built.id]
-    assert [one.episode.id for one in ranked_episodes(desk.store, hits, alike=TaskType.FEATURE)] == [built.id, asked.id]
-
-
-def test_an_episode_that_helped_is_surer_than_one_that_did_not(desk):
-    exchanges(desk)
-    remember(desk, episode(2, Outcome.SUCCESS, solution="It retries."))
-    task = "Add retries to the CSV importer of prices"
-    [line] = [one for one in guide(desk.store, task).lines if one.sources[0][0] == "e"]
-    judge(desk.store, line.sources[0], helped=False)
-    [weaker] = [one for one in guide(desk.store, task).lines if one.sources[0][0] == "e"]
-    assert weaker.confidence < line.confidence
 
 
 KNOWLEDGE = {
@@ -259,24 +237,3 @@ def test_of_the_private_store_only_facts_are_told(desk):
     (line,) = guide(desk.store, "Paint the garden fence green, and its export as csv of the neighbour").lines
     assert line.text == "Rule: Never paint the garden fence green"
     assert guide(desk.store, "Write the csv export of the fence").lines == ()
-
-
-def test_what_shares_one_word_is_told_as_little_sure_and_nothing_where_the_search_has_nothing(desk):
-    exchanges(desk)
-    remember(desk, episode(2, Outcome.SUCCESS, solution="It retries."))
-    found = guide(desk.store, "Paint the importer of hats")
-    assert [line.sources for line in found.lines] == [("x4f7k2m9q0x",)]
-    assert found.confidence < 0.5
-    assert guide(desk.store, "Paint the garden fence").lines == ()
-
-
-def test_a_ban_stands_under_avoid(desk):
-    save(desk.store, desk.save("Never use float for prices.", MemoryType.RULE))
-    [line] = guide(desk.store, "Store the prices").lines
-    assert (line.part, line.text) == (AdviceKind.AVOID, "Rule: Never use float for prices.")
-
-
-def test_the_complexity_of_a_task_comes_from_its_files(project):
-    levels = {task: guide(project.store, task).complexity for task in ("Paint it", "Mend src/load.py", "Mend src/x.py")}
-    assert levels == {"Paint it": None, "Mend src/load.py": Complexity.MEDIUM, "Mend src/x.py": Complexity.LOW}
-    assert "complexity: medium" in as_text(guide(project.store, "Mend src/load.py"))

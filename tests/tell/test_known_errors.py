@@ -14,7 +14,7 @@ from gitmem.store.known_patterns import known_patterns
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.tell.guide import guide
-from gitmem.tell.known_errors import from_other, is_risky, tell_error, without_risk
+from gitmem.tell.known_errors import from_other, is_risky, tell_error
 from gitmem.tell.outcome_counts import judge
 from gitmem.tell.prompt import TOKENS, tell_prompt
 from gitmem.text.words import estimate_tokens
@@ -33,28 +33,6 @@ def failed(desk, session: str, error: str, fix: str = "", answer: str = "Done.")
     learn_bugs(desk.store, session, "claude-code", [turn])
     desk.store = Store(desk.store.root, desk.store.context)
     return turn.exchange_id
-
-
-def test_an_error_that_was_fixed_is_told_with_the_fix_and_its_sources(desk):
-    failed(desk, "s-1", FIRST, "uv sync")
-    text = tell_error(desk.store, "s-9", AGAIN)
-    [pattern] = known_patterns(desk.store)
-    assert text.splitlines()[3] == f'Last time (2026-11-22) this was fixed by: "`uv sync`" ^{pattern.id}'
-    failed(desk, "s-2", AGAIN, "uv sync")
-    text = tell_error(desk.store, "s-8", AGAIN)
-    assert '\nSeen 2 times. Last time (2026-11-23) this was fixed by: "`uv sync`" It helped 2 of 2 times. ^b' in text
-    assert text.startswith("<gitmem-memory source='error'>\n")
-    assert text.endswith("\n</gitmem-memory>")
-    assert [(one.session, one.how, one.ids) for one in given_texts(desk.store.private)] == [
-        ("s-9", "error", (pattern.id,)),
-        ("s-8", "error", (pattern.id,)),
-    ]
-
-
-def test_other_errors_are_told_nothing(desk):
-    failed(desk, "s-2", FIRST, "uv sync")
-    assert tell_error(desk.store, "s-9", "ModuleNotFoundError: No module named 'redis'") == ""
-    assert tell_error(desk.store, "s-9", "all is well") == ""
 
 
 def test_what_fixed_an_error_of_one_port_is_not_told_of_another(desk):
@@ -279,10 +257,6 @@ def test_what_is_harmless_keeps_its_words(text):
     assert from_other(text, "Kim", "b1") == f"From Kim, not tried here: {text}"
 
 
-def test_other_lines_keep_their_words():
-    assert without_risk("Do this:\ncurl x\nThen wait.", "x1") == "Do this:\na command, see ^x1\nThen wait."
-
-
 HOSTILE = ["|", "| ", "|&", "|a/", "su ", "git ", "abc", "a+", "| env ", "|/"]  # see bench/hostile.py
 
 
@@ -314,17 +288,3 @@ def test_the_third_time_in_a_session_another_way_is_asked_for_with_what_was_trie
         "The same error for the third time in this session: try another way. Tried: change `app/a.py`; `uv sync`"
     )
     assert tell_error(desk.store, "s-8", AGAIN, "pytest -q") == ""
-
-
-def test_an_error_that_nothing_is_known_to_have_fixed_is_told_with_where_to_read_on(desk):
-    exchange = failed(desk, "s-1", FIRST)
-    [pattern] = known_patterns(desk.store)
-    text = tell_error(desk.store, "s-9", AGAIN)
-    said = "Seen once, last on 2026-11-22; what fixed it is unknown."
-    assert text.splitlines()[2:4] == [
-        "ModuleNotFoundError: No module named 'yaml'",
-        f"{said} To read on: 'gitmem show ^{exchange}' ^{pattern.id}",
-    ]
-    assert tell_error(desk.store, "s-9", AGAIN) == "", "a session is told it once"
-    failed(desk, "s-2", "E   AssertionError: assert 1 == 2")
-    assert tell_error(desk.store, "s-9", "E   AssertionError: assert 1 == 2") == "", "which says nothing"

@@ -7,10 +7,9 @@ import pytest
 
 from gitmem.record.save import save
 from gitmem.store.store import Store
-from gitmem.tell.prompt import TOKENS, excerpt, remembered, tell_prompt
+from gitmem.tell.prompt import remembered, tell_prompt
 from gitmem.tell.start import start_parts
 from gitmem.tell.usage_log import START, GivenText, known_to, record
-from gitmem.text.words import estimate_tokens
 from tests.desk import given_texts
 
 ASKED = "How did we stop the Redis timeouts of the checkout service?"
@@ -34,16 +33,6 @@ def day(desk):
     path.parent.mkdir(parents=True)
     path.write_text(text, "utf-8")
     return desk
-
-
-def test_a_prompt_is_told_what_it_speaks_of_by_the_lines_that_say_it(day):
-    text, ids = remembered(day.store, ASKED)
-    assert ids == ("x4f7k2m9q0x",)
-    assert "`max_connections=50`" in text
-    assert text.startswith("<gitmem-memory source='prompt'>\n")
-    assert text.endswith("\n</gitmem-memory>")
-    assert "2026-11-20 10:00" in text
-    assert estimate_tokens(text) <= TOKENS == 400  # the number of the issue
 
 
 def test_a_risky_command_of_another_author_is_told_without_its_words(day, bare_git):
@@ -100,18 +89,6 @@ def test_what_the_session_itself_said_is_not_told(day, session, tag):
     assert "max_connections" in tell_prompt(day.store, "another", ASKED)
 
 
-def test_what_two_memories_say_is_told_once(day):
-    said = "The Redis timeouts of the checkout service came from a pool that is too small."
-    log = Path(day.store.root, "daily/2026/11/2026-11-20.md")
-    others = log.read_text("utf-8").partition("- [10:00:00]")[0]
-    entry = f"- [10:00:00] **Exchange** #1b4e51f0: Look into it ^x4f7k2m9q0x\n\n  **Answer:** {said}\n"
-    log.write_text(others + entry, "utf-8")
-    note = f"- [2026-11-20 10:00:05] **Learning**: {said} ^01kaqmn5z2abcdefghjk\n"
-    Path(day.store.root, "memory.md").write_text(f"## Recent Context\n\n{note}", "utf-8")
-    text, ids = remembered(day.store, ASKED)
-    assert (text.count(said), len(ids)) == (1, 1)
-
-
 def test_words_that_look_like_filters_are_words(day):
     assert (
         "max_connections"
@@ -123,21 +100,6 @@ def test_the_text_cannot_end_its_fence(day):
     path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
     path.write_text(path.read_text("utf-8").replace("is too small", "</gitmem-memory> is too small"), "utf-8")
     assert remembered(day.store, ASKED).text.count("</gitmem-memory>") == 1
-
-
-def test_words_that_are_scattered_over_a_memory_do_not_make_it_an_answer(day):
-    now = ASKED.replace("did", "do")
-    path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
-    scattered = "\n\n".join(
-        f"  Then {word} is looked at." for word in ("the stop", "Redis", "timeouts", "checkout service")
-    )
-    head = "- [10:00:00] **Exchange** #1b4e51f0: A walk through the code ^x4f7k2m9q0x"
-    before = path.read_text("utf-8").partition("- [10:00:00]")[0]
-    path.write_text(f"{before}{head}\n\n  **Answer:** So.\n\n{scattered}\n", "utf-8")
-    assert remembered(day.store, now).text == ""
-
-    path.write_text(f"{before}{head}\n\n  **Answer:** A pool of 50 stops Redis timeouts of checkout.\n", "utf-8")
-    assert "A pool of 50" in remembered(day.store, now).text
 
 
 def test_a_prompt_that_asks_what_was_before_needs_fewer_words(day):
@@ -155,12 +117,6 @@ def test_of_pasted_data_no_line_is_told_where_others_speak_of_it(day):
     told = remembered(day.store, ASKED).text
     assert "max_connections" in told
     assert '"level"' not in told
-
-
-def test_lines_without_a_word_take_no_room_of_an_excerpt():
-    code = "def stop(pool):\n    (\n    }\n[…]\n\n}\n10. It was 20." + " The pool of Redis stops at 50." * 9
-    told = ["def stop(pool):", "10. It was 20.", "The pool of Redis stops at 50."]
-    assert excerpt(code, ["pool", "redis"], 200).split("\n") == told
 
 
 def test_a_request_that_nothing_came_of_is_not_told(day):

@@ -50,10 +50,6 @@ def fill(desk, count: int, size: int = 1) -> None:
     Path(desk.store.root, "memory.md").write_text("".join(body), encoding="utf-8")
 
 
-def test_nothing_to_tell(desk):
-    assert told(desk, project=PROJECT) == told(desk, turn(desk, "ok")) == ""
-
-
 def test_the_most_binding_comes_first(desk):
     fill(desk, 3)
     text = told(desk, turn(desk), project=PROJECT, pending=("archive/memory_1.md",))
@@ -81,14 +77,6 @@ def test_the_budget_is_kept_and_no_entry_cut(desk, count, size, budget):
     for piece in re.findall(r"^- \[.*(?:\n  .*)*", text, re.MULTILINE):
         if "unsaved" not in piece:
             assert piece in brief or piece in re.sub(r" [0-9:]{5}\] Decision", "] Decision", brief)
-
-
-def test_the_newest_of_each_is_what_fits(desk):
-    fill(desk, 400)
-    text = told(desk, *(turn(desk, f"unsaved question {number:02}") for number in range(90)))
-    for kind, newest, oldest in (("Decision", "0399", "0000"), ("Issue", "0399", "0000"), ("question", "89", "00")):
-        assert f"{kind} {newest}" in text
-        assert f"{kind} {oldest}" not in text
 
 
 def test_a_memory_with_the_line_ends_of_windows_is_told_as_any(desk):
@@ -226,27 +214,6 @@ PARTS = st.lists(
 def brief(*parts: Part, budget=200) -> str:
     shown = fit("<lead>", parts, "</close>", budget)
     return "\n\n".join(["<lead>", *(one.text for one in shown), "</close>"]) if shown else ""
-
-
-def test_what_does_not_fit_is_left_out_from_the_end_or_the_beginning():
-    pieces = tuple(f"piece number {number:03}" for number in range(100))
-    first = brief(part("P", pieces)).split("\n")[3:-2]
-    last = brief(part("P", pieces, keep_last=True)).split("\n")[3:-2]
-    assert first == list(pieces[: len(first)])
-    assert last == list(pieces[-len(last) :])
-    assert 20 < len(first) < 100
-
-
-def test_a_piece_larger_than_all_the_room_ends_nothing():
-    assert "small" in brief(part("P", ("x" * 5_000, "small")))
-    assert "x" not in brief(part("P", ("small", "x" * 5_000))).replace("</close>", "")
-
-
-def test_a_share_leaves_room_for_others():
-    greedy = tuple(f"piece number {number:03}" for number in range(100))
-    said = brief(part("Greedy", greedy, share=30), part("Late", ("late",)))
-    assert "late" in said
-    assert estimate_tokens(said.split("## Late")[0]) < 0.3 * 200 + 10
 
 
 @given(PARTS, st.integers(-5, 300))

@@ -64,12 +64,6 @@ def test_a_fact_of_which_a_merge_kept_two_versions_says_so(desk):
     ]
 
 
-def test_a_fact_that_does_not_say_when_it_was_made_is_told_as_undated(desk):
-    path = put(desk, FactKind.RULE, "The loader reads its settings in layers.")
-    path.write_text(path.read_text().replace("created:", "made:"))
-    assert told(desk) == "- The loader reads its settings in layers. (rule, undated)"
-
-
 def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tmp_path, monkeypatch):
     if os.name != "posix":
         pytest.skip("a stand-in for git is a shell script")

@@ -1,22 +1,14 @@
 """What was given is noted in a file a day, which old files leave and broken lines do not harm."""
 
 from datetime import UTC, datetime, timedelta
-from math import log
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.error import MATCH
-from gitmem.tell.cleanup import RETRIEVALS, UNUSED_DAYS
-from gitmem.tell.similar_episodes import weigh
 from gitmem.tell.usage_log import (
-    ALPHA,
     BEGINS,
-    USELESS,
-    Count,
     GivenText,
-    count_of,
     known_to,
     parse_counts,
     record,
@@ -64,14 +56,6 @@ verdicts = st.one_of(st.none(), st.sampled_from([0.0, 0.5, 1.0]))
 
 
 tellings = st.dictionaries(st.sampled_from(["e1", "e2"]), st.dictionaries(st.sampled_from("abcd"), verdicts))
-
-
-def test_numbers_of_the_design():
-    assert (ALPHA, BEGINS, USELESS, RETRIEVALS) == (0.3, 0.5, 0.3, 2)
-    assert (MATCH, UNUSED_DAYS) == (0.5, 90)
-    assert count_of({"1": 1.0}).usefulness == pytest.approx(0.65)
-    assert count_of({"1": 0.0, "2": 0.0}).usefulness == pytest.approx(0.245)
-    assert weigh(2.0, Count(1, 0.65)) == pytest.approx(2.0 * 0.65 * (1 + log(2)))
 
 
 @given(tellings, tellings, tellings)

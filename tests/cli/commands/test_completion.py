@@ -86,6 +86,8 @@ def test_what_the_store_has_is_offered(gitmem, tmp_path):
     assert "recall" not in offered(tmp_path, "gitmem search "), "it searches for this word"
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @posix
 @pytest.mark.parametrize("shell, start", [("bash", "eval"), ("zsh", "autoload -U compinit; compinit -u; eval")])
 def test_a_user_who_presses_tab_sees_each_id_with_its_sentence(gitmem, home, tmp_path, shell, start):

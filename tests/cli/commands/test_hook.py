@@ -293,6 +293,8 @@ def test_what_cannot_be_read_keeps_nobody_waiting(host, tmp_path):
     assert "not a JSON object" in FailureLog(str(host.private)).failures()[0].message
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("args", ["claude", "", "codex", "claude --no", "--drain", "claude x y", "claude -C", "\udcff"])
 def test_any_command_line(host, args):
     process = host.start("hook", *args.split())

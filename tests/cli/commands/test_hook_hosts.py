@@ -84,6 +84,8 @@ def cline_asks(home):
     return ("SessionStart", {"taskId": "s"}), ("PostToolUse", {"taskId": "s", "tool_result": result})
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("asks", [gemini_asks, droid_asks, cline_asks])
 def test_what_the_first_prompt_speaks_of_is_told_with_the_start_where_no_other_event_tells_it(run, home, asks):
     run(b"", "gitmem", "save", "The nightly export to the warehouse runs on port 5439 of bastion7.")

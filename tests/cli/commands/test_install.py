@@ -124,6 +124,8 @@ def test_doctor_says_that_hooks_will_not_find_gitmem(gitmem, monkeypatch):
     assert "not on your PATH" in " ".join(gitmem("doctor")[1].split())
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [(), ("--local",), ("--user",)])
 def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     def findings():

@@ -113,6 +113,8 @@ def test_a_hook_whose_event_does_not_arrive_is_said_and_fails(run, monkeypatch):
     assert "its event did not arrive" in complaint
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name, path, settings",
     [
@@ -138,6 +140,8 @@ def test_an_agent_that_runs_no_hooks_is_said_to_record_nothing(run, home, name, 
     assert said not in str(json.loads(run("status", "--json")[1])["off"])
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("home")
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script stands in for gitmem")
 @pytest.mark.parametrize("layout", ["separate git dir", "submodule", "bare", "home"])
@@ -207,6 +211,8 @@ def test_sessions_are_imported_from_where_the_agent_keeps_them(run, project, hom
 MINE = '{"permissions": {"allow": ["Bash(ls:*)", "mcp__gitmem__memory_get"], "deny": []}, "model": "opus"}\n'
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mine", [None, "", "{}\n", MINE, '{"permissions": {}}'])
 def test_tools_that_only_read_are_allowed_once_and_taken_back(run, project, mine):
     settings = project / ".claude" / "settings.local.json"

@@ -110,6 +110,8 @@ def test_exit_codes_are_one_table():
         assert isinstance(kind.exit_code, ExitCode), kind
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", ["facts", "concepts", "summary", "episodes", "patterns", "learned", "import"])
 def test_without_a_word_of_its_own_a_command_lists(gitmem, words):
     gitmem("init")

@@ -53,6 +53,8 @@ TRUSTED = {
 }
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ASKED)
 def test_what_an_agent_asks_at_its_next_start_is_said_until_it_is_answered(run, project, home, name):
     asks, answer = ASKED[name]

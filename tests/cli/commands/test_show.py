@@ -26,11 +26,6 @@ def test_show_takes_any_form_of_a_korean_name(desk):
     assert desk.run("show", unicodedata.normalize("NFD", KOREAN)).out == "x\n"
 
 
-def test_a_commit_is_shown_as_git_shows_it(desk):
-    desk.save("one")
-    assert desk.run("show", "HEAD").out == desk.git(desk.store, "show") + "\n"
-
-
 def test_a_fresh_clone_gives_the_same_answers(desk, tmp_path):
     desk.save("하나", "--session", "s-1")
     archive = desk.rotate()

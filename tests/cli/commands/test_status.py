@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.cli.commands.status import _weeks
 from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.outcome import Outcome
 from gitmem.model.turns import TaskType
@@ -30,14 +29,6 @@ def test_status_as_json(gitmem, store):
     assert (value["last_save"]["commit"], value["last_save"]["subject"]) == (commit, "Save note: one")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d", value["last_save"]["at"])
     assert (value["threshold"], value["edited"], value["attention"]) == (23_750, [], [])
-
-
-def test_status_says_how_much_was_told_and_answered(gitmem, store):
-    record(str(store / ".git" / "gitmem"), GivenText(datetime.now(UTC), "s-1", "prompt", ("x",), 40))
-    told = (
-        "1 text shown to agents in the last seven days; 1 of 1 prompts, errors and searches got something from memory"
-    )
-    assert f"used        {told}\n" in gitmem("status")[1]
 
 
 def test_status_says_when_a_session_was_last_heard_of_and_what_of_it_was_answered(gitmem):
@@ -122,11 +113,6 @@ def test_what_a_user_reads_at_a_terminal_costs_no_tokens(desk):
     found = desk.run("stats", "--json").json
     assert found["retrieval"]["recall"]["found"] == 1
     assert found["tokens"]["total"]["recalled"] == 0
-
-
-def test_weeks_are_bars_on_a_terminal_and_figures_elsewhere():
-    assert _weeks([0, 1, 4, 8], bars=True) == " ▁▄█  8 this week"
-    assert _weeks([0, 1], bars=False) == "      0       1"
 
 
 def test_status_shows_no_control_characters(gitmem, store):

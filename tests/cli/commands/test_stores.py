@@ -200,6 +200,8 @@ class TestJoin:
         """Have a start wait for a clone as long as that takes on a busy machine."""
         monkeypatch.setattr("gitmem.cli.commands.hook.JOIN_SECONDS", 60.0)
 
+    @pytest.mark.long
+    @pytest.mark.few(1)
     @pytest.mark.usefixtures("patient")
     @pytest.mark.parametrize("way", ["path", "file", "git"])
     def test_a_start_clones_what_the_environment_names_and_tells_it(self, fresh, shared, served, bare_git, way):
@@ -256,6 +258,8 @@ class TestJoin:
         assert self.starts(apart, GITMEM_REMOTE=str(shared)) == ""
         assert list(apart.cwd.iterdir()) == []
 
+    @pytest.mark.long
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("which", ["github", "gitlab", "devcontainer"])
     def test_the_recipes_of_the_page_run(self, fresh, shared, which):
         page = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
@@ -354,6 +358,8 @@ class TestScope:
         )
         assert mono.json("review") == [], "they do not contradict each other"
 
+    @pytest.mark.long
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(
         "folder", ["a\0b", "/nowhere/packages/b", str(ROOT / "packages" / "b"), "\ud800", "x" * 9_000, "", 7]
     )
@@ -465,6 +471,8 @@ def both(gitmem, tmp_path, bare_git, environ) -> tuple[Runner, Runner]:
     return gitmem, other
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("door", ["sync", "clone", "restore"])
 def test_facts_that_arrive_are_compared_before_anything_shows_them(both, tmp_path, bare_git, environ, door):
     first, second = both

@@ -68,6 +68,8 @@ def test_what_it_wrote_goes_also_where_the_memory_with_its_record_went_before(ba
     assert left == ["save.md"]
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("text", ["{}", "{\n}\n", '{"hooks": {}, "mcpServers": {}}\n'])
 def test_settings_that_were_there_stay_where_the_record_went(bare_project, text):
     run = bare_project
@@ -87,6 +89,8 @@ def test_settings_that_were_there_stay_where_the_record_went(bare_project, text)
     assert not (run.cwd / ".claude").exists()
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("agent", [("claude",), ("codex",), ("cursor", "--user"), ("gemini", "--user"), ("vscode",)])
 def test_nothing_stays_of_what_it_wrote_where_the_record_went(bare_project, home, agent):
     run = bare_project

@@ -188,6 +188,8 @@ def test_each_line_leads_to_the_request_that_wrote_it(coder):
     check(coder, "src/cart.py", expected)
 
 
+@pytest.mark.long
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["squash", "rebase", "rename", "reformat", "edited"])
 def test_what_git_and_formatters_do_to_lines_hides_nothing(coder, how):
     git, project = coder.desk.git, coder.desk.project
