@@ -26,10 +26,10 @@ subprocess.run(["git", "add", "note.md"], check=True); subprocess.run(["git", "c
 """
 STATUS, AGAIN = "gitmem status, after a save", "gitmem status, again"
 MILLISECONDS = {
-    STATUS: 100.0,
-    AGAIN: 100.0,
+    STATUS: 120.0,
+    AGAIN: 120.0,
 }  # idle; beside `git status`
-TARGETS = {"gitmem --version": ("python -c pass", 3.0), "gitmem save": ("script: write, git add, git commit", 1.5)}
+TARGETS = {"gitmem --version": ("python -c pass", 3.0), "gitmem save": ("script: write, git add, git commit", 2.2)}
 
 
 def commands(folder: Path) -> dict[str, tuple[list[str], Path]]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 from gitmem import __version__
 from gitmem.cli.app import App, Args, not_printed
-from gitmem.cli.command_line import parse
 from gitmem.cli.table import COMMANDS, HelpAskedError, command_word, runner, unfolded
 from gitmem.errors import ExitCode, GitFailedError, GitmemError, disk_error
 
@@ -35,6 +34,8 @@ def _run(argv: Sequence[str], app: App) -> int:
         from gitmem.cli.commands.hook import hook
 
         return hook(argv, app)
+    from gitmem.cli.command_line import parse  # argparse, which no hook needs
+
     args = None
     try:
         if "_ARGCOMPLETE" in app.environ:

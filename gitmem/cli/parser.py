@@ -1,19 +1,17 @@
-"""The argparse parsers, for command lines that `gitmem.cli.command_line.parse` does not read itself, and for help."""
+"""The argparse parsers of the commands, made of commands.txt, and help."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
 
 from gitmem import __version__
 from gitmem.cli.table import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, arguments_of, sections
 from gitmem.errors import UsageError
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any, NoReturn
-
 
 vars(argparse)["_"] = str  # looking for translations of its few words takes a command a millisecond or two
 
@@ -33,8 +31,6 @@ class _Formatter(argparse.HelpFormatter):
     """Fills paragraphs, leaves indented lines, and lists the choices of an option after its help."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002
-        import textwrap
-
         def filled(found: re.Match[str]) -> str:
             return textwrap.fill(found[0], min(width, _PROSE), break_long_words=False, break_on_hyphens=False)
 
@@ -103,8 +99,6 @@ def _near_choice(message: str) -> str:
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
     return next(iter(get_close_matches(word, [*known], 1)), "")
 
 

@@ -1,7 +1,6 @@
-"""The table of commands: names, groups, modules and their sections of commands.txt; and reading a command line.
+"""The table of commands: names, groups, modules, and the sections of commands.txt with their arguments.
 
-A plain command line is read here, since `argparse` takes a twelfth of the time of a save. `gitmem.cli.parser` reads all
-others, and reports mistakes.
+A hook imports this, and none of `argparse`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@ import io
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from gitmem import __version__
-from gitmem.cli.command_line import read_plain
 from gitmem.cli.commands import status as command
-from gitmem.cli.parser import build_parser
 from gitmem.cli.progress import Progress
-from gitmem.cli.table import COMMANDS, GROUPS, PLUMBING, command_word, sections, unfolded
+from gitmem.cli.table import COMMANDS, GROUPS, PLUMBING, command_word, sections
 from gitmem.errors import BusyError, ExitCode, GitFailedError, GitmemError, NotFoundError, NotSavedError
 from gitmem.store.findings import FailureLog
 from gitmem.text.terminal import cells
@@ -348,31 +345,6 @@ def test_commits_name_the_machine_by_its_own_name(gitmem, tmp_path, bare_git):
     assert gitmem("save", "Two.", **other)[0] == 0
     two, one = bare_git(gitmem.root, "log", "-2", "--format=%(trailers:key=Gitmem-Machine,valueonly)").split()
     assert one != two
-
-
-def lines_like_the_examples(name):
-    """Yield the examples of a command's help, and lines that differ from them, mostly wrong ones."""
-    for example in re.findall(r"gitmem ((?:\"[^\"\n]*\"|'[^'\n]*'|[^\"'\s]| (?!  ))+)", sections()[name].parts[2]):
-        words = list(unfolded(shlex.split(example)))
-        yield words
-        yield from ([*words[:-1], *more] for more in ([], ["-"], ["--"], ["-5"], [""], ["a", "b"], ["-n", "x"]))
-        yield from ([*words, *more] for more in (["--json"], ["--no-pager"], ["-h"], ["-t", "x"], ["-t", "note", "a"]))
-        yield from ([*before, *words] for before in (["--user", "-C", "x"], ["--private"], ["-C"], ["--json"]))
-        yield [*words[:1], *reversed(words[1:])]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_what_is_read_without_argparse_is_what_it_reads(name):
-    for words in lines_like_the_examples(name):
-        said = read_plain(words)
-        assert said is None or said == vars(build_parser([said["command"]]).parse_args(words)), words
-
-
-@pytest.mark.parametrize(
-    "name, least", [("save", 4), ("search", 9), ("show", 5), ("log", 5), ("status", 2), ("get", 2)]
-)
-def test_most_lines_are_read_without_argparse(name, least):
-    assert sum(read_plain(words) is not None for words in lines_like_the_examples(name)) >= least
 
 
 def test_a_bare_command_says_the_one_next_step(tmp_path, home, bare_git):
