@@ -23,7 +23,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from gitmem.document.entry import Save
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
 from gitmem.record.save import drain

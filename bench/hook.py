@@ -25,7 +25,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from gitmem.hosts.host import NAMES, find_host
+from gitmem.hosts.registry import NAMES, find_host
 
 DELIVER = "sh: cat > tmp && mv tmp new"
 PYTHON = "python -c 'import json'"

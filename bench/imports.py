@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from gitmem.hosts.host import file_of
+from gitmem.hosts.registry import file_of
 
 RECORDED = Path(__file__).resolve().parents[2] / "shared" / "e2e" / "hosts" / "transcripts"
 AGENTS = ("claude", "cline", "codex", "copilot", "droid", "gemini", "kilo", "opencode", "pi", "qwen")

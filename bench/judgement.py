@@ -28,7 +28,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from gitmem.config import Config
-from gitmem.hosts.host import find_host, writer
+from gitmem.hosts.registry import find_host, writer
 from gitmem.learn import keep
 from gitmem.learn.check import Reader
 from gitmem.learn.end import read_lines, read_records

@@ -41,7 +41,7 @@ from gitmem.model.exchange import Exchange, render
 from gitmem.model.fact import FactKind, FactStatus, make_fact, render_fact
 from gitmem.model.outcome import Outcome
 from gitmem.model.pattern import BugPattern, pattern_id, render_pattern
-from gitmem.model.turns import TaskType
+from gitmem.model.request import TaskType
 
 RANDOM = random.Random(11)
 SYLLABLES = [first + second for first in "bdfgklmnprstvz" for second in "aeiou"]

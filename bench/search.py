@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from gitmem.hosts.host import find_host
+from gitmem.hosts.registry import find_host
 from gitmem.platform.machine import Context, find_program
 from gitmem.search.engine import answer, literals_of
 from gitmem.search.files import RgScanner, list_paths, make_scanner

@@ -25,7 +25,8 @@ from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.sync.guard import Accept
-from gitmem.sync.rounds import Options, sync
+from gitmem.sync.retries import Options
+from gitmem.sync.rounds import sync
 
 ROUNDS = 15
 SIZES = (100, 1_000, 10_000, 20_000)  # files of a store

@@ -30,7 +30,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.document.message import Message
 from gitmem.git.remote import Connection
@@ -38,8 +39,9 @@ from gitmem.history.export import export as export_lines
 from gitmem.model.fact import Fact, FactKind, make_fact, render_fact
 from gitmem.model.validity import Ground
 from gitmem.platform.machine import Context
+from gitmem.project.citations import checked_out, cite
 from gitmem.project.code import project_code
-from gitmem.project.places import checked_out, cite, places_of
+from gitmem.project.places import places_of
 from gitmem.record.save import save
 from gitmem.search.many_stores import find_stores, search_stores
 from gitmem.store.init import Place, init_store
@@ -48,7 +50,8 @@ from gitmem.store.store import HURRIED, Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
 from gitmem.sync.clone import clone_store
-from gitmem.sync.rounds import CROWD, LATELY, LOST, LOST_SECONDS, MOST_CROWDED, Options, pause, sync
+from gitmem.sync.retries import Options, pause
+from gitmem.sync.rounds import CROWD, LATELY, LOST, LOST_SECONDS, MOST_CROWDED, sync
 from gitmem.sync.sync import sync_transcripts
 
 _BRANCHES = 60

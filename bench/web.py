@@ -28,7 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import anyio
 import httpx2
 
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.health.status import status_reader
 from gitmem.model.fact import FactKind, make_fact, render_fact

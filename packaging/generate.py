@@ -29,7 +29,8 @@ from gitmem.config import Config, rules
 from gitmem.errors import ExitCode
 from gitmem.hosts import claude_code, gemini
 from gitmem.hosts.edits import SERVER, as_toml, edits_of
-from gitmem.hosts.host import NAMES, SCRIPT, InstallPlace, Scope, command, find_host, shared_server
+from gitmem.hosts.host import SCRIPT, InstallPlace, Scope, command, shared_server
+from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.settings import HOOKS, MCP
 
 if TYPE_CHECKING:

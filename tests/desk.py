@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
 from gitmem.record.save import save

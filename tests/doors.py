@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gitmem.cli.recall_hooks import ERROR, PROMPT, help_for, tell
-from gitmem.hosts.host import find_host
+from gitmem.hosts.registry import find_host
 from gitmem.learn.end import replay
 from gitmem.store.store import Store
 from gitmem.web.render import export

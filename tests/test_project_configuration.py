@@ -130,7 +130,7 @@ PROMISED = """\
 
 @pytest.mark.parametrize("way", ["ext", "uploadpack", "ssh", "helper"])
 def test_a_missing_object_is_fetched_from_nowhere(trap, environ, way, tmp_path, monkeypatch):
-    monkeypatch.delitem(run._given("local"), "GIT_NO_LAZY_FETCH")  # which git knows since 2.44
+    monkeypatch.delitem(run.given("local"), "GIT_NO_LAZY_FETCH")  # which git knows since 2.44
     command = trap.command(way)
     (tmp_path / "git-remote-evil").write_text(f"#!/bin/sh\n{command}\n")
     (tmp_path / "git-remote-evil").chmod(0o755)

@@ -14,8 +14,9 @@ import pytest
 
 from gitmem.git.log import log
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import NAMES, InstallPlace, Scope, direct_command, find_host
+from gitmem.hosts.host import InstallPlace, Scope, direct_command
 from gitmem.hosts.install import FileEdit
+from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import Context
 from gitmem.store.store import Store

@@ -19,7 +19,8 @@ from gitmem.errors import RefusedError
 from gitmem.history.past_days import keep_days
 from gitmem.model.consolidation import DAILY, WEEKLY, ConsolidationStep, consolidate, plan_consolidation
 from gitmem.model.fact import Fact, FactKind, is_fact_path, parse_fact
-from gitmem.model.lines import SECTIONS, TOLD, marks_of, without_ended
+from gitmem.model.line_edits import SECTIONS, TOLD
+from gitmem.model.lines import marks_of, without_ended
 from gitmem.model.rotation import Limits, holders_of, needs_rotation, outdated_archives, plan_rotation
 from gitmem.model.validity import in_force
 from gitmem.platform.machine import date, datetime, timedelta

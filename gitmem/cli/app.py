@@ -125,7 +125,8 @@ class App(Value):
 
     def find(self) -> str:
         """Return the work tree of the command's store. Raises StoreNotFoundError if there is none."""
-        from gitmem.store.locate import find_store, is_store, no_store, user_store
+        from gitmem.store.acceptance import no_store
+        from gitmem.store.locate import find_store, is_store, user_store
 
         if self.args.user:
             found = user_store(self.home())

@@ -12,7 +12,8 @@ import sys
 from functools import partial
 
 from gitmem.errors import GitmemError
-from gitmem.store.locate import accepted_folder, find_store, has_home_stores
+from gitmem.store.acceptance import accepted_folder
+from gitmem.store.locate import find_store, has_home_stores
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def tell(
 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:
     """Tell a starting session that its store is refused, that nothing is recorded, and what to run."""
-    from gitmem.hosts.host import find_host
+    from gitmem.hosts.registry import find_host
     from gitmem.text.terminal import fenced, plain
 
     agent = find_host(host)

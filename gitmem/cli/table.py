@@ -140,7 +140,7 @@ def sections() -> Mapping[str, HelpSection]:
 
 # Lists that commands.txt names: the module, imported when an argument needs it, and the name in it.
 _LISTS = {
-    "$agents": ("gitmem.hosts.host", "NAMES"),
+    "$agents": ("gitmem.hosts.registry", "NAMES"),
     "$ops": ("gitmem.document.message", "Op"),
     "$providers": ("gitmem.llm.providers", "EMBEDDERS"),
     "$types": ("gitmem.document.entry", "MemoryType"),

@@ -7,11 +7,10 @@ section is a heading outside a code fence, up to the next of its level or above.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 
-from gitmem.document.ids import ID_FORM, is_id, tail_of
-from gitmem.platform.machine import datetime
+from gitmem.document.ids import ID_FORM, tail_of
 from gitmem.values import Value
 
 CORE_DECISIONS = "Core Decisions"
@@ -391,52 +390,3 @@ def _lines_of(text: str, section: str, since: str) -> Iterator[re.Match[str]]:
     if place is None or all(match[1] < since for match in re.compile(_ANY_TIME).finditer(text, place.start, place.end)):
         return iter(())
     return re.compile(FIRST_LINE).finditer(text, place.start, place.end)
-
-
-EVENT_VERSION = 1
-_KIND = "save"
-
-
-class Save(Value):
-    """A text to save. `at` is when it was said, `host` the agent or the command it came through."""
-
-    id: str
-    at: datetime
-    text: str
-    type: MemoryType = MemoryType.NOTE
-    tags: tuple[str, ...] = ()
-    session: str = ""
-    host: str = ""
-
-    def to_event(self) -> dict[str, object]:
-        """Return the save as a spool event."""
-        plain = {"at": self.at.isoformat(), "type": self.type.value, "tags": list(self.tags)}
-        return {"v": EVENT_VERSION, "kind": _KIND, **self._asdict(), **plain}
-
-
-class UnknownEventError(Exception):
-    """The event was written by a newer gitmem and stays in the spool."""
-
-
-def parse_event(content: Mapping[str, object]) -> Save:
-    """Return the save in an event.
-
-    Raises UnknownEventError if a newer gitmem wrote the event, ValueError if the event is malformed (KeyError,
-    TypeError: likewise).
-    """
-    if content.get("v") != EVENT_VERSION or content.get("kind") != _KIND:
-        if isinstance(content.get("v"), int) and isinstance(content.get("kind"), str):
-            raise UnknownEventError
-        raise ValueError("no save event")
-    identifier, text, tags = content["id"], content["text"], content["tags"]
-    if not (isinstance(identifier, str) and is_id(identifier) and isinstance(text, str) and isinstance(tags, list)):
-        raise ValueError("no save event")
-    return Save(
-        id=identifier,
-        at=datetime.fromisoformat(str(content["at"])),
-        text=text,
-        type=MemoryType(str(content["type"])),
-        tags=tuple(clean_tag(str(tag)) for tag in tags),
-        session=str(content.get("session") or ""),
-        host=str(content.get("host") or ""),
-    )

@@ -21,12 +21,8 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from enum import Enum
 
-from gitmem.errors import BusyError, GitFailedError, GitmemError
-from gitmem.git.layout import common_dir_of
-from gitmem.git.left_behind import LEFT_BEHIND_SECONDS, clear_left_behind
-from gitmem.git.process import Git
+from gitmem.errors import BusyError
 from gitmem.platform.machine import is_running, namespace, start_time
 from gitmem.values import Value
 
@@ -37,11 +33,8 @@ else:
 
 
 STALE_SECONDS = 60.0  # without a heartbeat for so long a holder loses the lock
-LOCK_REF = "refs/gitmem/lock"
-_RECORD_LIMIT = 4096  # bytes; a longer one is no record
+RECORD_LIMIT = 4096  # bytes; a longer one is no record
 _YIELD = 3  # pauses between two attempts, which a process rests after it released a lock
-_WRITING_SECONDS = 10.0  # which another gitmem has for the settings that it writes
-_BEAT_SECONDS = 15.0  # well under `STALE_SECONDS`
 _LOCKED_BYTE = 1 << 30  # Windows keeps others from reading locked bytes: lock one beyond the record
 # Another machine, or the host of a virtual one, may hold a lock that this kernel calls free. All of FUSE, except
 # `fuseblk`, a disk.
@@ -201,7 +194,7 @@ class FileLock(Lock):
                     self.release()
                 return self._file >= 0
             os.lseek(file, 0, os.SEEK_SET)
-            text = os.read(file, _RECORD_LIMIT)
+            text = os.read(file, RECORD_LIMIT)
             # The kernel holds the lock, so the holder lives on this machine and shares its monotonic clock.
             holder = Holder.from_bytes(text)
             if not self._silent(text, holder.beat if holder else None):
@@ -240,101 +233,6 @@ class FileLock(Lock):
             return self._file >= 0 and os.path.samestat(os.fstat(self._file), place)
         except OSError:  # the file or the folder was removed
             return False
-
-
-class RefLock(Lock):
-    """A lock that is a git ref; see the module's docstring. `folder` is on the repository's file system."""
-
-    _PAUSE = 0.010  # each attempt is a process
-
-    def __init__(self, git: Git, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
-        super().__init__(folder, purpose=purpose, machine=machine, clock=clock)
-        self._git = git
-        self._common = common_dir_of(git.git_dir or "")
-        self._blob = ""  # names this process as the holder
-        self._free = ""  # says "free"
-        self._holding = False
-
-    def acquire(self, timeout: float) -> Lock:
-        self._blob = ""
-        return super().acquire(timeout)
-
-    def _attempt(self) -> bool:
-        old, text = self._look()
-        if self._takes(old, text):
-            self._blob = self._blob or self._write(self._record())
-            self._holding = self._move(self._blob, old)
-            self._free = old if text.startswith(b"free") else ""
-        left = os.path.join(self._common, LOCK_REF + ".lock")  # perhaps of a killed git
-        if not self._holding and os.path.exists(left) and self._age(LOCK_REF + ".lock") >= LEFT_BEHIND_SECONDS:
-            clear_left_behind(left)  # so late, since a shared file system shows changes late
-        return self._holding
-
-    def release(self) -> None:
-        """See `Lock.release`. If git fails, the lock is stale once this process has ended."""
-        if self._holding:
-            self._holding = False
-            with contextlib.suppress(GitmemError):
-                if not (self._free and self._move(self._free, self._blob)):  # it may be pruned or damaged
-                    self._move(self._write(f"free {self._token}\n".encode()), self._blob)
-
-    def heartbeat(self) -> None:
-        if self._holding:
-            blob = self._write(self._record())
-            if self._move(blob, self._blob):
-                self._blob = blob
-
-    def held(self) -> bool:
-        return self._holding and self._tip() == self._blob
-
-    def _takes(self, old: str, text: bytes) -> bool:
-        """Return whether the lock may be taken from the state `old`, whose blob is `text`."""
-        if not old or text.startswith(b"free"):
-            return True
-        holder = Holder.from_bytes(text)
-        if holder and holder.token == self._token:
-            return True  # our own move, after which git was stopped or failed
-        if holder and holder.place and holder.place == self._place:
-            return self._silent(text, holder.beat) or not alive(holder)
-        # Another machine's, or nobody's: use the shared file system's clock, or our own observation.
-        return self._silent(text, None) or self._age(LOCK_REF, "packed-refs") >= STALE_SECONDS
-
-    def _look(self) -> tuple[str, bytes]:
-        """Return the ref's value ("": missing) and the blob's content (empty if unreadable)."""
-        answer = self._git.run("cat-file", "--batch", stdin=LOCK_REF.encode() + b"\n")
-        header, _, text = answer.partition(b"\n")
-        oid, *fields = header.decode().split()
-        return (oid, text[: min(int(fields[1]), _RECORD_LIMIT)]) if len(fields) > 1 else (self._tip(), b"")
-
-    def _tip(self) -> str:
-        return self._git.run("rev-parse", "--verify", "--quiet", LOCK_REF, ok=(0, 1, 128)).decode().strip()
-
-    def _write(self, text: bytes) -> str:
-        return self._git.run("hash-object", "-w", "--stdin", stdin=text).decode().strip()
-
-    def _move(self, new: str, old: str) -> bool:
-        try:
-            self._git.run("update-ref", LOCK_REF, new, old or "0" * len(new), past_locks=False)
-        except GitFailedError as error:
-            if any(reason in error.stderr for reason in ("Permission denied", "Read-only file system", "No space")):
-                raise
-            return False
-        return True
-
-    def _age(self, *names: str) -> float:
-        """Return the seconds since the youngest of these files of the repository changed; 0 where there is none.
-
-        By the clock of the file system that stamped them, since the clocks of two machines may differ.
-        """
-        from tempfile import TemporaryFile  # 6 ms
-
-        stamps = []
-        for name in names:
-            with contextlib.suppress(OSError):
-                stamps.append(os.stat(os.path.join(self._common, name)).st_mtime)
-        with TemporaryFile(dir=self._folder) as probe:
-            now = os.fstat(probe.fileno()).st_mtime
-        return now - max(stamps, default=now)
 
 
 def file_locks_serve(folder: str) -> bool:
@@ -426,79 +324,3 @@ def alone(path: str) -> Iterator[bool]:
                 _unlock(file)
     finally:
         os.close(file)
-
-
-class LockKind(Enum):
-    """Which lock a store uses (`lock.kind` in config.yaml)."""
-
-    AUTO = "auto"
-    FILE = "file"
-    REF = "ref"
-
-
-def choose_kind(kind: LockKind, folder: str) -> LockKind:
-    """Return the kind of lock for a private folder; `AUTO` tests its file system."""
-    if kind is LockKind.AUTO:
-        return LockKind.FILE if file_locks_serve(folder) else LockKind.REF
-    return kind
-
-
-@contextlib.contextmanager
-def writing_alone(folder: str, what: str) -> Iterator[None]:
-    """Let one gitmem at a time write the files of a folder.
-
-    Where no lock can be made, as in a read-only home, it goes without. Raises BusyError if another gitmem is writing
-    them.
-    """
-    lock = FileLock(folder, purpose="settings", machine="this machine", clock=Clock())
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        lock.acquire(_WRITING_SECONDS)
-    except BusyError:
-        raise BusyError(f"Another gitmem is writing {what}.", "Try again when it is done.") from None
-    except OSError:  # what cannot be written is told where it is written
-        pass
-    try:
-        yield
-    finally:
-        lock.remove()
-
-
-def open_lock(
-    git: Git,
-    folder: str | os.PathLike[str],
-    *,
-    purpose: str,
-    machine: str,
-    kind: LockKind = LockKind.AUTO,
-    clock: Clock | None = None,
-) -> Lock:
-    """Return the lock of the store whose private folder is `folder`, not acquired yet.
-
-    `purpose` and `machine` (the host's name) are shown to those who wait.
-    """
-    place, time_source = os.fspath(folder), clock or Clock()
-    if choose_kind(kind, place) is LockKind.REF:
-        return RefLock(git, place, purpose=purpose, machine=machine, clock=time_source)
-    return FileLock(place, purpose=purpose, machine=machine, clock=time_source)
-
-
-@contextlib.contextmanager
-def beating(lock: Lock) -> Iterator[None]:
-    """Renew a lock in the background while the block runs."""
-    import threading  # late: a save has no long work
-
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.wait(_BEAT_SECONDS):
-            with contextlib.suppress(OSError, GitmemError):  # the next one may succeed
-                lock.heartbeat()
-
-    heart = threading.Thread(target=beat, daemon=True)
-    heart.start()
-    try:
-        yield
-    finally:
-        done.set()
-        heart.join()

@@ -22,7 +22,7 @@ from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.layout import common_dir_of
 from gitmem.git.left_behind import clear_left_behind, left_behind_after, lock_in_the_way
 from gitmem.platform.machine import find_program, resource, table, with_absolute
-from gitmem.platform.safe_open import read_regular, read_text
+from gitmem.platform.safe_open import read_text
 from gitmem.platform.spawn import Child, ExpiredError, FloodedError
 from gitmem.values import TYPE_CHECKING
 
@@ -32,18 +32,17 @@ if TYPE_CHECKING:
 OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
 STDERR_LIMIT = 4096  # characters at the end of stderr that an error keeps
 MOST_OUTPUT = 1 << 30  # bytes that are read into memory: a remote's commits and messages may be of any size
-_MOST_CONFIG = 65_536  # bytes of a configuration scanned here; git reads a longer one
 _GRACE = 2.0  # seconds between SIGTERM, on which git removes its lock files, and SIGKILL
 _INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see that it is on the PATH."
 
 
 @cache
-def _given(kind: str) -> dict[str, str]:
+def given(kind: str) -> dict[str, str]:
     """Return the rows of a kind of `data/git.tsv`; as environment variables, settings take 0.1 ms a process."""
     return {name: value for one, name, value, _ in table("git.tsv") if one == kind}
 
 
-def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
+def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that set configuration (git-config, GIT_CONFIG_COUNT); `-c` still takes precedence."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for index, (key, value) in enumerate(settings.items()):
@@ -58,17 +57,17 @@ def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) 
     `user_config` keeps the user's and the system's configuration, and the variables for reaching a remote: for
     network operations.
     """
-    kept = (*_given("kept"), *(_given("remote") if user_config else ()))
+    kept = (*given("kept"), *(given("remote") if user_config else ()))
     clean = {}
     for name, value in with_absolute(environ, "PATH", "GIT_EXEC_PATH").items():  # where git finds `ssh` and helpers
         upper = name.upper()  # Windows does not tell `git_dir` from `GIT_DIR`
         if upper.startswith(("LC_", "LANGUAGE")) or (upper.startswith("GIT_") and not upper.startswith(kept)):
             continue
         clean[name] = value
-    clean.update(_given("variable"))
+    clean.update(given("variable"))
     if not user_config:
-        clean.update(_given("local"))
-    clean.update(_as_environment(_given("setting")))
+        clean.update(given("local"))
+    clean.update(as_environment(given("setting")))
     return clean
 
 
@@ -124,7 +123,7 @@ class Git:
             else:  # as `git --bare` does; otherwise the current folder would be the work tree
                 self._environment["GIT_IMPLICIT_WORK_TREE"] = "0"
         if settings:
-            self._environment.update(_as_environment({**_given("setting"), **settings}))
+            self._environment.update(as_environment({**given("setting"), **settings}))
         self._variables: dict[str, str] = {**(variables or {})}
         self._environment.update(self._variables)
 
@@ -299,37 +298,6 @@ def git_without_repository(environ: Mapping[str, str], *, user_config: bool = Fa
     Its current folder is the root of the file system: pass absolute paths.
     """
     return Git(None, None, environ, user_config=user_config)
-
-
-def filters_off(git: Git, common_dir: str, seconds: float = 60.0) -> dict[str, str]:
-    """Return variables (`env` of `Git.run`) that disable all filters of a configuration.
-
-    Ask git for their names only if one of the two configuration files may name any.
-
-    Raises GitmemError if git could not list them.
-    """
-    if not _may_name_filters(common_dir) and (git.git_dir is None or not _may_name_filters(git.git_dir)):
-        return {}
-    output = git.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.", timeout=seconds, ok=(0, 1))
-    keys = output.decode("utf-8", "surrogateescape").split("\0")[:-1]
-    names = {key[len("filter.") : key.rindex(".")] for key in keys if key.count(".") > 1}
-    settings = dict(_given("setting"))
-    for name in names:
-        settings |= {f"filter.{name}.{key}": "" for key in ("clean", "smudge", "process")}
-        settings[f"filter.{name}.required"] = "false"
-    return _as_environment(settings)
-
-
-def _may_name_filters(folder: str) -> bool:
-    """Return whether a configuration file in a git folder may have filter sections, or includes."""
-    for name in ("config", "config.worktree"):
-        try:
-            text = (read_regular(os.path.join(folder, name), _MOST_CONFIG + 1) or b"").lower()
-        except OSError:
-            return True
-        if len(text) > _MOST_CONFIG or b"filter" in text or b"include" in text:
-            return True
-    return False
 
 
 def git_version(environ: Mapping[str, str]) -> tuple[int, int]:

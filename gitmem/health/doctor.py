@@ -250,7 +250,7 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
 
 def check_pulls(store: Store) -> Iterator[Finding]:
     """Report a store in which a plain `git pull` of diverged memories would fail."""
-    from gitmem.store.init import merges_pulls
+    from gitmem.store.merge_driver import merges_pulls
 
     if not merges_pulls(store):
         message = "A plain 'git pull' in the store fails where two machines saved."

@@ -188,7 +188,7 @@ def _is_made_of_its_parents(store: Store, commit: Commit, path: str) -> bool:
 def _source(store: Store, repair: Commit, identifier: str) -> Commit:
     """Return the commit whose edit of a fact's line a repair followed, the repair itself if there is none."""
     from gitmem.git.log import log
-    from gitmem.model.lines import fact_entries
+    from gitmem.model.line_edits import fact_entries
 
     git = store.repository.git
     for commit in log(git, f"{repair.oid}^", paths=[MEMORY], limit=_MAX_SOURCES) if repair.parents else ():

@@ -23,7 +23,6 @@ from gitmem.hosts.host import (
     Scope,
     answered,
     begun_below,
-    file_of,
     is_below,
     named_as_claude,
     nested_decision,
@@ -31,6 +30,7 @@ from gitmem.hosts.host import (
     text_of,
     without_help,
 )
+from gitmem.hosts.registry import file_of
 from gitmem.hosts.says import NOTHING_TESTED, UNTESTED, Says
 from gitmem.model.transcript import Record, Role, content_text, records
 from gitmem.model.words import UserWords, WordKind

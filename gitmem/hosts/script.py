@@ -14,9 +14,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from gitmem.errors import RefusedError
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import NAMES, Host, InstallPlace, find_host, hook_script, is_current, script_path
+from gitmem.hosts.host import Host, InstallPlace, hook_script, is_current, script_path
 from gitmem.hosts.install import SettingsChange, carry_out, is_present, left_of, missing_folders, plan_whole
 from gitmem.hosts.obstacles import Obstacle, obstacles
+from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.settings import HOOKS
 from gitmem.platform.machine import find_program, own_command
 from gitmem.platform.safe_open import drop_file, read_json, read_small
@@ -86,7 +87,7 @@ def lock_settings(home: str) -> Iterator[set[str]]:
     Those that end up empty are removed. If no lock can be made, as in a read-only home, go on without. Raises BusyError
     if another gitmem is writing them.
     """
-    from gitmem.git.lock import writing_alone  # late: `status` lists the agents
+    from gitmem.git.locking import writing_alone  # late: `status` lists the agents
 
     path = script_path(home)
     made, folder = set(missing_folders(path)), os.path.dirname(path)

@@ -12,13 +12,14 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, tzinfo
 
 from gitmem.archive.summary import Summary, from_json, render_document
-from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
+from gitmem.document.entry import Entry, clean_text
 from gitmem.document.ids import archive_path, make_id, monthly_path, session_path, slug, summary_path, weekly_path
 from gitmem.document.plain_header import flow
+from gitmem.importers.log_items import items
 from gitmem.importers.sources import (
     STAMP,
     ArchiveItem,
@@ -237,20 +238,13 @@ def _fact(one: _File, kind: FactKind, given: Mapping[str, object]) -> Fact | Non
     return fact._replace(text="\n\n".join([text, *(f"**{label}:** {said}" for label, said in more.items() if said)]))
 
 
-_TITLES = (*(kind.label for kind in MemoryType), "Session Summary")
-_HEADING = re.compile(rf"## (?P<title>{'|'.join(_TITLES)})\s*")
-_TIMED = re.compile(
-    r"- \[(?P<time>(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9])\] \*\*(?P<label>[^*\n]{1,60})\*\*: ?(?P<text>.*)"
-)
-
-
 def _log(one: _File) -> Found:
     """Yield a day's log of Jikime."""
     day, entries, prose = one.match[1], list[tuple[str, Entry]](), list[str]()
     if moment_in(day, one.zone) is None:
         yield Left(one.path, "its name is no day")
         return
-    for section, time, label, text in _items(one.text, prose):
+    for section, time, label, text in items(one.text, prose):
         if said := clean_text(text):
             at = int(one.when(f"{day}_{time}").timestamp() * 1000)
             digest = bytes.fromhex(item_key(one.kind, day, time, label, said))
@@ -258,37 +252,6 @@ def _log(one: _File) -> Found:
     when = one.when(f"{day}_{max((entry.time for _, entry in entries), default='23:59:59')}")
     rest = "\n".join(prose).strip("\n")
     yield LogItem(one.path, when, one.key(), day, tuple(entries), f"{rest}\n" if rest.strip() else "")
-
-
-def _items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the items of a log as (section, time, label, text); other text goes to `prose`.
-
-    An item of a section has the time of the last one before it, or the day's beginning.
-    """
-    section, time = "", "00:00:00"
-    held: tuple[str, str, str] | None = None
-    lines: list[str] = []
-    for line in text.replace("\r\n", "\n").split("\n"):
-        heading, timed = _HEADING.fullmatch(line), _TIMED.fullmatch(line)
-        in_section = bool(section) and line.startswith("- ")
-        if not (heading or timed or in_section):
-            if held:
-                lines.append(line)
-            elif line.strip() and not re.fullmatch(r"# [0-9-]{10}\s*", line):
-                prose.append(line)
-            continue
-        if held:
-            yield (*held, "\n".join(lines))
-        held, lines = None, []
-        if heading:
-            section = heading["title"]
-        elif timed:
-            section, time = "", timed["time"]
-            held, lines = (TIMELINE, time, timed["label"].strip()), [timed["text"]]
-        else:
-            held, lines = (section, time, section), [line[2:]]
-    if held:
-        yield (*held, "\n".join(lines))
 
 
 def _session(one: _File) -> Found:

@@ -11,7 +11,8 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import daily_path, scopes_in, session_tag
 from gitmem.errors import UnreadableError
-from gitmem.hosts.host import CLAUDE, file_of, find_host, read_transcript, writer
+from gitmem.hosts.host import CLAUDE
+from gitmem.hosts.registry import file_of, find_host, read_transcript, writer
 from gitmem.learn.facts import keep_turn, learn
 from gitmem.model.exchange import EXCHANGE, FIX_MARK, exchanges_in, split_fields
 from gitmem.model.identity import is_copy, known_id, saved_in

@@ -32,9 +32,10 @@ from gitmem.model.error import ErrorSignature, is_again
 from gitmem.model.error_occurrence import ErrorOccurrence, find_occurrences
 from gitmem.model.exchange import Exchange, exchanges_in
 from gitmem.model.outcome import Outcome, first_paragraph, verdict_of
+from gitmem.model.request import classify
 from gitmem.model.similarity import GOES_ON, overlap, stems_of
 from gitmem.model.transcript import Record, hook_events
-from gitmem.model.turns import Turn, classify, is_trivial
+from gitmem.model.turns import Turn, is_trivial
 from gitmem.model.words import human_text
 from gitmem.model.working import EndedTask, TaskStatus, WorkingMemory, working_of
 from gitmem.record.exchanges import find_session_file, with_links

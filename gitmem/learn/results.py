@@ -43,7 +43,8 @@ from gitmem.model.exchange import (
     split_fields,
 )
 from gitmem.model.outcome import Outcome
-from gitmem.model.turns import TaskType, Turn
+from gitmem.model.request import TaskType
+from gitmem.model.turns import Turn
 from gitmem.model.words import human_text
 from gitmem.platform.machine import local
 from gitmem.record.exchanges import find_session_file

@@ -52,7 +52,7 @@ LEDGER_FOLDER = "models"
 _KEPT_DAYS = 60
 _MAX_BYTES = 8_000_000  # of a day's file; a line has 200
 _ABOUT = ("purpose", "subject", "provider", "model")  # of a question, in its line
-_CENTS = 100
+CENTS = 100
 _NO_MODEL = "no model is named; 'gitmem config --user summary.provider agent' names one"
 _BY_AGENT = "the agent sums it up in its next session, as summary.provider is host"
 
@@ -119,7 +119,7 @@ class Ledger:
         spent = day_of([*before, asking]).spent
         for used, most, act in (
             (spent.tokens, limits.tokens_per_day, "read and write {:,} tokens"),
-            ((spent.dollars or 0.0) * _CENTS, limits.cents_per_day, "cost {:,} US cents"),
+            ((spent.dollars or 0.0) * CENTS, limits.cents_per_day, "cost {:,} US cents"),
             (spent.seconds, limits.seconds_per_day, "work {:,} seconds"),
         ):
             if most and used > most:
@@ -237,7 +237,7 @@ def is_worth_asking(store: Store, subject: str) -> bool:
     if config.provider in {OFFLINE, HOST}:
         return False
     now = store.context.clock()
-    last = next((asking for asking in reversed(_ledger(store).today()) if asking.subject == subject), None)
+    last = next((asking for asking in reversed(ledger(store).today()) if asking.subject == subject), None)
     if last is None:
         return True
     if last.ended is None:
@@ -294,7 +294,7 @@ class _Tries:
     def __init__(self, store: Store, model: Model, question: Question, subject: str) -> None:
         self._config = config = store.config.summary
         self._model, self._request = model, fenced(question, os.urandom(16))
-        self._ledger = _ledger(store)
+        self._ledger = ledger(store)
         self._deadline = time.monotonic() + config.timeout_seconds
         self._name, self._raw, self._dollars, self._tokens = model.name(self._request.size), "", 0.0, 0
         self._is_priced = True
@@ -364,7 +364,8 @@ class _Tries:
         return Spent(tokens, dollars)
 
 
-def _ledger(store: Store) -> Ledger:
+def ledger(store: Store) -> Ledger:
+    """Return the ledger of a store."""
     return Ledger(store.private, store.context.clock)
 
 
@@ -380,26 +381,3 @@ def without_secrets(store: Store, given: Mapping[str, object]) -> dict[str, obje
         return [clean(below) for below in value] if isinstance(value, list) else value
 
     return {key: clean(value) for key, value in given.items()}
-
-
-class Spending(Value):
-    """What models cost today (see `gitmem.llm.ask.Day`), and the limits of a day; 0 for no limit."""
-
-    provider: str
-    questions: int
-    failures: int
-    tokens: int
-    dollars: float
-    unpriced: int
-    seconds: float
-    most_tokens: int
-    most_dollars: float
-    most_seconds: int
-
-
-def spending(store: Store) -> Spending:
-    """Return today's cost of models for this store."""
-    config, day = store.config.summary, day_of(_ledger(store).today())
-    about = config.provider, day.questions, day.failures, day.spent.tokens, round(day.spent.dollars or 0.0, 6)
-    most = config.tokens_per_day, config.cents_per_day / _CENTS, config.seconds_per_day
-    return Spending(*about, day.unpriced, round(day.spent.seconds, 1), *most)

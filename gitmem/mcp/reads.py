@@ -22,8 +22,9 @@ from gitmem.mcp.tools import READS, Call, Tool, client_text
 from gitmem.model.rotation import MARGIN_PERCENT, Limits, plan_rotation, tail_of_lines
 from gitmem.search.engine import answer
 from gitmem.search.filters import check_types
-from gitmem.search.hits import Hit, Passage, named, read_passage
+from gitmem.search.hits import Hit, named
 from gitmem.search.many_stores import find_stores, search_stores
+from gitmem.search.passages import Passage, read_passage
 from gitmem.search.query import check_query
 from gitmem.search.recall import is_handle, layer_of, read_memory, with_own
 from gitmem.store.store import Store

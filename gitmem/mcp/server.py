@@ -34,7 +34,7 @@ from gitmem.mcp.tools import ServedMemory, client_text
 from gitmem.platform import loopback
 from gitmem.search.engine import answer
 from gitmem.search.files import list_files
-from gitmem.search.hits import read_passage
+from gitmem.search.passages import read_passage
 from gitmem.search.recall import recall
 from gitmem.tell.usage_log import RECALL, GivenText, handles, note_asked
 

@@ -31,9 +31,9 @@ from gitmem.record.fact_edits import act_on, find_fact
 from gitmem.record.read import glance
 from gitmem.record.save import save_text
 from gitmem.record.working_memory import apply_events, brief, change_of, change_working, find_working
+from gitmem.store.acceptance import NotAcceptedError
 from gitmem.store.findings import FailureLog, failure_of
 from gitmem.store.layers import store_for_session
-from gitmem.store.locate import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.tell.advice import as_text
 from gitmem.tell.guide import guide

@@ -13,7 +13,7 @@ from gitmem.document.ids import agreed_id, file_name_of, kind_id, tail_of
 from gitmem.document.plain_header import flow, plain_value
 from gitmem.model.error import ErrorSignature, fields_of, signature
 from gitmem.model.outcome import Outcome
-from gitmem.model.turns import TaskType
+from gitmem.model.request import TaskType
 from gitmem.platform.machine import UTC, datetime
 from gitmem.values import TYPE_CHECKING, Value
 

@@ -16,8 +16,9 @@ from gitmem.model.command import has_effect, only_reads, works_now
 from gitmem.model.entries import relative_files
 from gitmem.model.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
 from gitmem.model.outcome import told_error
+from gitmem.model.request import TaskType, classify, follows_up
 from gitmem.model.similarity import says_the_same
-from gitmem.model.turns import TaskType, classify, follows_up, is_trivial, turn_key
+from gitmem.model.turns import is_trivial, turn_key
 from gitmem.model.words import human_text
 from gitmem.platform.machine import datetime
 from gitmem.values import Value

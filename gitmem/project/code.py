@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from gitmem.errors import GitmemError, RefusedError
+from gitmem.git.filters import filters_off
 from gitmem.git.layout import common_dir_of, linked_git_dir
-from gitmem.git.process import Git, filters_off
+from gitmem.git.process import Git
 from gitmem.git.trust import check_owner
 from gitmem.model.fact import Fact
 from gitmem.platform.machine import UTC, datetime

@@ -16,25 +16,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from gitmem.errors import GitmemError
-from gitmem.git.layout import Layout
+from gitmem.git.filters import filters_off
 from gitmem.git.objects import Info, Objects, tree_changes
-from gitmem.git.process import filters_off
-from gitmem.git.repository import Repository, blob_id, is_object_id, read_refs
+from gitmem.git.repository import is_object_id, read_refs
 from gitmem.model.fact import Fact
 from gitmem.model.validity import FactPlace, Ground
 from gitmem.platform.machine import time_limit
 from gitmem.platform.safe_open import read_json, read_text, write_json
-from gitmem.project.code import COMMIT, LINE_BREAKS, SHORT, ProjectCode, is_file, read_project_file
+from gitmem.project.citations import checked_out, digest
+from gitmem.project.code import COMMIT, LINE_BREAKS, SHORT, ProjectCode
 from gitmem.values import Value
 
-_BLOB = 12  # digits of a blob's id
 _ITEM = re.compile(r"(?P<blob>[0-9a-f]{12}):(?P<lines>(?:[0-9a-f]{8}(?:\.(?=[0-9a-f]))?)*) (?P<path>[^\n\r\0]+)")
 _BAD_BRANCH = re.compile(r"\.\.|[\0-\x20\x7f~^:?*\[\\]|^[-/.]|/\.|//|/$|\.lock$|@\{")
-_NAMED = re.compile(r"(?<![\w/.-])(?P<path>(?:[\w.@+-]+/)*[\w.@+-]*\w)(?::(?P<first>\d{1,6})(?:-(?P<last>\d{1,6}))?)?")
-_WORD = re.compile(r"[A-Za-z]\w*(?:_\w+|[a-z0-9][A-Z]\w*|\d\w*)|(?<=`)[A-Za-z_][\w.]{2,}(?=[`(])")
-_MOST_FILES = 12  # of a fact
-_MOST_LINES = 12  # of a file
-_COMMON = 6  # lines with a word: with more of them it says little
 _MAX_CONTENT = 1 << 20  # bytes of a file whose lines are compared; a larger one is compared by its id
 SECONDS = 1.0  # for the questions about branches
 _UNHURRIED = 0.1  # seconds; with less, an earlier answer for another commit stands
@@ -43,55 +37,6 @@ _GRACE = 0.3  # seconds more, for those about lines; without an answer no fact i
 _LONG_LINE = 8  # characters of a line that says where it is from
 _MOST_BROUGHT = 100  # files of a branch that are kept
 _MOST_STAND = 0.8  # of the lines that a branch added, after a squash or a rebase with changes
-
-
-def checked_out(code: ProjectCode) -> tuple[str, str]:
-    """Return the branch and commit that are checked out, read from files; "" for none."""
-    git_dir = code.git.git_dir or code.common_dir
-    repository = Repository(Layout(code.root, git_dir, code.common_dir), {})
-    repository.git = code.git
-    with contextlib.suppress(GitmemError, OSError):
-        ref = repository.head()
-        if ref is None:
-            head = read_text(os.path.join(git_dir, "HEAD")).strip()
-            return "", head if is_object_id(head) else ""
-        return ref.removeprefix("refs/heads/"), repository.tip(ref) or ""
-    return "", ""
-
-
-def cite(code: ProjectCode, fact: Fact, branch: str, commit: str) -> Fact:
-    """Return a fact of what is checked out, with its files and the digests of the lines it speaks of, as they are now.
-
-    Files that its text names are among them. Cited are the lines that it names by number, else those with an identifier
-    of its text, else the whole file.
-    """
-    spans: dict[str, tuple[int, int]] = {}
-    for named in _NAMED.finditer(fact.text):
-        path = named["path"].removeprefix("./")
-        if ("/" in path or "." in path) and len(spans) < _MOST_FILES and is_file(code.root, path):
-            first = int(named["first"] or 0)
-            spans.setdefault(path, (first, max(int(named["last"] or 0), first)))
-    words = set(_WORD.findall(fact.text))
-    files = tuple(dict.fromkeys((*fact.files, *spans)))[: max(_MOST_FILES, len(fact.files))]
-    items = []
-    for path in files[:_MOST_FILES]:
-        text = read_project_file(code.root, path)
-        if text and "\0" not in text and not LINE_BREAKS.search(path):
-            lines = text.split("\n")
-            first, last = spans.get(path, (0, 0))
-            cited = lines[first - 1 : last] if first else _with_words(lines, words)
-            digests = ".".join(dict.fromkeys(_digest(line) for line in cited[:_MOST_LINES] if line.strip()))
-            items.append(f"{blob_id(text.encode(), commit)[:_BLOB]}:{digests} {path}")
-    return fact._replace(files=files, lines=tuple(items), branch=branch, commit=commit[:SHORT])
-
-
-def _with_words(lines: Sequence[str], words: Iterable[str]) -> list[str]:
-    found = [[place for place, line in enumerate(lines) if word in line] for word in words]
-    return [lines[place] for place in sorted({place for places in found if len(places) <= _COMMON for place in places})]
-
-
-def _digest(line: str) -> str:
-    return f"{zlib.crc32(line.strip().encode('utf-8', 'replace')):08x}"
 
 
 _Answers = dict[str, list[str]]  # by fact its key, its ground and the files that changed, as they are kept
@@ -398,7 +343,7 @@ def _is_read(info: Info, items: Iterable[tuple[str, frozenset[str]]]) -> bool:
 
 
 def _digests(data: bytes | None) -> frozenset[str]:
-    return frozenset(map(_digest, (data or b"").decode("utf-8", "replace").split("\n")))
+    return frozenset(map(digest, (data or b"").decode("utf-8", "replace").split("\n")))
 
 
 def _ancestors(code: ProjectCode, commits: set[str], head: str, seconds: float) -> set[str]:
@@ -418,7 +363,7 @@ def _adds_what_stands(objects: Objects, head: str, diff: str) -> bool:
         if line.startswith("+++ "):
             lines = added.setdefault(line[6:].rstrip("\t"), set()) if line.startswith("+++ b/") else set()
         elif line.startswith("+") and len(line.strip()) > _LONG_LINE:
-            lines.add(_digest(line[1:]))
+            lines.add(digest(line[1:]))
     names = [f"{head}:{path}" for path, said in added.items() if said and "\r" not in path]
     infos = objects.infos(names)
     names = [name for name, info in zip(names, infos, strict=True) if info and info.size <= _MAX_CONTENT]

@@ -17,7 +17,8 @@ from functools import partial
 from gitmem.document.ids import PURGED, TEMPORARY
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
-from gitmem.git.lock import Lock, beating
+from gitmem.git.lock import Lock
+from gitmem.git.locking import beating
 from gitmem.git.log import Commit, additions
 from gitmem.git.objects import PathChange, read_tree
 from gitmem.git.packing import (

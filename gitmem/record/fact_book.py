@@ -16,13 +16,13 @@ from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.model.fact import PURGED, Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede
 from gitmem.platform.machine import datetime, timedelta
+from gitmem.project.citations import checked_out, cite
 from gitmem.project.code import project_code
-from gitmem.project.places import checked_out, cite
 from gitmem.store.known_facts import known_facts
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gitmem.document.entry import Save
+    from gitmem.document.event import Save
     from gitmem.project.code import ProjectCode
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction

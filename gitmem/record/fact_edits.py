@@ -21,7 +21,7 @@ from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_
 from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
 from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
 from gitmem.platform.safe_open import read_text
-from gitmem.project.places import checked_out, cite
+from gitmem.project.citations import checked_out, cite
 from gitmem.record.fact_book import LONGEST, FactBook, fact_message
 from gitmem.redact.redact import redact
 from gitmem.store.known_facts import KNOWN_FOLDER, facts_at, known_facts, last_good

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.hosts.host import find_host, name_of, read_payload, read_records
+from gitmem.hosts.registry import find_host, name_of, read_payload, read_records
 from gitmem.model.events import HookEvent, HookKind, parse_payload
 from gitmem.model.turns import BOOT_FILES, Turn, content_lines, fold, is_same_turn
 from gitmem.platform.machine import is_running, timedelta

@@ -9,16 +9,8 @@ from __future__ import annotations
 import os
 from functools import cache, partial
 
-from gitmem.document.entry import (
-    TIMELINE,
-    Entry,
-    Save,
-    UnknownEventError,
-    add_entry,
-    clean_text,
-    entry_ids,
-    parse_event,
-)
+from gitmem.document.entry import TIMELINE, Entry, add_entry, clean_text, entry_ids
+from gitmem.document.event import Save, UnknownEventError, parse_event
 from gitmem.document.ids import MEMORY, TAIL_BYTES, daily_path, make_id, scope_tags, scopes_in
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError

@@ -6,16 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from gitmem.platform.machine import table
-from gitmem.redact.names import (
-    MAX_VALUE,
-    Span,
-    compiled,
-    is_loose_secret,
-    is_made,
-    looks_random,
-    stands_in,
-    values_of_names,
-)
+from gitmem.redact.names import Span, values_of_names
+from gitmem.redact.values import MAX_VALUE, compiled, is_loose_secret, is_made, looks_random, stands_in
 
 # RFC 3986 section 3.2.1: user information is `user:password`. JSON may escape a slash (RFC 8259 section 7). A password
 # that is the name once more is the default of an example.

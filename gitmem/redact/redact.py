@@ -20,8 +20,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from gitmem.platform.machine import table
-from gitmem.redact.names import Span, compiled
+from gitmem.redact.names import Span
 from gitmem.redact.places import find_in_context
+from gitmem.redact.values import compiled
 from gitmem.values import Value
 
 # Invisible characters: Unicode category Cf, fillers, joiners, variation selectors, tags.

@@ -14,6 +14,7 @@ from gitmem.model.fact import is_fact_path, parse_fact
 from gitmem.model.lines import Marks
 from gitmem.model.validity import Standing
 from gitmem.search import sources
+from gitmem.search.cut import ENTRY, HEADING, SECTION
 from gitmem.search.files import LAYERS
 from gitmem.search.filters import (
     MOST,
@@ -30,7 +31,7 @@ from gitmem.search.hits import Hit, facts_of, make_hit
 from gitmem.search.query import Query, Term, parse_query
 from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, score_file, worths
 from gitmem.search.sources import Pool
-from gitmem.search.units import ENTRY, HEADING, SECTION, Units
+from gitmem.search.units import Units
 from gitmem.store.store import Store
 from gitmem.values import TYPE_CHECKING, Value
 

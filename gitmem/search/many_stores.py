@@ -21,7 +21,8 @@ from gitmem.search.hits import Hit
 from gitmem.search.query import Query, fold, parse_query
 from gitmem.search.scan import BUDGET, Rarity, choose_files
 from gitmem.search.sources import MOST_FILES
-from gitmem.store.locate import is_store, known_stores
+from gitmem.store.acceptance import known_stores
+from gitmem.store.locate import is_store
 from gitmem.store.store import Store
 from gitmem.values import Value
 

@@ -13,11 +13,12 @@ from gitmem.errors import GitmemError
 from gitmem.llm.providers import make_embedder
 from gitmem.platform.machine import install_command
 from gitmem.search import sources
+from gitmem.search.cut import ENTRY, HEADING
 from gitmem.search.files import TRANSCRIPTS, FileVersion, list_files
 from gitmem.search.filters import Filters, excluded
 from gitmem.search.query import Query
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, neighbour_weight
-from gitmem.search.units import ENTRY, HEADING, Units
+from gitmem.search.units import Units
 from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, is_news, safe_text
 from gitmem.store.store import Store
 from gitmem.values import TYPE_CHECKING

@@ -14,11 +14,13 @@ from gitmem.document.ids import ARCHIVE, FACTS, ID_FORM, id_in, is_id, short_ses
 from gitmem.errors import NotFoundError
 from gitmem.model.exchange import without_labels
 from gitmem.model.validity import in_force
+from gitmem.search.cut import FIELD, HEADING
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.files import LINKED, list_paths, stat_file
-from gitmem.search.hits import BEFORE, Hit, Passage, bare_text, read_passage
+from gitmem.search.hits import BEFORE, Hit, bare_text
+from gitmem.search.passages import Passage, read_passage
 from gitmem.search.sources import load, work_tree
-from gitmem.search.units import FIELD, FRAME, HEADING, Units, first_line
+from gitmem.search.units import FRAME, Units, first_line
 from gitmem.store.known_facts import known_facts
 from gitmem.store.locate import has_home_stores
 from gitmem.store.store import Store, own_store

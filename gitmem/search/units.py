@@ -13,115 +13,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from itertools import accumulate
 
-from gitmem.document.entry import FIRST_LINE, fences
+from gitmem.document.entry import FIRST_LINE
 from gitmem.document.ids import ID_FORM, LENGTH, is_id
+from gitmem.search.cut import ENTRY, FIELD, HEADING, SECTION, Span, cut, header_of
 from gitmem.search.files import LINKED, TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query import fold
 from gitmem.values import Value
-
-Span = tuple[int, int, str]
-
-ENTRY, SECTION, HEADING, FIELD = "entry", "section", "heading", "field"
-# Characters of a section; a longer one is cut at blank lines, into parts of at most about this length.
-LONGEST_SECTION = 3_000
-# A heading; an entry, or a dated list item that a user wrote without an id; or a code fence, which contains neither.
-_START = r"\n(?:#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] |```|~~~)"
-_FENCE = "`~"
-_FIELD = r"(?m)^([A-Za-z_][\w-]*):"
-_OPENING = r"\ufeff?---[ \t]*\r?\n"
-_CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
-_MAX_HEADER = 65_536
-# Header fields for programs; and those with text in any document.
-_NOT_TEXT = frozenset(
-    {"id", "kind", "created", "updated", "archive", "method", "date", "date_range", "section_count", "version"}
-)
-_TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
-
-
-def cut(path: str, text: str) -> list[Span]:
-    """Return start, end and kind of each unit of a file, in order; `Units.kind` tells bare headings from sections."""
-    spans: list[Span] = []
-    closing, body = header_of(text)
-    spans += _fields(text, 0, closing, summary=is_summary(path))
-    starts = [match.start() + 1 for match in re.compile(_START).finditer(text, max(body - 1, 0))]
-    if not body and re.match(_START, f"\n{text[:100]}"):
-        starts.insert(0, 0)
-    starts = _outside_fences(text, starts)
-    previous = body
-    for start in (*starts, len(text)):
-        if start > previous:
-            if text.startswith("## Links", previous) and path.startswith(("sessions/", "facts/")):
-                pass  # what they lead to is found itself
-            elif text[previous] == "#" and start - previous <= LONGEST_SECTION:  # most sections are short
-                spans.append((previous, start, SECTION))
-            else:
-                _add(spans, text, previous, start)
-        previous = start
-    return spans
-
-
-def header_of(text: str) -> tuple[int, int]:
-    """Return where the closing line of a file's header begins and ends; zeros without a header."""
-    if not text.startswith(("---", "\ufeff---")) or not (opening := re.match(_OPENING, text)):
-        return 0, 0
-    closing = re.compile(_CLOSING).search(text, opening.end(), _MAX_HEADER)
-    return closing.span() if closing else (0, 0)
-
-
-def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]:
-    """Yield the header fields that have text."""
-    heads = list(re.compile(_FIELD).finditer(text, start, end))
-    for head, following in zip(heads, [*(later.start() for later in heads[1:]), end], strict=False):
-        if head[1] not in _NOT_TEXT and (summary or head[1] in _TEXT):
-            yield head.start(), following, FIELD
-
-
-def _outside_fences(text: str, starts: list[int]) -> list[int]:
-    """Return the starts outside fences of code."""
-    outside = [start for start in starts if text[start] not in _FENCE]
-    if len(outside) == len(starts):
-        return starts
-    spans = fences(text)
-    return [start for start in outside if not any(begin <= start < end for begin, end in spans)]
-
-
-def _add(spans: list[Span], text: str, start: int, end: int) -> None:
-    """Add the text between two starts as one or more units."""
-    if text.startswith("- [", start):
-        entry = _entry_end(text, start, end)
-        spans.append((start, entry, ENTRY))
-        if entry == end:
-            return
-        start = entry
-    if end - start > LONGEST_SECTION:
-        start = _add_long(spans, text, start, end)
-    if text.startswith("#", start, end) or text[start:end].strip():
-        spans.append((start, end, SECTION))
-
-
-def _entry_end(text: str, start: int, end: int) -> int:
-    """Return where an entry ends: before the next line that is neither blank nor indented."""
-    line = text.find("\n", start, end) + 1
-    while line and line < end:
-        if text[line] not in " \t\n\r":
-            return line
-        line = text.find("\n", line, end) + 1
-    return end
-
-
-def _add_long(spans: list[Span], text: str, start: int, end: int) -> int:
-    """Add all parts of a long section but the last; return where the last begins."""
-    while end - start > LONGEST_SECTION:
-        least = start + LONGEST_SECTION // 3
-        blank = text.rfind("\n\n", least, start + LONGEST_SECTION)
-        if blank < 0:
-            blank = text.find("\n\n", start + LONGEST_SECTION, end)
-        if blank < 0:
-            break
-        spans.append((start, blank + 2, SECTION))
-        start = blank + 2
-    return start
-
 
 PART = 1_600  # characters of a part, about; it ends where a paragraph does
 WHOLE = 2_200  # characters of a unit that is one part

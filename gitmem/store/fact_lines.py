@@ -13,7 +13,7 @@ from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section
 from gitmem.document.ids import MEMORY
 from gitmem.errors import RefusedError
 from gitmem.model.fact import FOLDER, PATH, FactKind, parse_fact, render_fact
-from gitmem.model.lines import SECTIONS, TOLD, fact_entries, facts_as_edited, line_edits, updated_body
+from gitmem.model.line_edits import SECTIONS, TOLD, fact_entries, facts_as_edited, line_edits, updated_body
 from gitmem.model.validity import reworded
 from gitmem.values import TYPE_CHECKING
 

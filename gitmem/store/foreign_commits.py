@@ -17,13 +17,13 @@ from gitmem.document.entry import Entry
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
-from gitmem.git.lock import beating
+from gitmem.git.locking import beating
 from gitmem.git.log import Fork, commits, log
 from gitmem.git.objects import PathChange
 from gitmem.git.repository import RefMoves, Repository, empty_tree, move_refs
 from gitmem.merge.documents import has_markers, merge, without_markers
 from gitmem.model.fact import FOLDER, PATH, Fact, is_fact_path, parse_fact, render_fact
-from gitmem.model.lines import TOLD, fact_entries, facts_as_edited, line_edits
+from gitmem.model.line_edits import TOLD, fact_entries, facts_as_edited, line_edits
 from gitmem.model.validity import reworded
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import drop_file, replace_file

@@ -16,7 +16,7 @@ from gitmem.document.ids import CONFIG, FORMAT, LONGEST_SCOPE, MEMORY, README
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, UsageError, disk_errors
 from gitmem.git.layout import STORE_FOLDER, Layout, find_layout
-from gitmem.git.lock import open_lock
+from gitmem.git.locking import open_lock
 from gitmem.git.process import Git
 from gitmem.git.repository import Repository
 from gitmem.git.setup import (
@@ -30,83 +30,29 @@ from gitmem.git.setup import (
     unexcluded,
 )
 from gitmem.git.trust import Signatures, ask_git, check_owner, is_linked
-from gitmem.merge.documents import MergeStatus, merge
 from gitmem.platform.machine import Context, datetime, read_resource
 from gitmem.platform.safe_open import read_small, read_text
+from gitmem.store.acceptance import Acceptance, number_of
 from gitmem.store.arrivals import NOTHING, SIGNED, check_arrivals, check_extent, refuse_unsigned
 from gitmem.store.locate import (
     HOME_HOSTS,
     HOME_PROJECTS,
     PRIVATE_FOLDER,
-    Acceptance,
     Project,
     find_project,
     find_store,
     home_store,
     is_disconnected,
     is_store,
-    number_of,
     user_store,
 )
+from gitmem.store.merge_driver import install_driver
 from gitmem.store.remotes import DEFAULT
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store, write_mark
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.values import Value
-
-_SECTION = "merge.gitmem"
-_NAME = "gitmem: entries by id, fields, sections, lines"
-# Git starts it at the top of the work tree, whose files must not be taken for a program or module
-# (gitmem.platform.machine): hence `cd /`.
-_COMMAND = '(d=$PWD && cd / && gitmem -C "$d" merge-driver %O %A %B %P) || git merge-file --marker-size=%L %A %O %B'
-
-
-# So that a plain `git pull` of diverged stores merges, whatever the user's own settings are.
-PULLS = {"pull.rebase": "false", "pull.ff": "true"}
-
-
-def merges_pulls(store: Store) -> bool:
-    """Return whether a plain `git pull` in the store merges; in a project's repository that is the user's choice."""
-    if not store.own_repository:
-        return True
-    git = store.repository.git
-    return all(
-        git.run("config", "--local", "--get", key, ok=(0, 1)).decode("utf-8", "replace").strip() == value
-        for key, value in PULLS.items()
-    )
-
-
-def install_driver(store: Store) -> None:
-    """Configure the merge driver, and pulls that merge, in the store's repository."""
-    if store.own_repository:
-        git = store.repository.git
-        if not merges_pulls(store):
-            for key, value in PULLS.items():
-                git.run("config", key, value)
-        installed = git.run("config", "--get", f"{_SECTION}.driver", ok=(0, 1)).decode("utf-8", "replace").strip()
-        if installed != _COMMAND:
-            git.run("config", f"{_SECTION}.name", _NAME)
-            git.run("config", f"{_SECTION}.driver", _COMMAND)
-
-
-def uninstall_driver(store: Store) -> bool:
-    """Remove the driver from the store's configuration; return False if it was not there."""
-    if not store.own_repository:
-        return False
-    values = store.repository.git.run("config", "--get-regexp", r"^merge\.gitmem\.", ok=(0, 1))
-    if values:
-        store.repository.git.run("config", "--remove-section", _SECTION)
-    return bool(values)
-
-
-def drive(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """Return the merged document; None if the versions need two files, or the merge removes it.
-
-    Git passes an empty base if there is none.
-    """
-    merged = merge(path, base or None, ours, theirs, with_facts=False)
-    return None if merged.beside is not None or (merged.status is MergeStatus.REMOVED) else merged.data or b""
 
 
 class Place(Enum):

@@ -140,7 +140,7 @@ def divert(store: Store) -> Store | None:
 
 def _read(event: Delivered) -> tuple[str, float, str, str]:
     """Return an event's file, time, session and folder, in the words of any host."""
-    from gitmem.hosts.host import read_payload
+    from gitmem.hosts.registry import read_payload
 
     _, read = read_payload(dict(event.payload), event.host, event.event, ({}, ""))
     given = {**event.payload, **(read or {})}

@@ -157,7 +157,7 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
         GitFailedError: git failed.
         GitmemError: the store cannot be written.
     """
-    from gitmem.git.lock import LockKind, beating, open_lock
+    from gitmem.git.locking import LockKind, beating, open_lock
     from gitmem.git.packing import pack_loose, sizes, write_commit_graph
 
     git, folder = store.repository.git, os.path.join(store.private, "maintenance")

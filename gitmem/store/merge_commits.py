@@ -18,9 +18,9 @@ from gitmem.git.objects import Tree, read_tree
 from gitmem.git.process import Git
 from gitmem.git.repository import RefMoves, Repository, empty_tree
 from gitmem.git.trust import GITMEM
-from gitmem.merge.documents import merge_trees
+from gitmem.merge.trees import merge_trees
 from gitmem.model.fact import is_fact_path, parse_fact
-from gitmem.model.lines import fact_entries
+from gitmem.model.line_edits import fact_entries
 from gitmem.store.fact_lines import Shelf, follow_merge
 from gitmem.store.maintenance import new_pending_ref
 from gitmem.store.store import Store

@@ -31,7 +31,7 @@ from gitmem.document.message import Op, op_message
 from gitmem.document.plain_header import YamlTextError, flow
 from gitmem.document.yaml import remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
-from gitmem.git.lock import writing_alone
+from gitmem.git.locking import writing_alone
 from gitmem.platform.safe_open import read_small, replace_file
 from gitmem.store.transact import transact
 from gitmem.values import TYPE_CHECKING, Value

@@ -15,12 +15,14 @@ from gitmem.git.repository import Repository, is_object_id
 from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.platform.machine import install_command, start_detached
 from gitmem.platform.safe_open import read_small, read_text
-from gitmem.store.locate import PRIVATE_FOLDER, PRIVATE_SUFFIX, Acceptance, checked_layout, is_store, user_store
+from gitmem.store.acceptance import Acceptance, checked_layout
+from gitmem.store.locate import PRIVATE_FOLDER, PRIVATE_SUFFIX, is_store, user_store
 from gitmem.store.spool import Spool
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gitmem.git.lock import Lock, LockKind
+    from gitmem.git.lock import Lock
+    from gitmem.git.locking import LockKind
     from gitmem.git.worktree import WorkTree
     from gitmem.platform.machine import Context
     from gitmem.project.code import ProjectCode
@@ -213,7 +215,7 @@ class Store:
 
     def lock(self, purpose: str) -> Lock:
         """Return the store's lock, not acquired yet."""
-        from gitmem.git.lock import LockKind, choose_kind, open_lock
+        from gitmem.git.locking import LockKind, choose_kind, open_lock
 
         os.makedirs(self.private, mode=0o700, exist_ok=True)
         self._lock_kind = self._lock_kind or choose_kind(LockKind(self.config.lock.kind), self.private)
@@ -223,7 +225,7 @@ class Store:
 
     def folder_lock(self, folder: str, purpose: str) -> Lock:
         """Return the lock of a folder of caches, not acquired yet; no writer of the store waits for it."""
-        from gitmem.git.lock import LockKind, open_lock
+        from gitmem.git.locking import LockKind, open_lock
 
         return open_lock(self.repository.git, folder, kind=LockKind.FILE, purpose=purpose, machine=self.context.machine)
 

@@ -16,7 +16,7 @@ from gitmem.document.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.errors import BusyError, RefusedError, disk_errors
 from gitmem.git.fast_import import REGULAR, NewCommit, Signature, TipLockedError, TipMovedError, Writer
 from gitmem.git.left_behind import clear_left_behind
-from gitmem.git.lock import beating
+from gitmem.git.locking import beating
 from gitmem.git.log import Addition, additions, commits, fork
 from gitmem.git.objects import read_tree
 from gitmem.git.packing import remove_unreachable, sizes

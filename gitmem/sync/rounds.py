@@ -9,10 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from enum import StrEnum
-from typing import TypeVar
+from collections.abc import Collection, Mapping, Sequence
 
 from gitmem.errors import BusyError, GitmemError, ProtectedError, RefusedError
 from gitmem.git.address import Remote
@@ -28,9 +25,10 @@ from gitmem.store.foreign_commits import fast_forward, follow_arrived, set_edits
 from gitmem.store.init import complete_store
 from gitmem.store.maintenance import MAKE_ROOM, crowded, new_pending_ref
 from gitmem.store.merge_commits import merge_bases, merge_commits, merge_many
-from gitmem.store.remotes import FETCHED, REFS, is_projects, no_memory, note_synced, notes_of
+from gitmem.store.remotes import REFS, is_projects, note_synced, notes_of
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.sync.fetch import MEMORY_REF, Synced, fetch_memory
 from gitmem.sync.guard import (
     Accept,
     check_extent,
@@ -44,92 +42,14 @@ from gitmem.sync.guard import (
 )
 from gitmem.sync.losses import check_losses, note_losses
 from gitmem.sync.records import left_file
-from gitmem.values import Value
+from gitmem.sync.retries import Options, SyncStep, in_rounds
 
-T = TypeVar("T")
-
-_SHORTEST_PAUSE = 0.05  # seconds; the minimum duration of a round for pauses
-_MOST_ROUNDS = 16.0  # rounds; the longest pause, enough for sixteen machines that all push
-_LONGEST_PAUSE = 10.0  # seconds
-
-
-class SyncStep(StrEnum):
-    """The steps of a sync, as shown to the user."""
-
-    FETCH = "fetching"
-    MERGE = "merging"
-    PUSH = "pushing"
-    WAIT = "waiting, since another machine pushed first"
-    FILES = "updating the files"
-
-
-class Chance(Value):
-    """Time and randomness: `random` returns a number from 0 to 1, `sleep` waits for seconds, `clock` counts them."""
-
-    random: Callable[[], float] = lambda: int.from_bytes(os.urandom(4), "big") / 2**32
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.monotonic
-
-
-class Options(Value):
-    """How to sync: unusual states to accept, a callback for each step, and limits."""
-
-    accept: Collection[Accept] = ()
-    progress: Callable[[str], None] = lambda _: None
-    attempts: int = 40
-    chance: Chance = Chance()
-
-
-def in_rounds(attempt: Callable[[int], T | None], options: Options, remote: str) -> T:
-    """Run `attempt` with the number of the round until it returns something else than None, and return that.
-
-    Raises BusyError if every round returned None.
-    """
-    chance = options.chance
-    for number in range(1, options.attempts + 1):
-        began = chance.clock()
-        done = attempt(number)
-        if done is not None:
-            return done
-        if number < options.attempts:
-            options.progress(SyncStep.WAIT)
-            chance.sleep(pause(number, chance.random(), chance.clock() - began))
-    said = f"Other machines pushed to {remote} first, {options.attempts} times."
-    raise BusyError(said, "Nothing is lost; sync again later.")
-
-
-def pause(number: int, random: float, took: float) -> float:
-    """Return the seconds to wait after `number` failed rounds, the last of which took `took` seconds.
-
-    `random` is from 0 to 1: exponential backoff with full jitter, so that machines that failed together spread out. The
-    unit is the duration of a round, which depends on network and machine.
-    """
-    return random * min(min(2.0 ** min(number - 1, 30), _MOST_ROUNDS) * max(took, _SHORTEST_PAUSE), _LONGEST_PAUSE)
-
-
-MEMORY_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
 # After so many lost rounds, or seconds, a sync leaves its commits in the remote's inbox.
 LOST, LOST_SECONDS = 3, 10.0
 CROWD, MOST_CROWDED = 2, 15  # machines that push at once; with so many or more, a sync may let others go first
 LATELY = 60.0  # seconds that a machine which left its commits there waits for those of others
 _MOST_LOOKED_AT = 256  # commits of the inbox that one sync checks
 _MOST_TAKEN = 64  # commits of the inbox that one sync takes along
-
-
-class Synced(Value):
-    """The result of a sync: commits received and sent, without merges, documents to review, rounds, notices.
-
-    `purged`: the remote held purged texts, which this sync took out.
-    """
-
-    remote: str
-    commit: str
-    came: int
-    went: int
-    review: tuple[str, ...]
-    rounds: int
-    notices: tuple[str, ...]
-    purged: bool = False
 
 
 def sync(store: Store, remote: Remote, connection: Connection, options: Options) -> Synced:
@@ -150,20 +70,6 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options)
         complete_store(store)
         store.acceptance.end_clone()
     return done
-
-
-def fetch_memory(
-    remote: Remote, connection: Connection, options: Options, inbox: dict[str, str] | None = None
-) -> str | None:
-    """Fetch the memory branch of a remote and return its commit, None if there is none. Raises as `sync`.
-
-    It may hold purged texts; see `gitmem.purge.rewrite.clean_incoming`.
-    """
-    options.progress(SyncStep.FETCH)
-    fetched = connection.fetch(remote, MEMORY_REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}", inbox)
-    if fetched is None and remote.backup:
-        raise no_memory(remote)
-    return fetched
 
 
 class _Sync:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.address import Remote
-from gitmem.git.lock import open_lock
+from gitmem.git.locking import open_lock
 from gitmem.git.objects import read_tree
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError
@@ -24,10 +24,12 @@ from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED, added_remotes
 from gitmem.store.store import Store
 from gitmem.store.transcripts import REF, add_all, joined, other_files, take_apart, tips
+from gitmem.sync.fetch import Synced
 from gitmem.sync.guard import check_extent, check_signed, signed
 from gitmem.sync.losses import check_losses
 from gitmem.sync.records import SyncRecord, read_records, write_record
-from gitmem.sync.rounds import Options, Synced, in_rounds, sync
+from gitmem.sync.retries import Options, in_rounds
+from gitmem.sync.rounds import sync
 
 _FOLDER = "sync"
 

@@ -15,7 +15,7 @@ from threading import Thread
 
 from gitmem.document.code_lines import normalized
 from gitmem.errors import GitFailedError, GitmemError, UsageError
-from gitmem.git.process import filters_off
+from gitmem.git.filters import filters_off
 from gitmem.git.repository import empty_tree
 from gitmem.platform.machine import UTC
 from gitmem.project.code import COMMIT, ProjectCode, read_project_file

@@ -24,8 +24,8 @@ from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
 from gitmem.model.pattern import LETTER, BugPattern
 from gitmem.model.project_knowledge import KnowledgeKind, command_lines, purposes_in, read_commands
+from gitmem.model.request import TaskType, classify
 from gitmem.model.similarity import is_negated, overlap, stems_of
-from gitmem.model.turns import TaskType, classify
 from gitmem.model.validity import in_force
 from gitmem.model.working import TaskStatus, WorkingMemory
 from gitmem.record.working_memory import running

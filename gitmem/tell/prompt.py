@@ -12,7 +12,8 @@ from itertools import chain
 from gitmem.document.ids import BUGS, tail_of
 from gitmem.history.authors import People
 from gitmem.model.exchange import OUTCOME, Fields
-from gitmem.model.turns import TaskType, asks_back, classify, follows_up, is_trivial, without_ago
+from gitmem.model.request import TaskType, asks_back, classify, follows_up, without_ago
+from gitmem.model.turns import is_trivial
 from gitmem.model.words import user_text
 from gitmem.search.engine import answer, with_authors
 from gitmem.search.files import LINKED

@@ -10,7 +10,7 @@ from gitmem.document.ids import do_meet
 from gitmem.model.episode import FOLDER, Episode
 from gitmem.model.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.model.outcome import Outcome
-from gitmem.model.turns import TaskType
+from gitmem.model.request import TaskType
 from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.tell.usage_log import Count
 from gitmem.values import TYPE_CHECKING, Value

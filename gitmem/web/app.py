@@ -27,7 +27,7 @@ from gitmem.platform import loopback
 from gitmem.platform.loopback import header, hosts, make_token, same
 from gitmem.platform.machine import read_resource
 from gitmem.purge.unfinished import finish_purge
-from gitmem.store.locate import known_stores
+from gitmem.store.acceptance import known_stores
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.sentences import count

@@ -16,7 +16,8 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.records import CommitRecord, difference, read_records, resolve
 from gitmem.history.sessions import SessionSummary, find_session, sessions
 from gitmem.model.exchange import file_name, parse
-from gitmem.search.hits import named, session_text
+from gitmem.search.hits import named
+from gitmem.search.passages import session_text
 from gitmem.store import transcripts
 from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.known_patterns import pattern_headers, read_pattern

@@ -4,17 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.document.entry import (
-    Entry,
-    MemoryType,
-    Save,
-    UnknownEventError,
-    clean_tag,
-    clean_text,
-    find_entries,
-    parse_event,
-    render_entry,
-)
+from gitmem.document.entry import Entry, MemoryType, clean_tag, clean_text, find_entries, render_entry
+from gitmem.document.event import Save, UnknownEventError, parse_event
 from gitmem.document.ids import ALPHABET, LENGTH
 from gitmem.platform.machine import datetime
 

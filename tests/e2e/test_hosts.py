@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import find_host
+from gitmem.hosts.registry import find_host
 from tests.e2e.clients import CLIENTS, FAILS, in_ci
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]

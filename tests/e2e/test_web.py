@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.hosts.host import command
 from gitmem.learn.end import replay

@@ -15,8 +15,10 @@ import pytest
 from gitmem.errors import BusyError
 from gitmem.git import lock as file
 from gitmem.git.left_behind import LEFT_BEHIND_SECONDS
-from gitmem.git.lock import LOCK_REF, STALE_SECONDS, Clock, FileLock, Holder, Lock, LockKind, RefLock, open_lock
+from gitmem.git.lock import STALE_SECONDS, Clock, FileLock, Holder, Lock
+from gitmem.git.locking import LockKind, open_lock
 from gitmem.git.process import Git
+from gitmem.git.ref_lock import LOCK_REF, RefLock
 from tests.copies import new_repository
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +26,7 @@ WORKER = """
 import os, sys
 root, folder, kind, code = sys.argv[1:]
 sys.path.insert(0, root)
-from gitmem.git.lock import LockKind, open_lock
+from gitmem.git.locking import LockKind, open_lock
 from gitmem.git.process import Git
 from gitmem.errors import BusyError
 git = Git(os.path.join(folder, ".git"), None, os.environ)

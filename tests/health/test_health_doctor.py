@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.document.entry import Save
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError
 from gitmem.git.packing import known_files

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.archive.rotate import consolidate_due
-from gitmem.document.entry import MemoryType, Save, find_entries
+from gitmem.document.entry import MemoryType, find_entries
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.history.authors import UNKNOWN, People, look_up_all
 from gitmem.history.authorship import FOREIGN, How, Origin

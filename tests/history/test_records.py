@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gitmem.archive.rotate import check
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import NotFoundError
 from gitmem.history.origin import blame, find_entry, versions

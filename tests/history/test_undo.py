@@ -9,19 +9,13 @@ from hypothesis import strategies as st
 
 from gitmem.archive.rotate import check
 from gitmem.document.document import Document
-from gitmem.document.entry import Entry, MemoryType, Save, add_entry, entry_ids, find_entries
+from gitmem.document.entry import Entry, MemoryType, add_entry, entry_ids, find_entries
+from gitmem.document.event import Save
 from gitmem.document.ids import MEMORY, archive_path, make_id, summary_path
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.origin import undone_commits
-from gitmem.history.undo import (
-    FileChange,
-    UndoConflictError,
-    carry_over,
-    introduced,
-    plan_undo,
-    rotated,
-    undo,
-)
+from gitmem.history.plan_undo import FileChange, UndoConflictError, carry_over, introduced, plan_undo, rotated
+from gitmem.history.undo import undo
 from gitmem.model.rotation import Limits, plan_rotation
 from gitmem.record.save import save
 from gitmem.store.store import Store

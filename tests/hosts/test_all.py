@@ -8,7 +8,8 @@ import pytest
 
 from gitmem.cli.commands.hook import _BEFORE as BEFORE
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import NAMES, InstallPlace, Scope, caller, find_host, hook_script, is_ours, script_path
+from gitmem.hosts.host import InstallPlace, Scope, hook_script, is_ours, script_path
+from gitmem.hosts.registry import NAMES, caller, find_host
 from gitmem.hosts.script import comes_back
 from gitmem.hosts.settings import HOOKS
 from gitmem.model.events import HookKind

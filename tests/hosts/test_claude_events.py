@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from gitmem.hosts.claude_events import CODEX, trust
+from gitmem.hosts.codex import CODEX, trust
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import InstallPlace, Scope
 from gitmem.hosts.settings import HOOKS

@@ -11,7 +11,8 @@ import pytest
 
 from gitmem.hosts.cline import HOST
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import InstallPlace, Scope, read_payload, read_transcript
+from gitmem.hosts.host import InstallPlace, Scope
+from gitmem.hosts.registry import read_payload, read_transcript
 from gitmem.hosts.settings import HOOKS
 from gitmem.learn.end import find_transcripts, read_lines
 from gitmem.model.transcript import hook_events, objects

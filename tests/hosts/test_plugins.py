@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import InstallPlace, Scope, file_of, find_host, read_payload, read_transcript
+from gitmem.hosts.host import InstallPlace, Scope
+from gitmem.hosts.registry import file_of, find_host, read_payload, read_transcript
 from gitmem.hosts.settings import HOOKS
 from gitmem.learn.end import read_lines
 from gitmem.model.events import HookKind, parse_payload

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import find_host, read_payload, read_transcript
+from gitmem.hosts.registry import find_host, read_payload, read_transcript
 from gitmem.learn.end import read_lines
 from gitmem.model.events import parse_payload
 from gitmem.model.transcript import Role, Unread, hook_events

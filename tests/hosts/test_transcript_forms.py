@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import read_transcript, writer
+from gitmem.hosts.registry import read_transcript, writer
 from gitmem.learn.end import find_transcripts, read_lines, replay
 from gitmem.model.transcript import Unread, hook_events
 from gitmem.model.turns import fold

@@ -14,8 +14,9 @@ from gitmem.model.episode import episode_id, episode_path, parse_episode, render
 from gitmem.model.exchange import Exchange
 from gitmem.model.fact import FactStatus, parse_fact, render_fact
 from gitmem.model.outcome import Outcome
+from gitmem.model.request import TaskType
 from gitmem.model.transcript import Record, Role
-from gitmem.model.turns import Failure, Run, TaskType, Turn
+from gitmem.model.turns import Failure, Run, Turn
 from gitmem.model.working import PlanStep, WorkingMemory, decide, note, set_plan, start_task
 from gitmem.record.exchanges import turns_of
 from gitmem.record.working_memory import TOKENS as BRIEF

@@ -210,7 +210,7 @@ def test_a_save_is_committed_before_it_is_answered(memory, serve, bare_git):
 
 
 def test_what_hooks_delivered_is_committed_before_it_is_searched(memory, serve):
-    from gitmem.document.entry import Save
+    from gitmem.document.event import Save
     from gitmem.document.ids import make_id
 
     waiting = Save(make_id(1_795_262_400_000, b"\1" * 6), memory.context.clock(), "a zebra waits in the spool")

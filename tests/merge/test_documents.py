@@ -9,16 +9,8 @@ from hypothesis import strategies as st
 from gitmem.document.document import Document
 from gitmem.document.entry import Entry, entry_ids, find_entries, render_entry, section_of
 from gitmem.document.ids import make_id
-from gitmem.merge.documents import (
-    Merged,
-    MergeStatus,
-    beside_path,
-    has_markers,
-    is_beside,
-    merge,
-    merge_trees,
-    without_markers,
-)
+from gitmem.merge.documents import Merged, MergeStatus, beside_path, has_markers, is_beside, merge, without_markers
+from gitmem.merge.trees import merge_trees
 from gitmem.model.exchange import Fields, render_fields
 from gitmem.model.fact import parse_fact
 

@@ -4,7 +4,7 @@ import pytest
 
 from gitmem.document.entry import render_entry
 from gitmem.model.fact import FactKind, make_fact
-from gitmem.model.lines import fact_entries, is_ended, line_edits, line_of, updated_body
+from gitmem.model.line_edits import fact_entries, is_ended, line_edits, line_of, updated_body
 from gitmem.model.validity import ended, reworded
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

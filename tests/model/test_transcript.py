@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.hosts.host import read_records as records
+from gitmem.hosts.registry import read_records as records
 from gitmem.model.events import HookKind
 from gitmem.model.transcript import Record, Role, hook_events, l1_lines, objects
 from gitmem.model.transcript import records as claude_records

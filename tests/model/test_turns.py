@@ -6,17 +6,8 @@ from hypothesis import strategies as st
 
 from gitmem.document.ids import TIME_LENGTH, is_id, milliseconds_of
 from gitmem.model.events import HookEvent, HookKind
-from gitmem.model.turns import (
-    TaskType,
-    Turn,
-    classify,
-    content_lines,
-    fold,
-    follows_up,
-    is_restated,
-    is_trivial,
-    program,
-)
+from gitmem.model.request import TaskType, classify, follows_up
+from gitmem.model.turns import Turn, content_lines, fold, is_restated, is_trivial, program
 from gitmem.model.words import human_text, without_elements
 from gitmem.text.terminal import FENCE
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitmem.model.events import HookEvent, HookKind, parse_payload
-from gitmem.model.turns import TaskType
+from gitmem.model.request import TaskType
 from gitmem.model.working import (
     PlanStep,
     TaskStatus,

@@ -7,8 +7,9 @@ import pytest
 
 from gitmem.model.fact import Fact, FactKind, make_fact
 from gitmem.model.validity import Ground
+from gitmem.project.citations import checked_out, cite
 from gitmem.project.code import project_code
-from gitmem.project.places import checked_out, cite, places_of
+from gitmem.project.places import places_of
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 TEXT = "The limit `retry_limit` is in src/client.py."

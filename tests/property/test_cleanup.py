@@ -15,7 +15,7 @@ from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.error import ErrorSignature
 from gitmem.model.outcome import Outcome
 from gitmem.model.pattern import BugPattern, render_pattern
-from gitmem.model.turns import TaskType
+from gitmem.model.request import TaskType
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from gitmem.archive.rotate import check
-from gitmem.document.entry import MemoryType, Save, clean_text, find_entries
+from gitmem.document.entry import MemoryType, clean_text, find_entries
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
 from gitmem.record.save import drain, save

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from gitmem.document.document import Document
-from gitmem.document.entry import MemoryType, Save, find_entries, remove_entries
+from gitmem.document.entry import MemoryType, find_entries, remove_entries
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError
 from gitmem.git.index import IndexUpdate

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.packing import every_object

@@ -17,7 +17,7 @@ from gitmem.store.findings import Level, examine
 from gitmem.store.init import Place
 from gitmem.sync.clone import clone_store
 from gitmem.sync.guard import Accept
-from gitmem.sync.rounds import Options
+from gitmem.sync.retries import Options
 from tests.own_settings import own_settings
 from tests.store.machines import Machine, converge, make_pair
 from tests.store.purges import SECRET, clean, files_with, purge

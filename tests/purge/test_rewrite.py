@@ -13,7 +13,7 @@ from gitmem.store.init import Place
 from gitmem.store.transcripts import put, read
 from gitmem.sync.clone import clone_store
 from gitmem.sync.guard import Accept
-from gitmem.sync.rounds import Chance, Options
+from gitmem.sync.retries import Chance, Options
 from tests.conftest import RunsGit
 from tests.store.machines import Machine, converge
 from tests.store.purges import SECRET, clean, files_with, objects_with, purge, reachable_with

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.git.remote import Connection
 from gitmem.learn.facts import learn
@@ -18,7 +19,8 @@ from gitmem.store.known_facts import known_facts
 from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
 from gitmem.sync.guard import Accept
-from gitmem.sync.rounds import Chance, Options, sync
+from gitmem.sync.retries import Chance, Options
+from gitmem.sync.rounds import sync
 
 SAID = ("Always run the linter before committing.", "always use pnpm, not npm", "preference: vim as the editor")
 

@@ -9,7 +9,7 @@ import pytest
 
 from gitmem.background import process_spool
 from gitmem.document.entry import find_entries
-from gitmem.hosts.host import find_host
+from gitmem.hosts.registry import find_host
 from gitmem.learn.end import replay
 from gitmem.record.read import look
 from gitmem.store.spool import HookSpool

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import find_host, writer
+from gitmem.hosts.registry import find_host, writer
 from gitmem.learn.end import replay
 from gitmem.model.transcript import Role, Unread, hook_events, records
 from gitmem.model.turns import fold

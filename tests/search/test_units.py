@@ -2,7 +2,8 @@
 
 import pytest
 
-from gitmem.search.units import ENTRY, HEADING, SECTION, Excerpts, Units, cut
+from gitmem.search.cut import ENTRY, HEADING, SECTION, cut
+from gitmem.search.units import Excerpts, Units
 
 
 def starts(text):

@@ -20,10 +20,12 @@ from gitmem.llm import models
 from gitmem.llm.models import LocalEmbedder
 from gitmem.llm.protocol import ConnectionFailedError
 from gitmem.search import vectors
+from gitmem.search.chunks import BYTES, chunks, key_of
+from gitmem.search.cut import HEADING
 from gitmem.search.files import FileVersion
-from gitmem.search.units import HEADING, Units
-from gitmem.search.vectors import BYTES, Cache, ChunkedFile, chunks, fill, is_comparable, is_news, key_of
-from gitmem.store.locate import NotAcceptedError
+from gitmem.search.units import Units
+from gitmem.search.vectors import Cache, ChunkedFile, fill, is_comparable, is_news
+from gitmem.store.acceptance import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 

@@ -8,16 +8,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
 
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.git.address import Remote
 from gitmem.git.remote import Connection
 from gitmem.platform.machine import Context
 from gitmem.record.save import save
 from gitmem.store.remotes import find_remote
 from gitmem.store.store import Store
+from gitmem.sync.fetch import Synced
 from gitmem.sync.guard import Accept
 from gitmem.sync.proposals import Proposal, propose
-from gitmem.sync.rounds import Chance, Options, Synced, sync
+from gitmem.sync.retries import Chance, Options
+from gitmem.sync.rounds import sync
 from gitmem.sync.sync import sync_transcripts
 from tests.conftest import RunsGit
 from tests.own_settings import own_file, own_settings

@@ -9,7 +9,7 @@ from subprocess import run
 
 import pytest
 
-from gitmem.document.entry import Save
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
 from gitmem.record.save import save

@@ -16,7 +16,7 @@ from gitmem.history.marks import marks_for, place_marks
 from gitmem.model.fact import Fact
 from gitmem.platform.safe_open import HANDLES
 from gitmem.search.engine import answer
-from gitmem.search.hits import read_passage
+from gitmem.search.passages import read_passage
 from gitmem.store import known_facts as facts
 from gitmem.store.known_facts import KNOWN_FOLDER, known_facts, read_headers
 from gitmem.store.store import Store

@@ -10,7 +10,8 @@ import pytest
 
 from gitmem.background import process_spool
 from gitmem.cli.recall_hooks import PROMPT, help_for, sign_of_use
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import RefusedError
 from gitmem.mcp.reads import memory_get, memory_search

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.document.entry import Save
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import BusyError, GitmemError
 from gitmem.platform.machine import Context

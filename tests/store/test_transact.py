@@ -13,7 +13,7 @@ import pytest
 
 from gitmem.document.message import Message
 from gitmem.errors import BusyError, RefusedError
-from gitmem.git.lock import open_lock
+from gitmem.git.locking import open_lock
 from gitmem.store import transact as transacting
 from gitmem.store.transact import transact
 from tests.as_root import as_nobody, give, root_needed

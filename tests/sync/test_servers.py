@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.model.fact import FactKind, make_fact, render_fact
@@ -17,7 +18,7 @@ from gitmem.record.save import save
 from gitmem.store.remotes import find_remote
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
-from gitmem.sync.rounds import Chance, Options, SyncStep
+from gitmem.sync.retries import Chance, Options, SyncStep
 from gitmem.sync.sync import sync_remote
 from tests.conftest import RunsGit
 from tests.property.hostile import Objects, Said

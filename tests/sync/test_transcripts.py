@@ -12,7 +12,7 @@ from gitmem.purge.purge import answer_purge, plan_erasure, purge, waiting_purges
 from gitmem.store.remotes import find_remote
 from gitmem.store.transcripts import REF, put, read, ref_name_of, sessions, take_apart, tips
 from gitmem.sync.clone import back_up, merge_in
-from gitmem.sync.rounds import Options
+from gitmem.sync.retries import Options
 from gitmem.sync.sync import REMOTE_REF, sync_remote
 from tests.store.machines import QUICK, Machine
 

@@ -10,7 +10,8 @@ from gitmem.learn.lessons import learn_bugs, learn_commands
 from gitmem.model.episode import Episode, episode_id, episode_path, render_episode
 from gitmem.model.outcome import Outcome
 from gitmem.model.project_knowledge import Knowledge, KnowledgeKind, render_knowledge
-from gitmem.model.turns import Failure, Run, TaskType, Turn
+from gitmem.model.request import TaskType
+from gitmem.model.turns import Failure, Run, Turn
 from gitmem.model.working import fail, start_task
 from gitmem.record.save import save
 from gitmem.record.working_memory import change_working, suppose

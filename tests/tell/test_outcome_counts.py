@@ -17,7 +17,8 @@ from gitmem.learn.lessons import learn_bugs, mark_stale
 from gitmem.llm.ask import Asking, Ledger, Spent
 from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.outcome import Outcome
-from gitmem.model.turns import Failure, Run, TaskType, Turn
+from gitmem.model.request import TaskType
+from gitmem.model.turns import Failure, Run, Turn
 from gitmem.project.code import Past, ProjectCommit
 from gitmem.record.save import save_text
 from gitmem.store.known_patterns import pattern_headers

@@ -8,7 +8,8 @@ import anyio
 import httpx2
 import pytest
 
-from gitmem.document.entry import MemoryType, Save
+from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import make_id
 from gitmem.platform.machine import Context
 from gitmem.record.save import save

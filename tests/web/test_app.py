@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.archive.clear import clear
-from gitmem.document.entry import Entry, MemoryType, Save, render_entry
+from gitmem.document.entry import Entry, MemoryType, render_entry
+from gitmem.document.event import Save
 from gitmem.document.ids import TAIL_BYTES, id_in, make_id
 from gitmem.errors import RefusedError
 from gitmem.git.layout import MEMORY_BRANCH

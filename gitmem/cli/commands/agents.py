@@ -12,7 +12,7 @@ from gitmem.cli.app import OWN, App, Args
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.git.setup import excluded, unexcluded
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, find_host, script_path
+from gitmem.hosts.host import Host, InstallPlace, Scope, script_path
 from gitmem.hosts.install import (
     WHOLE,
     FileEdit,
@@ -26,6 +26,7 @@ from gitmem.hosts.install import (
     plan_whole,
     record_of,
 )
+from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.script import (
     drop_script,
     hooked_file,
@@ -37,9 +38,11 @@ from gitmem.hosts.script import (
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
 from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program
+from gitmem.store.acceptance import known_stores, recorded_stores
 from gitmem.store.arrivals import check_hosts_untracked
-from gitmem.store.init import plan_unexclude, uninstall_driver
-from gitmem.store.locate import HOME_HOSTS, find_project, known_stores, recorded_stores, user_store
+from gitmem.store.init import plan_unexclude
+from gitmem.store.locate import HOME_HOSTS, find_project, user_store
+from gitmem.store.merge_driver import uninstall_driver
 from gitmem.store.settings import made_files, take_answer_back
 from gitmem.text.sentences import count, listed
 from gitmem.text.terminal import plain

@@ -12,9 +12,10 @@ from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode
 from gitmem.health.doctor import DEEP, FULL, OPENED
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import NAMES, Host, InstallPlace, Scope, file_of, find_host, script_path
+from gitmem.hosts.host import Host, InstallPlace, Scope, script_path
 from gitmem.hosts.install import FileEdit, is_present, plan_edits
 from gitmem.hosts.obstacles import Obstacle, obstacles
+from gitmem.hosts.registry import NAMES, file_of, find_host
 from gitmem.hosts.script import content, has_current_script, hooked_file, stops_of
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import UTC, datetime, install_command, is_installed, local

@@ -11,8 +11,9 @@ from gitmem.errors import UsageError
 from gitmem.platform.machine import datetime
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.filters import check_types
-from gitmem.search.hits import Hit, read_passage
+from gitmem.search.hits import Hit
 from gitmem.search.many_stores import ALL, find_stores, search_stores
+from gitmem.search.passages import read_passage
 from gitmem.search.query import check_query, parse_query
 from gitmem.search.recall import MOST_KEYWORDS, is_handle, keywords, layer_of, read_memory, recall, with_own
 from gitmem.store.store import Store

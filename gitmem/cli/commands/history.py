@@ -20,7 +20,7 @@ from gitmem.history.origin import blame
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
 from gitmem.history.sessions import SessionSummary, find_session, sessions
 from gitmem.history.undo import Undone, undo
-from gitmem.search.hits import session_text
+from gitmem.search.passages import session_text
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import project_path
 from gitmem.tell.written_code import exchanges_of_file

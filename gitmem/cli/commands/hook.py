@@ -13,10 +13,13 @@ from functools import partial
 
 from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused
 from gitmem.errors import ExitCode, RefusedError
-from gitmem.hosts.host import caller, find_host, read_payload, text_of
+from gitmem.hosts.host import text_of
+from gitmem.hosts.registry import caller, find_host, read_payload
 from gitmem.platform.machine import now, start_detached, time_limit
-from gitmem.store.locate import NotAcceptedError, accepted_folder, find_project, find_store, private_folder
-from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, hold, may_answer, parse, release
+from gitmem.store.acceptance import NotAcceptedError, accepted_folder, private_folder
+from gitmem.store.held import hold, release
+from gitmem.store.locate import find_project, find_store
+from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, may_answer, parse
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -190,7 +193,7 @@ def _join(app: App, owner: int) -> None:
     from gitmem.store.remotes import absolute_address
     from gitmem.store.store import READ_ONLY
     from gitmem.sync.clone import clone_store
-    from gitmem.sync.rounds import Options
+    from gitmem.sync.retries import Options
 
     context = app._replace(environ={**app.environ, READ_ONLY: "0"}).context()
     url = absolute_address(app.environ[REMOTE].strip(), app.cwd)
@@ -367,7 +370,7 @@ def _find(app: App, folders: Sequence[str]) -> str | None:
 def _connected(app: App, folder: str) -> str | None:
     """Connect an accepted memory that is on a branch, and whose folder is gone; return its folder, None for none."""
     from gitmem.errors import GitmemError
-    from gitmem.store.locate import disconnected_branch
+    from gitmem.store.acceptance import disconnected_branch
 
     for start in (folder, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
         if os.path.isabs(start) and "\0" not in start:

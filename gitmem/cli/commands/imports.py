@@ -12,7 +12,8 @@ from gitmem.cli.output import first_of, table
 from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode, NotFoundError, UsageError
 from gitmem.hosts.claude_code import memory_folder
-from gitmem.hosts.host import NAMES, Scope, file_of, find_host
+from gitmem.hosts.host import Scope
+from gitmem.hosts.registry import NAMES, file_of, find_host
 from gitmem.importers import entire
 from gitmem.importers.migrate import Migrated, migrate
 from gitmem.importers.read import DATABASE, Source, find_sources, kind_of, places_of

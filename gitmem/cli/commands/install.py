@@ -41,10 +41,12 @@ from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUM
 from gitmem.hosts.text_settings import TablesEdit
 from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL
 from gitmem.platform.machine import install_command, is_installed
+from gitmem.store.acceptance import private_folder
 from gitmem.store.heard import has_arrived
 from gitmem.store.init import Place as Where
-from gitmem.store.init import init_store, install_driver
-from gitmem.store.locate import find_store, private_folder, user_store
+from gitmem.store.init import init_store
+from gitmem.store.locate import find_store, user_store
+from gitmem.store.merge_driver import install_driver
 from gitmem.store.settings import answer_for_models
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store

@@ -11,7 +11,8 @@ from gitmem.cli.commands.agents import place_of
 from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode, RefusedError, UsageError
 from gitmem.history.sessions import SessionSummary, find_session, sessions
-from gitmem.hosts.host import NAMES, Scope, find_host
+from gitmem.hosts.host import Scope
+from gitmem.hosts.registry import NAMES, find_host
 from gitmem.learn.judge import SessionRecord, is_judged, judge_session, open_question, put_answer, read_session
 from gitmem.learn.question import windows_of
 from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON, Question, ReplyError, fenced

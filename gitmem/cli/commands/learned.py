@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gitmem.cli.app import OWN, App, Args
-from gitmem.cli.commands.show import episode_value, find_episode, pattern_value, show_episode, show_pattern
+from gitmem.cli.commands.show_learned import episode_value, find_episode, pattern_value, show_episode, show_pattern
 from gitmem.cli.output import table
 from gitmem.document.document import Document
 from gitmem.errors import NotFoundError, UsageError
@@ -16,7 +16,7 @@ from gitmem.model.concept import Concept
 from gitmem.model.episode import Episode, ending
 from gitmem.model.outcome import Outcome
 from gitmem.model.project_knowledge import Knowledge, KnowledgeKind, command_lines, read_commands
-from gitmem.model.turns import TaskType
+from gitmem.model.request import TaskType
 from gitmem.model.working import WorkingMemory
 from gitmem.record.working_memory import as_json, brief, change_of, change_working, find_working
 from gitmem.search.hits import named

@@ -33,7 +33,7 @@ def run_start(_: Args, app: App) -> None:
 
 
 def run_merge_driver(args: Args, app: App) -> int:
-    from gitmem.store.init import drive
+    from gitmem.store.merge_driver import drive
 
     base, ours, theirs = (os.path.join(app.folder(), name) for name in (args.base, args.ours, args.theirs))
     texts = []

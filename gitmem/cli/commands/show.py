@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 
 from gitmem.cli import output
 from gitmem.cli.app import App, Args
+from gitmem.cli.commands.show_learned import show_episode, show_pattern
 from gitmem.cli.output import place_lines
 from gitmem.document.ids import (
     ALPHABET,
@@ -17,7 +18,6 @@ from gitmem.document.ids import (
     MEMORY,
     check_path,
     daily_path,
-    id_in,
     is_fact_id,
     is_id,
     is_timed,
@@ -28,21 +28,16 @@ from gitmem.history.marks import marked, place_marks
 from gitmem.history.origin import find_entry
 from gitmem.history.records import difference, read_records, resolve
 from gitmem.model.episode import LETTER as EPISODE_LETTER
-from gitmem.model.episode import Episode
 from gitmem.model.fact import Fact, day_of
 from gitmem.model.pattern import LETTER as BUG_LETTER
-from gitmem.model.pattern import BugPattern
 from gitmem.model.validity import Status
 from gitmem.platform.machine import timedelta
 from gitmem.record.fact_edits import find_fact, read_fact
-from gitmem.search.hits import before_removal, named
-from gitmem.store.episodes import episode_paths, read_episode
+from gitmem.search.hits import named
+from gitmem.search.passages import before_removal
 from gitmem.store.known_facts import facts_for
-from gitmem.store.known_patterns import known_patterns
 from gitmem.store.store import Store
-from gitmem.tell.known_errors import counts
-from gitmem.tell.usage_log import Count
-from gitmem.text.sentences import age, count
+from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
 _FACT = re.compile(rf"\^?[{FACT_LETTERS}][{ALPHABET}]+")
@@ -188,7 +183,6 @@ def run_at(args: Args, app: App) -> None:
     output.answer_bytes(app, value, data, f"show {commit[: output.SHORT]}:{path}")
 
 
-_SHORTEST = 4  # characters of an episode's id
 FILES = "'gitmem at HEAD --list' lists the files."
 
 
@@ -308,98 +302,3 @@ def fact_state(fact: Fact, status: Status | None = None) -> str:
     words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
     words += ", pinned" * fact.pinned
     return f"{words}, {status.place}" if status and status.place else words
-
-
-def show_episode(store: Store, prefix: str, app: App) -> None:
-    """Print the episode whose id begins with a text, with what its task took."""
-    episode, path = find_episode(store, prefix)
-    body = named(store, (store.read(path) or b"").decode("utf-8", "replace"), path)
-    value = {**episode_value(episode, path, counts(store).get(episode.id, Count())), "text": body}
-    app.answer(value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))), "episode")
-
-
-def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
-    """Return the episode whose id begins with a text, and its path.
-
-    Raises NotFoundError if there is none, or there are several.
-    """
-    wanted = prefix.strip().removeprefix("^").casefold()
-    paths = [path for path in episode_paths(store) if id_in(path).startswith(wanted)]
-    ids = {*map(id_in, paths)}  # a plain git merge may leave two files of one episode
-    episode = read_episode(store, paths[0]) if len(ids) == 1 and len(wanted) >= _SHORTEST else None
-    if episode is None:
-        reason = "More than one episode begins" if len(ids) > 1 else "There is no episode that begins"
-        raise NotFoundError(f"{reason} with {prefix[:80]!r}.", "'gitmem episodes list' lists them with their ids.")
-    return episode, paths[0]
-
-
-def show_pattern(store: Store, prefix: str, app: App) -> None:
-    """Print the bug pattern whose id begins with a text, with the time until it was fixed."""
-    from statistics import mean  # takes every other command 10 ms
-
-    patterns = known_patterns(store)
-    these = [one for one in patterns if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
-    if len(these) != 1:
-        raise NotFoundError(
-            f"There is {'more than one' if these else 'no'} pattern {prefix[:80]!r}.",
-            "'gitmem patterns list' lists them with their ids.",
-        )
-    pattern = these[0]
-    paths = (path for path in episode_paths(store) if id_in(path) in pattern.episodes)
-    times = [episode.mended_in for path in paths if (episode := read_episode(store, path)) and episode.mended_in]
-    seconds = mean(times) if times else None
-    value = {**pattern_value(pattern), "mended_in": seconds}
-    text = named(store, "\n".join(_pattern_lines(pattern, seconds)), pattern.path)
-    app.answer(value, plain(text), "pattern")
-
-
-def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:
-    """Return an episode as JSON with stable keys."""
-    return {
-        **fields(episode, "id task type"),
-        "outcome": episode.outcome.value if episode.outcome else "",
-        **fields(episode, "created files exchanges seconds tokens mended_in"),
-        "told": count.retrieved,
-        "usefulness": round(count.usefulness, 4),
-        "path": path,
-    }
-
-
-def pattern_value(pattern: BugPattern) -> dict[str, object]:
-    """Return a bug pattern as JSON with stable keys."""
-    solutions = [
-        {**solution._asdict(), "success_rate": solution.success_rate, "confidence": solution.confidence}
-        for solution in pattern.solutions
-    ]
-    return {
-        "id": pattern.id,
-        "error": fields(pattern.error, "type message frames"),
-        **fields(pattern, "created updated seen commands files"),
-        "causes": [cause._asdict() for cause in pattern.causes],
-        "solutions": solutions,
-        **fields(pattern, "stale path"),
-    }
-
-
-def _took(episode: Episode) -> str:
-    """Return the time and tokens of a task in words, "" if neither is known."""
-    took = [age(episode.seconds)] if episode.seconds else []
-    took += [count(episode.tokens, "token")] if episode.tokens else []
-    fixed = f"; its errors were fixed within {age(episode.mended_in)}" if episode.mended_in else ""
-    return f"Took {' and '.join(took)}{fixed}." if took else ""
-
-
-def _pattern_lines(pattern: BugPattern, seconds: float | None) -> list[str]:
-    lines = [pattern.title, ""]
-    lines.append(f"Seen in {count(len(pattern.seen), 'exchange')}, last on {pattern.updated:%Y-%m-%d}.")
-    lines += [f"Came with: {', '.join(pattern.commands)}"] if pattern.commands else []
-    lines += [f"Files: {', '.join(pattern.files)}"] if pattern.files else []
-    lines += [f"Cause: {cause.text} ({' '.join(cause.said)})" for cause in pattern.causes]
-    lines += ["The files have changed a lot since."] if pattern.stale else []
-    lines += [f"Fixed within {age(seconds)} on average."] if seconds else []
-    for solution in sorted(pattern.solutions, key=lambda one: -one.confidence):
-        tried = len(solution.worked) + len(solution.failed)
-        after = f" when {', '.join(solution.commands)} failed" if solution.commands else ""
-        ids = " ".join(solution.worked or solution.failed)
-        lines += ["", f"{solution.text}", f"  worked in {len(solution.worked)} of {tried}{after}: {ids}"]
-    return [*lines, "", f"{pattern.id}, in {pattern.path}"]

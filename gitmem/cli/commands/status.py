@@ -24,7 +24,7 @@ from gitmem.values import TYPE_CHECKING, Value
 if TYPE_CHECKING:
     from typing import Any
 
-    from gitmem.llm.ask import Spending
+    from gitmem.llm.spending import Spending
     from gitmem.search.vectors import Overview
     from gitmem.sync.states import RemoteState
 
@@ -111,7 +111,7 @@ def _vectors(store: Store) -> Overview | None:
 def _models(store: Store) -> Spending | None:
     if store.config.summary.provider in {"offline", "host"}:
         return None
-    from gitmem.llm.ask import spending
+    from gitmem.llm.spending import spending
 
     return spending(store)
 

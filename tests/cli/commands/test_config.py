@@ -2,7 +2,7 @@ import pytest
 
 from gitmem.config import personal_folder
 from gitmem.errors import ExitCode
-from gitmem.git.lock import writing_alone
+from gitmem.git.locking import writing_alone
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_instructions_for_a_model_keep_their_lines_and_are_in_no_store(gitmem, g
 @pytest.mark.parametrize("words", [("--user", "session.budget_tokens", "1500"), ("trust", "--yes")])
 def test_own_settings_wait_for_another_gitmem_that_writes_some(gitmem, tmp_path, environ, monkeypatch, words):
     (tmp_path / ".gitmem" / "config.yaml").write_text("sync: {auto: interval}\n")
-    monkeypatch.setattr("gitmem.git.lock._WRITING_SECONDS", 0)
+    monkeypatch.setattr("gitmem.git.locking._WRITING_SECONDS", 0)
     with writing_alone(personal_folder(environ, environ["HOME"]), "your settings"):
         assert gitmem("config", *words)[0] == ExitCode.BUSY
     assert gitmem("config", *words)[0] == 0

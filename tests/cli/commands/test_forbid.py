@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.host import find_host
+from gitmem.hosts.registry import find_host
 from tests.cli.commands.project import Desk
 
 SCRIPT = Path(__file__).resolve().parents[3] / "hooks" / "hook.sh"

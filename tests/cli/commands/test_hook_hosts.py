@@ -10,7 +10,7 @@ import pytest
 from gitmem.cli.app import App
 from gitmem.cli.commands.hook import hook
 from gitmem.cli.main import main
-from gitmem.hosts.host import NAMES, find_host
+from gitmem.hosts.registry import NAMES, find_host
 from gitmem.platform.machine import Context
 from gitmem.record.read import look
 from gitmem.store.spool import HookSpool

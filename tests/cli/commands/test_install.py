@@ -206,7 +206,7 @@ def test_installs_at_once_are_all_recorded(tmp_path, home, environ, bare_git):
 @pytest.mark.parametrize("command", ["install", "uninstall"])
 def test_settings_wait_for_another_gitmem_that_writes_some(gitmem, home, monkeypatch, command):
     gitmem("install", "codex", "--project")
-    monkeypatch.setattr("gitmem.git.lock._WRITING_SECONDS", 0)
+    monkeypatch.setattr("gitmem.git.locking._WRITING_SECONDS", 0)
     with lock_settings(str(home)):
         code, _, err = gitmem(command, "codex", "--project")
         assert (code, "Another gitmem is writing the settings of agents." in err) == (ExitCode.BUSY, True)

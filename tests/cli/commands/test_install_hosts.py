@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.cli.app import App
 from gitmem.hosts.edits import READS
-from gitmem.hosts.host import NAMES, find_host
+from gitmem.hosts.registry import NAMES, find_host
 from gitmem.platform.machine import machine_name
 from tests.cli.commands.project import Runner
 from tests.own_settings import own_file

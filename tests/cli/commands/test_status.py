@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.outcome import Outcome
-from gitmem.model.turns import TaskType
+from gitmem.model.request import TaskType
 from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 from gitmem.tell.outcome_counts import add_told

@@ -1,0 +1,155 @@
+"""All agents by name, and which of them wrote a payload or a transcript."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.model.transcript import Record, Unread
+
+    Home = tuple[Mapping[str, str], str]  # the environment, the home folder
+from gitmem.hosts.host import CLAUDE, Host, Payload, text_of
+
+# By the name on the command line: the module, a part of the paths of its transcripts, a mark of their first line.
+_HOSTS = {
+    "claude": ("claude_code", "/.claude/projects/", ""),
+    "codex": ("codex", "/rollout-", '"payload":{'),
+    "gemini": ("gemini", "/.gemini/tmp/", '"projectHash":'),
+    "qwen": ("gemini", "/.qwen/projects/", '"provenance":'),
+    "copilot": ("claude_events", "/.copilot/session-state/", '"copilotVersion":'),
+    "droid": ("claude_events", "/.factory/sessions/", '"type":"session_start"'),
+    "pi": ("plugins", "/.pi/agent/sessions/", '"type":"session","version":'),
+    "cline": ("cline", ".messages.json", ""),
+    "cursor": ("claude_events", "/.cursor/projects/", ""),
+    "amp": ("plugins", "", ""),
+    "opencode": ("plugins", "", '"id":"ses_'),
+    "kilo": ("plugins", "", ""),
+    "crush": ("edits", "", ""),
+    "roo": ("edits", "", ""),
+    "vscode": ("edits", "", ""),
+}
+NAMES = tuple(_HOSTS)
+_DATABASE = ".db#"  # between the path of a database and the id of a session in it
+
+
+def find_host(name: str) -> Host:
+    """Return the host of a name. Raises KeyError if there is none."""
+    module = f"gitmem.hosts.{_HOSTS[name][0]}"
+    __import__(module)  # `importlib` takes half a millisecond
+    hosts = vars(sys.modules[module])  # `HOST` in a module with one host, else the host's name
+    host: Host = hosts.get("HOST") or hosts[name.upper()]
+    return host
+
+
+def caller(payload: Mapping[str, object], named: str) -> str:
+    """Return the name of the host that sent a payload; `named` is the host whose settings have the hook.
+
+    Some hosts also run the hooks of Claude Code's settings and plugins; then the payload tells which host it is.
+    Copilot names no transcript, or its own, and gives each event a time, which Claude Code does not.
+    """
+    if named != CLAUDE:
+        return named if named in _HOSTS else CLAUDE
+    if "turn_id" in payload:
+        return "codex"
+    if "generation_id" in payload:
+        return "cursor"
+    if "timestamp" in payload and "transcript_path" not in payload:
+        return "copilot"
+    return _writer_by_path(text_of(payload, "transcript_path"))
+
+
+def read_payload(payload: Payload, named: str, event: str, home: Home) -> tuple[str, Payload | None]:
+    """Return the label of the host that sent a payload, and the payload with Claude Code's keys, None if it is useless.
+
+    `event` is gitmem's name of the event, for the hosts whose payloads do not say it; `home` leads to the
+    transcripts that payloads do not name.
+    """
+    name = caller(payload, named)
+    if name == CLAUDE:
+        return "claude-code", payload
+    host = find_host(name)
+    read = host.read({"hook_event_name": event} | payload)
+    if read is None or host.transcript is None:
+        return host.label, read
+    path = host.transcript(*home, text_of(read, "session_id"))
+    return host.label, read | {"transcript_path": path}
+
+
+def name_of(label: str) -> str:
+    """Return the name of the host that entries call so."""
+    return label if label in _HOSTS else CLAUDE
+
+
+def file_of(transcript: str) -> str:
+    """Return the file that a transcript is in; a database holds many, as `…/opencode.db#SESSION`."""
+    before, mark, _ = transcript.rpartition(_DATABASE)
+    return f"{before}.db" if mark else transcript
+
+
+def read_transcript(
+    path: str, lines: Callable[[str], Iterable[str]], unread: Unread | None = None, name: str = ""
+) -> Iterator[Record]:
+    """Yield the records of a transcript; `lines` reads a text file.
+
+    Without the `name` of a host, the path or the first line says whose it is.
+    """
+    host = find_host(name or writer(path, lines))
+
+    def read(path: str, unread: Unread | None = None) -> Iterator[Record]:
+        own = host.lines(path) if host.lines else None
+        return _reader(host)(_as_lines(lines(path)) if own is None else own, unread)
+
+    if host.subagents is None:
+        return read(path, unread)
+    from gitmem.hosts.subagents import with_subagents
+
+    return with_subagents(read(path, unread), host.subagents(path), read)
+
+
+def writer(path: str, lines: Callable[[str], Iterable[str]]) -> str:
+    """Return the name of the host that wrote a transcript, by its path or its first line."""
+    named = _writer_by_path(path)
+    return _writer_by_first_line(_first_line(lines(path))) if named == CLAUDE else named
+
+
+def read_records(lines: Iterable[str], unread: Unread | None = None, name: str = "") -> Iterator[Record]:
+    """Yield the records in the lines of a transcript; without the `name` of a host, the first line says whose it is."""
+    lines = iter(lines)
+    first = next(lines, "")
+    return _reader(find_host(name or _writer_by_first_line(first)))(chain([first], lines), unread)
+
+
+def _as_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Return the lines of a transcript, also of one that is a JSON document; hooks need none."""
+    from gitmem.hosts.sessions_in_json import as_lines
+
+    return as_lines(lines)
+
+
+def _first_line(lines: Iterable[str]) -> str:
+    from gitmem.hosts.sessions_in_json import first_line
+
+    return first_line(lines)
+
+
+def _reader(host: Host) -> Callable[[Iterable[str], Unread | None], Iterator[Record]]:
+    """Return the function that reads the records of a host's transcripts; hooks need none."""
+    from gitmem.model.transcript import records
+
+    return host.records or records
+
+
+def _writer_by_first_line(first: str) -> str:
+    marks = ((known, mark) for known, (_, _, mark) in _HOSTS.items() if mark)
+    return next((known for known, mark in marks if mark in first or mark.replace(":", ": ") in first), CLAUDE)
+
+
+def _writer_by_path(path: str) -> str:
+    path = path.replace("\\", "/")
+    if _DATABASE in path:
+        return "kilo" if "/kilo/" in path else "opencode"
+    return next((name for name, (_, part, _) in _HOSTS.items() if part and part in path), CLAUDE)

@@ -1,0 +1,154 @@
+"""The lines of facts in `memory.md`: written, updated, and read back after edits by hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+
+from gitmem.document.entry import (
+    CONTINUED,
+    CORE_DECISIONS,
+    KNOWN_ISSUES,
+    RECENT_CONTEXT,
+    Entry,
+    find_entries,
+    render_entry,
+    replace_entry,
+    restore_entries,
+)
+from gitmem.document.ids import is_fact_id
+from gitmem.model import validity
+from gitmem.model.fact import Fact, FactKind
+from gitmem.model.lines import marks_of
+from gitmem.platform.machine import datetime
+from gitmem.values import Value
+
+TOLD = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)  # kinds that have a line once learned
+SECTIONS = {  # of `memory.md`, by kind; a pattern has a line where somebody saved it, other kinds have none
+    FactKind.DECISION: CORE_DECISIONS,
+    FactKind.PREFERENCE: CORE_DECISIONS,
+    FactKind.RULE: CORE_DECISIONS,
+    FactKind.ISSUE: KNOWN_ISSUES,
+    FactKind.PATTERN: RECENT_CONTEXT,
+}
+# As strings: hooks load this module, and only an edit of `memory.md` needs these.
+_STRUCK = r"~~(?=\S)[^~\n]*~~"
+_TICKED = r"^(?:[-*+] +)?(?:\[[0-9: -]+\] +)?(?:\*\*[^*\n]*\*\*[^:\n]{0,200}: *)?\[[xX]\]"
+# What a line has beside its statement: bullet, box, time, label, tags, id.
+_FRAME = r"^[ \t]*(?:[-*+] +)?(?:\[[ xX]?\] +)?(?:\[[0-9: -]+\] *)?(?:\*\*[^*\n]{1,60}\*\*(?: #[\w/-]{1,50}){0,50}: ?)?"
+_MORE = rf"(?:{CONTINUED})*"
+
+
+class LineEdits(Value):
+    """What a user's edit of `memory.md` did to facts, by id, and its body with damaged lines made whole."""
+
+    ended: tuple[str, ...]
+    reworded: dict[str, str]
+    revived: tuple[str, ...]
+    body: str
+
+
+def line_of(fact: Fact, time: str, tags: tuple[str, ...] = ()) -> Entry:
+    """Return the entry of a fact at a local time."""
+    return Entry(fact.id, time, fact.kind.value.replace("-", " ").title(), fact.text, tags)
+
+
+def fact_entries(body: str) -> dict[str, Entry]:
+    """Return the entries of facts by id."""
+    return {entry.entry.id: entry.entry for entry in find_entries(body) if is_fact_id(entry.entry.id)}
+
+
+def updated_body(
+    body: str,
+    facts: Mapping[str, Fact],
+    newline: str = "\n",
+    *,
+    new: Mapping[str, str] | None = None,
+    gone: Collection[str] = (),
+) -> str:
+    """Return the body of `memory.md` with its lines as these facts are.
+
+    `facts` holds every fact to look at, and the successors of each. Lines of facts that do not hold, and of those that
+    are `gone`, are left out. `new` are the ids of facts that are to have a
+    line, each with its local time.
+    """
+    marks = marks_of(facts.values())
+    entries = find_entries(body)
+    for entry in reversed(entries):
+        identifier = entry.entry.id
+        fact = facts.get(identifier)
+        if identifier in gone or marks.has_ended(identifier):
+            body = body[: entry.start] + body[entry.end :]
+        elif fact is not None and entry.entry.text != fact.text:
+            body = replace_entry(body, entry, entry.entry._replace(text=fact.text), newline)
+    told = ((facts[one], time) for one, time in (new or {}).items() if not marks.has_ended(one))
+    lines = [(SECTIONS[fact.kind], line_of(fact, time)) for fact, time in told if fact.kind in SECTIONS]
+    return restore_entries(body, lines, newline)
+
+
+def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:
+    """Return the changes of facts that follow from a user's edit of their lines in `memory.md`; `old` are the lines.
+
+    A body without any text says nothing: somebody emptied the file.
+    """
+    new = fact_entries(after)
+    if not after.strip():
+        return LineEdits((), {}, (), after)
+    ended: list[str] = []
+    reworded: dict[str, str] = {}
+    for identifier, entry in old.items():
+        changed = new.get(identifier)
+        if changed is None:
+            start, end = _damaged(after, entry)
+            line = after[start:end].split("\n", maxsplit=1)[0]
+            if start == end or is_ended(line):
+                ended.append(identifier)
+                after = after[:start] + after[end:]
+                continue
+            text = re.sub(_FRAME, "", line.rstrip("\r")).replace(f"^{identifier}", "").strip()
+            more = entry.text.split("\n")[1:]
+            changed = entry._replace(text="\n".join([text, *more]) if text else entry.text)
+            after = after[:start] + render_entry(changed) + after[end:]
+        if is_ended(changed.text.split("\n")[0]):
+            ended.append(identifier)
+        elif changed.text != entry.text:
+            reworded[identifier] = changed.text
+    return LineEdits(tuple(ended), reworded, tuple(new.keys() - old.keys()), after)
+
+
+def facts_as_edited(edits: LineEdits, get: Callable[[str], Fact | None], now: datetime) -> dict[str, Fact]:
+    """Return the facts that edits of their lines change, by id; `get` finds them."""
+    changed = {}
+    for one in (*edits.ended, *edits.reworded, *edits.revived):
+        fact = new = get(one)
+        if fact is None or new is None:
+            continue
+        if one in edits.reworded:
+            new = validity.reworded(fact, edits.reworded[one], now) if edits.reworded[one] != fact.text else fact
+        elif one in edits.revived:
+            new = validity.revived(fact, now)
+        elif fact.binds:
+            new = validity.ended(fact, now)
+        if new != fact:
+            changed[one] = new
+    return changed
+
+
+def is_ended(line: str) -> bool:
+    """Return whether a line is struck out as a whole, or ticked off."""
+    if re.match(_TICKED, line):
+        return True
+    rest = re.sub(_STRUCK, "", line)
+    return rest != line and not re.search(r"\w", re.sub(r"\^\w+", "", re.sub(_FRAME, "", rest)))
+
+
+def _damaged(body: str, entry: Entry) -> tuple[int, int]:
+    """Return the range of a line that is no entry any more, by its id or else its words; empty if it is gone."""
+    first = entry.text.split("\n")[0]
+    match = re.search(rf"(?m)^[^\n]*\^{entry.id}\b[^\n]*(?:\n|\Z)", body)
+    if match is None and first:
+        match = re.search(rf"(?m)^(?:[^\n]*[ ~])?{re.escape(first)}(?:~~)?[ \t]*\r?(?:\n|\Z)", body)
+    if match is None:
+        return 0, 0
+    more = re.compile(_MORE).match(body, match.end())
+    return match.start(), more.end() if more else match.end()

@@ -1,0 +1,111 @@
+"""A passage of a file around a line, and the text of a session."""
+
+from __future__ import annotations
+
+import errno
+import unicodedata
+
+from gitmem.document.ids import is_git_folder
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.history.records import removal
+from gitmem.history.sessions import SessionSummary, cleared_file
+from gitmem.search.files import is_searched
+from gitmem.search.hits import named
+from gitmem.search.units import Units
+from gitmem.store.store import Store
+from gitmem.text.words import estimate_tokens
+from gitmem.values import Value
+
+_LONGEST = 4096  # characters of a path
+_SHOWN = 200  # characters of a path in a message
+
+
+class Passage(Value):
+    """Lines of a file, counted from 1, both ends included.
+
+    `commit` holds them if no file of the working tree does; `gone` then says since when and why the file is gone.
+    """
+
+    path: str
+    start: int
+    end: int
+    text: str
+    tokens: int
+    commit: str = ""
+    gone: str = ""
+
+
+def read_passage(
+    store: Store, path: str, first: int | None = None, last: int | None = None, *, commit: str | None = None
+) -> Passage:
+    """Return lines of a file: `first` to `last`, or the entry or section around `first`, or the whole file.
+
+    They have the names of others, and marks on what does not hold (`named`). `commit` is the id of a commit to read
+    instead of the working tree, without marks. A removed file is read as it last was, so that links to it still work.
+
+    Raises:
+        NotFoundError: there is no such file or line.
+        RefusedError: the path leads out of the store or through a link, or is not that of a document.
+    """
+    path = path.removeprefix("./")
+    data = _read(store, path, commit)
+    if data is None:
+        path = unicodedata.normalize("NFC", path)
+        data = _read(store, path, commit)
+    gone = ""
+    if data is None and not commit and (before := before_removal(store, path)):
+        commit, gone = before
+        data = _read(store, path, commit)
+    if data is None:
+        raise NotFoundError(
+            f"There is no file {path[:_SHOWN]!r} in the store.", "'gitmem at HEAD --list' lists the files."
+        )
+    units = Units(path, data)
+    lines = units.text.split("\n")
+    count = len(lines) - (not lines[-1])
+    if first is not None and not 1 <= first <= count:
+        raise NotFoundError(f"{path} has {count} lines; there is no line {first}.", "Lines are counted from 1.")
+    start, end = 1, count
+    if first is not None and last is not None:
+        start, end = first, min(max(first, last), count)
+    elif first is not None:
+        start, end = _around(units, lines, first)
+    text = "\n".join(line.rstrip("\r") for line in lines[start - 1 : end])
+    shown = named(store, text, path, commit)
+    return Passage(path, start, end, shown, estimate_tokens(shown), commit or "", gone)
+
+
+def session_text(store: Store, session: SessionSummary) -> tuple[str, str]:
+    """Return the file of a session, and since when it is cleared; "" for either if that is not so."""
+    path = session.file or cleared_file(store, session)
+    passage = read_passage(store, path) if path else None
+    return (passage.text, passage.gone) if passage else ("", "")
+
+
+def before_removal(store: Store, path: str) -> tuple[str, str] | None:
+    """Return the last commit with a file that is gone, and since when and why it is; None if it never existed."""
+    record = removal(store, path)
+    if record is None or not record.parents:
+        return None
+    since = f"{path} is gone since {record.date:%Y-%m-%d}: {record.subject}"
+    return record.parents[0], f"{since}. This is its last version."
+
+
+def _read(store: Store, path: str, commit: str | None) -> bytes | None:
+    if len(path) > _LONGEST or any(is_git_folder(part) for part in path.split("/")) or not is_searched(path):
+        raise RefusedError(f"{path[:_SHOWN]!r} is not a document of the store.", "Name a file as 'gitmem search' does.")
+    try:
+        return store.repository.read(commit, path) if commit else store.read(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return None
+        raise
+
+
+def _around(units: Units, lines: list[str], number: int) -> tuple[int, int]:
+    """Return the first and the last line of the unit around a line."""
+    index, _ = units.around(sum(len(line) + 1 for line in lines[: number - 1]))
+    if index < 0:
+        return number, number
+    start, end = units.lines(units.unit(index))
+    return min(start, number), max(end, number)

@@ -1,0 +1,287 @@
+"""What the user said yes to, of stores that came from elsewhere, and where that is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+
+from gitmem.errors import NotSavedError, RefusedError, StoreNotFoundError
+from gitmem.git.layout import MEMORY_BRANCH, STORE_FOLDER, Layout, find_layout
+from gitmem.git.trust import check_layout, is_linked
+from gitmem.platform.safe_open import drop_file, in_the_way, read_small, replace_file
+from gitmem.store.locate import HOME_PROJECTS, PRIVATE_FOLDER, find_project, find_store, is_store, user_store
+
+
+def no_store(start: str, home: str, environ: Mapping[str, str]) -> StoreNotFoundError:
+    """Return the error for a folder without a store; its remedy takes up a memory on a branch that is there."""
+    from gitmem.git.setup import memory_branch
+
+    project = find_project(start, home)
+    branch = memory_branch(project.common_dir, environ) if project.common_dir else ""
+    if branch:
+        return StoreNotFoundError(
+            f"The memory of {project.root} is on the branch {branch}, and has no folder here.",
+            "'gitmem init' connects it.",
+        )
+    return StoreNotFoundError(f"No store belongs to {start}.", "'gitmem init' makes one for this project.")
+
+
+def disconnected_branch(start: str, home: str, environ: Mapping[str, str]) -> bool:
+    """Return whether the user accepted the memory on a branch of the project around a folder whose store is gone."""
+    project = find_project(start, home)
+    if project.common_dir is None or os.path.lexists(os.path.join(project.root, STORE_FOLDER)):
+        return False
+    private = os.path.join(project.common_dir, PRIVATE_FOLDER)
+    layout = Layout(project.common_dir, project.common_dir, project.root)
+    if not os.path.isdir(private) or not Acceptance(layout, private, home).given():
+        return False
+    from gitmem.git.setup import memory_branch
+
+    return memory_branch(project.common_dir, environ) == MEMORY_BRANCH
+
+
+# Of the common git folder: none may be a link, through which what waits would be written elsewhere.
+_ON_THE_WAY = ("gitmem", "gitmem/spool", "gitmem/spool/aside", "gitmem/spool/hooks", "gitmem/spool/hooks/aside")
+_FOLDER = (".local", "share", "gitmem", "stores")  # as in hooks/hook.sh
+_NAME = "accepted"  # likewise
+_CLONING = "cloning"  # beside it, while a clone or a restore makes the store
+_MAKING = "making"  # in place of the token, while an `init` makes the store
+_TOKEN = "machine"  # noqa: S105  # in the private folder
+_TOKEN_LENGTH = 32
+_REMOTES = "remotes"  # likewise, of a store on a branch
+
+
+class NotAcceptedError(RefusedError):
+    """The user has not said yes to this store."""
+
+
+class Acceptance:
+    """What the user accepted of one store."""
+
+    def __init__(self, layout: Layout, private: str, home: str) -> None:
+        self._layout, self._private, self._home = layout, private, home
+        self._folder = os.path.join(home, *_FOLDER)
+
+    def begin(self) -> None:
+        """Record that the store is about to be made here.
+
+        Raises NotSavedError if the home cannot be written: the store would count as one from elsewhere.
+        """
+        try:
+            self._write([_MAKING, ""])
+        except OSError as error:
+            raise NotSavedError(
+                f"No store was made: {self._folder}, where gitmem notes which stores are yours, cannot be written: "
+                f"{error.strerror}.",
+                "Give yourself write access to your home, or set HOME to a folder that you can write.",
+            ) from error
+
+    def begin_clone(self, url: str) -> None:
+        """Record that the store is about to be made out of the memory at an address, or in a file."""
+        with contextlib.suppress(OSError):  # of a home that cannot be written: such a clone has to begin anew
+            _write(self._path(_CLONING), _digest(url))
+
+    def is_cut_off(self, url: str) -> bool:
+        """Return whether a clone of the memory at an address began here and did not come to its end."""
+        return (read_small(self._path(_CLONING), follow=False) or b"").decode("ascii", "replace").strip() == _digest(
+            url
+        )
+
+    def end_clone(self) -> None:
+        """Record that a clone came to its end."""
+        drop_file(self._path(_CLONING))
+
+    def check(self) -> None:
+        """Raise NotAcceptedError unless the store was made, cloned or accepted on this machine."""
+        if not self.given():
+            raise NotAcceptedError(
+                f"The memory at {self._layout.work_tree} came from elsewhere: nothing is recorded there or sent from "
+                "there, and no session is told what it holds, until you say yes.",
+                "If you know where it is from, run 'gitmem trust' in a terminal.",
+            )
+
+    def given(self) -> bool:
+        """Return whether the store was made, cloned or accepted on this machine.
+
+        A store in gitmem's own folder under the home was made there. A store that was moved is known by its token and
+        its number.
+        """
+        if self._is_at_home():
+            return True
+        record, token = self._record(), self._token()
+        if record[:1] == [_MAKING]:  # that `init` was killed before it could say so
+            self.give(())
+            return True
+        if record:  # the number alone proves nothing: disks reuse that of a deleted folder
+            return record[0] == token
+        records = (os.path.join(folder, _NAME) for folder, _, names in os.walk(self._folder) if _NAME in names)
+        former = next((path for path in records if token and self._read(path)[:2] == [token, self._number()]), "")
+        with contextlib.suppress(OSError):  # of a home that cannot be written
+            if former:
+                self._write(self._read(former))
+                os.unlink(former)
+        return bool(former)
+
+    def give(self, urls: tuple[str, ...]) -> None:
+        """Record that the user made, cloned or accepted the store, and added the remotes with these addresses."""
+        if self._is_at_home():
+            return
+        record = self._record()
+        if not self._token():
+            _write_token(os.path.join(self._private, _TOKEN), os.urandom(_TOKEN_LENGTH // 2).hex())
+        self._write([self._token(), self._number(), *dict.fromkeys((*record[2:], *map(_digest, urls)))])
+
+    def set_aside(self) -> str:
+        """Move the private folder that came with the store to `gitmem-came`, without its remotes; "" if there is none.
+
+        Otherwise its caches would say whose a memory is, its journals would move branches, and its spool would speak
+        for the user.
+        """
+        came = f"{self._private}-came"
+        listed = read_small(os.path.join(self._private, _REMOTES), follow=False)
+        if not os.path.isdir(self._private):
+            return ""
+        if os.path.lexists(came):
+            import shutil
+
+            shutil.rmtree(came)
+        os.rename(self._private, came)
+        if listed:
+            _write(os.path.join(self._private, _REMOTES), listed.decode("utf-8", "surrogateescape").rstrip("\n"))
+        return came
+
+    def has_added(self, url: str) -> bool:
+        """Return whether the remote with this address was added on this machine."""
+        return self._is_at_home() or _digest(url) in self._record()[2:]
+
+    def _is_at_home(self) -> bool:
+        home = os.path.realpath(user_store(self._home))
+        return os.path.join(os.path.realpath(self._private), "").startswith(os.path.join(home, ""))
+
+    def _record(self) -> list[str]:
+        return self._read(self._path())
+
+    def _path(self, name: str = _NAME) -> str:
+        return os.path.join(self._folder, *_parts(os.path.realpath(self._private)), name)
+
+    def _read(self, path: str) -> list[str]:
+        lines = (read_small(path, follow=False) or b"").decode("utf-8", "replace").splitlines()
+        return lines if len(lines) > 1 else []
+
+    def _write(self, lines: list[str]) -> None:
+        _write(self._path(), "\n".join(lines))
+
+    def _token(self) -> str:
+        data = read_small(os.path.join(self._private, _TOKEN), follow=False) or b""
+        token = data.decode("ascii", "replace").strip()
+        return token if len(token) == _TOKEN_LENGTH else ""
+
+    def _number(self) -> str:
+        return number_of(self._layout.common_dir)
+
+
+def number_of(folder: str) -> str:
+    """Return a number that a folder keeps when it is moved, and no other folder of this machine has."""
+    status = os.stat(folder)
+    return f"{status.st_dev}:{status.st_ino}"
+
+
+def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:
+    """Return the private folder of the store at `work_tree`; starts no process and reads no settings.
+
+    Raises:
+        StoreNotFoundError: there is no store.
+        RefusedError: it is another user's, linked to a repository that is gone or not its own, or has links on the way.
+    """
+    return os.path.join(checked_layout(work_tree, environ).common_dir, PRIVATE_FOLDER)
+
+
+def accepted_folder(work_tree: str, environ: Mapping[str, str], home: str) -> str:
+    """Return the private folder of a store that may be written to. Raises as `private_folder`, and NotAcceptedError."""
+    layout = checked_layout(work_tree, environ)
+    private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
+    Acceptance(layout, private, home).check()
+    return private
+
+
+def checked_layout(work_tree: str, environ: Mapping[str, str]) -> Layout:
+    """Return the layout of the store at `work_tree`. Raises as `private_folder`."""
+    layout = find_layout(work_tree)
+    if layout is None and is_linked(work_tree):
+        from gitmem.git.setup import reconnect
+
+        layout = find_layout(work_tree) if reconnect(work_tree, environ) else None
+        if layout is None:
+            raise RefusedError(
+                f"The store at {work_tree} is cut off from its repository, so nothing is recorded in it: its file .git "
+                "leads to a place that is gone.",
+                f"'gitmem init' in {os.path.dirname(work_tree)} connects it with its project again.",
+            )
+    if layout is None:
+        raise StoreNotFoundError(f"There is no store at {work_tree}.", "'gitmem init' makes one.")
+    check_layout(layout, environ)
+    for path in (os.path.join(work_tree, ".git"), *(os.path.join(layout.common_dir, step) for step in _ON_THE_WAY)):
+        if os.path.islink(path):
+            raise in_the_way(path)
+    return layout
+
+
+def recorded_stores(home: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the files of the record, each with the folders it is in, the outermost first."""
+    top = os.path.join(home, *_FOLDER)
+    found = []
+    for folder, _, names in os.walk(top):
+        parts = os.path.relpath(folder, top).split(os.sep)
+        made = [os.path.join(home, *_FOLDER[:end]) for end in range(1, len(_FOLDER) + 1)]
+        made += [os.path.join(top, *parts[:end]) for end in range(1, len(parts) + 1) if folder != top]
+        found += [(os.path.join(folder, name), tuple(made)) for name in names]
+    return found
+
+
+def known_stores(home: str) -> list[str]:
+    """Return the work trees of the stores that were made, cloned or accepted on this machine and are still there."""
+    top, own, found = os.path.join(home, *_FOLDER), user_store(home), set[str]()
+    for record, _ in recorded_stores(home):
+        *parts, name = os.path.relpath(record, top).split(os.sep)
+        if name == _NAME and ".git" in parts:
+            start = parts[: parts.index(".git")]  # what is left is the work tree, or the repository of a linked one
+            path = f"{start[0]}:/{'/'.join(start[1:])}" if os.name == "nt" else f"/{'/'.join(start)}"
+            with contextlib.suppress(RefusedError):
+                found.add(find_store(path, home) or "")
+    with contextlib.suppress(OSError):
+        found.update(entry.path for entry in os.scandir(os.path.join(own, HOME_PROJECTS)))
+    return sorted(path for path in {*found, own} if path and is_store(path))
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of a path; a drive as a shell on Windows has it (`/c/…`)."""
+    drive, rest = os.path.splitdrive(path)
+    return [*filter(None, (drive.rstrip(":").lower(), *rest.replace("\\", "/").split("/")))]
+
+
+def _digest(url: str) -> str:
+    import hashlib  # an address may have a password
+
+    return hashlib.sha256(url.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _write(path: str, text: str) -> None:
+    """Write a file at once."""
+    replace_file(path, f"{text}\n".encode("utf-8", "surrogateescape"))
+
+
+def _write_token(path: str, token: str) -> None:
+    """Write a token if there is none or a damaged one; keep one that another process has just written."""
+    made = f"{path}.{os.getpid()}"
+    _write(made, token)
+    try:
+        if os.path.exists(path):
+            os.replace(made, path)
+        else:
+            os.link(made, path)
+            os.unlink(made)
+    except FileExistsError:
+        os.unlink(made)
+    except OSError:  # no hard links here
+        os.replace(made, path)
