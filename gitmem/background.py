@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from gitmem.errors import GitmemError, UnreadableError
+from gitmem.errors import GitmemError, UnfinishedError, UnreadableError
 from gitmem.git.lock import alone
 from gitmem.history.marks import known_marks
 from gitmem.learn.facts import adopt_if_changed, keep_turn
@@ -24,6 +24,7 @@ from gitmem.platform.safe_open import read_text
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.capture import capture, is_due
 from gitmem.record.read import Pending, PendingSession, context_tokens, context_used, lacks_answer, look
+from gitmem.record.save import drain
 from gitmem.store.findings import FailureLog, LoggedFailure, failure_of
 from gitmem.store.heard import note_heard
 from gitmem.store.known_facts import fact_headers, known_facts
@@ -158,6 +159,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     from gitmem.store.known_concepts import known_concepts
 
     steps = _Steps(store)
+    steps.run("what a killed command left", lambda: _settle(store))  # no event may be left that would have it done
     folder = memory_folder(store.context.environ, store.context.home, os.path.dirname(store.root))
     steps.run("the agent's own memory", lambda: adopt_if_changed(store, folder))
     steps.run("facts and concepts", lambda: (fact_headers(store), known_concepts(store)))
@@ -188,6 +190,12 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     if steps.finished:
         with open(mark, "w", encoding="utf-8") as file:
             file.write(f"{today}\n")
+
+
+def _settle(store: Store) -> None:
+    with contextlib.suppress(UnfinishedError):  # the user is in the middle of a merge
+        if store.lags():
+            drain(store)
 
 
 def _note_learned(store: Store, turns: Sequence[Turn], errors: set[str]) -> None:

@@ -165,7 +165,7 @@ class App(Value):
             check_opened(store, read=read)
             return store
         try:
-            if store.spool.names() or store.tip != store.marked():
+            if store.lags():
                 from gitmem.record.save import drain
 
                 self.notices(tuple(drain(store).notices))

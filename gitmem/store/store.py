@@ -296,6 +296,13 @@ class Store:
         commit = read_text(os.path.join(self.private, "checkout")).strip()
         return commit if is_object_id(commit) else None
 
+    def lags(self) -> bool:
+        """Return whether saves wait, or a killed command left files and index behind the tip.
+
+        Raises UnfinishedError if the user has a git operation in progress in the store.
+        """
+        return bool(self.spool.names()) or self.tip != self.marked()
+
     def identity(self) -> IdentityLookup:
         """Return the lookup of the author, shared by all transactions of a command."""
         if self._identity is None or self._identity.expired:

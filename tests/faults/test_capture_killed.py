@@ -226,6 +226,17 @@ def test_a_drain_that_rotates(begin: Callable[..., Sessions], how: str, every: i
     assert sessions.project.archives()
 
 
+def test_a_drain_killed_when_all_is_committed(sessions: Sessions):
+    """Files are in place, the index is not, and no event is left that would have the next drain commit something."""
+    sessions.whole()
+    assert sessions.drain().code == 0
+    project = sessions.project
+    (project.private / "checkout").write_text(project.git("rev-parse", "HEAD~1") + "\n")
+    project.git("read-tree", "HEAD~1")
+    assert project.git("status", "--porcelain") != ""
+    sessions.settle("in the end")
+
+
 @pytest.mark.parametrize("cuts", [3, pytest.param(20, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])
 def test_a_power_cut_at_any_moment(sessions: Sessions, cuts: int):
     chance = random.Random(7)
