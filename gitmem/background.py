@@ -154,6 +154,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     from gitmem.history.authors import look_up_all
     from gitmem.history.changes_by_others import others_changes
     from gitmem.history.past_days import keep_days
+    from gitmem.history.session_count import count_sessions
     from gitmem.hosts.claude_code import memory_folder
     from gitmem.record.fact_edits import compare_new_facts
     from gitmem.store.known_concepts import known_concepts
@@ -167,6 +168,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     steps.run("branches", lambda: known_marks(store))
     steps.run("changes of others", lambda: others_changes(store))
     steps.run("days", lambda: keep_days(store))
+    steps.run("sessions", lambda: count_sessions(store))
     steps.run("authors", lambda: look_up_all(store))
     steps.run("contradictions", lambda: compare_new_facts(store))
     # All that no `gitmem status` looked at yet, so that it need not.

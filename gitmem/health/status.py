@@ -20,6 +20,7 @@ from gitmem.git.packing import tracked_files
 from gitmem.health.doctor import CHECKS, OPENED, Check, check_attributes
 from gitmem.health.document_checks import AT_ONCE, look, no_facts, read_or_none, tip_of
 from gitmem.history.review import ToReview
+from gitmem.history.session_count import count_sessions
 from gitmem.model.rotation import Limits
 from gitmem.model.validity import what_holds
 from gitmem.platform.machine import UTC, datetime, local
@@ -137,7 +138,7 @@ def _status(
         review=review,
         contradictions=contradictions,
         attention=(*damage, *attention),
-        knows=_known(listed, memory, ended + len(no_facts(store, re.findall(r"\0(facts/[^\0]*)", listed)))),
+        knows=_known(store, listed, memory, ended + len(no_facts(store, re.findall(r"\0(facts/[^\0]*)", listed)))),
         bytes=_bytes(store, names),
     )
 
@@ -153,12 +154,12 @@ def _bytes(store: Store, names: Sequence[str]) -> int:
     return own + total * step
 
 
-def _known(listed: str, memory: bytes, no_facts: int) -> MemoryCounts:
+def _known(store: Store, listed: str, memory: bytes, no_facts: int) -> MemoryCounts:
     body = memory.decode("utf-8", "replace")
     section = find_section(body, KNOWN_ISSUES)
     issues = find_entries(body[section.body : section.end]) if section else ()
     return MemoryCounts(
-        sessions=listed.count("\0sessions/"),
+        sessions=count_sessions(store),
         facts=listed.count("\0facts/") - no_facts,
         issues=sum(1 for _ in issues),
         patterns=listed.count("\0patterns/bugs/"),

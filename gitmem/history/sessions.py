@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
+from itertools import pairwise, takewhile
 
 from gitmem.document.ids import find_named
 from gitmem.document.message import Op
 from gitmem.history.origin import undone_commits
 from gitmem.history.records import HEAD, CommitRecord, records, removal
+from gitmem.model.exchange import file_name
 from gitmem.platform.machine import datetime
 from gitmem.store.store import Store
 from gitmem.values import Value
 
+_SHORTEST = 8  # characters of a session's id
 _SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
 
 
@@ -71,6 +75,8 @@ def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[st
     about = quoting[0].subject
     # A turn that goes on is committed again, with the same first entry.
     turns = {commit.entries[0] for commit in commits if commit.op == Op.TURN and commit.entries}
+    # Of one that was imported from an older tool only the exchanges are known.
+    turns = turns or {entry for commit in commits if commit.op == Op.EXCHANGES for entry in commit.entries}
     return SessionSummary(
         id=identifier,
         host=next((commit.host for commit in commits if commit.host), ""),
@@ -82,14 +88,29 @@ def _session(identifier: str, commits: Sequence[CommitRecord], files: Mapping[st
         requests=len(turns),
         about=about.partition(": ")[2] or about,
         commits=len(commits),
-        file=files.get(identifier, ""),
+        file=file_of(files, identifier),
     )
 
 
+def short_names(listed: Sequence[str]) -> dict[str, str]:
+    """Return the beginning of each session's id that names it alone: eight characters, more where others begin so."""
+    ordered = sorted({*listed})
+    lengths = dict.fromkeys(ordered, _SHORTEST)
+    for one, following in pairwise(ordered):
+        same = len([*takewhile(bool, map(operator.eq, one, following))])
+        lengths |= {name: max(lengths[name], same + 1) for name in (one, following)}
+    return {name: name[:length] for name, length in lengths.items()}
+
+
 def session_files(store: Store) -> dict[str, str]:
-    """Return the files of sessions by the session's id, which follows the time in their names."""
+    """Return the files of sessions by the session's name there (`file_name`), which follows the time."""
     files = store.repository.files(store.repository.resolve(HEAD), "sessions")
     return {file.path.rpartition("/")[2].partition("-")[2].removesuffix(".md"): file.path for file in reversed(files)}
+
+
+def file_of(files: Mapping[str, str], session: str) -> str:
+    """Return the path of a session among those of `session_files`, "" if it has no file."""
+    return files.get(file_name(session), "") if session.strip() else ""
 
 
 def cleared_file(store: Store, session: SessionSummary) -> str:

@@ -32,6 +32,7 @@ from gitmem.git.process import Git
 from gitmem.git.remote import Connection
 from gitmem.git.repository import RefMoves, move_ref, move_refs
 from gitmem.git.setup import check_out, make_root
+from gitmem.history.session_count import count_sessions
 from gitmem.model.validity import what_holds
 from gitmem.platform.machine import Context, is_running
 from gitmem.platform.safe_open import MAX_FILE_BYTES, drop_file
@@ -185,7 +186,6 @@ def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
 
 _FULL = "No space left"  # git of a full disk, before what it says of its own failure
 RECORDS = {
-    "sessions": "sessions/",
     "facts": "facts/",
     "episodes": "episodes/",
     "patterns": "patterns/bugs/",
@@ -197,7 +197,7 @@ SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the user'
 class Backup(Value):
     """A backup: its file and size in bytes, the commits of memory and transcripts, and the copy of the settings, or "".
 
-    `records` counts its documents by the names of `RECORDS`, facts as `facts` that hold and those that `ended`.
+    `records` counts `sessions`, and by the names of `RECORDS` its documents: `facts` that hold, and those that `ended`.
     """
 
     file: str
@@ -253,7 +253,8 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
         for path in places:
             drop_file(path)
     paths = read_tree(git, held[branch])
-    records = {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
+    records = {"sessions": count_sessions(store)}
+    records |= {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
     records["ended"] = sum(not status.holds for status in what_holds(known_facts(store)).values())
     records["facts"] -= records["ended"]
     return Backup(file, os.path.getsize(file), held[branch], tuple(held[ref] for ref in refs[1:]), settings, records)

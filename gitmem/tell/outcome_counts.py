@@ -20,6 +20,7 @@ from gitmem.document.ids import digest, id_in, short_session, slug
 from gitmem.document.message import Message, Op, Trailer
 from gitmem.history.origin import undone_commits
 from gitmem.history.records import HEAD, CommitRecord, records
+from gitmem.history.sessions import sessions as listed_sessions
 from gitmem.llm.ask import Ledger
 from gitmem.model.error_occurrence import find_occurrences, with_errors
 from gitmem.model.fact import Fact
@@ -169,7 +170,7 @@ def measure(
             "commits": len(found),
             "saves": ops[Op.SAVE.value],
             "exchanges": len(_turns(found)),
-            "sessions": len({session for session, _ in hosts}),
+            "sessions": len(listed_sessions(store, found)),
             "agents": dict(Counter(host for _, host in hosts if host).most_common()),
         },
         "learning": _learning(store, lasting, facts, episodes, weeks),

@@ -20,7 +20,7 @@ from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import marked
 from gitmem.history.records import CommitRecord, records
 from gitmem.history.review import ToReview, sides_of
-from gitmem.history.sessions import session_files
+from gitmem.history.sessions import file_of, session_files
 from gitmem.history.waiting_changes import OthersChange
 from gitmem.learn.concepts import find_concept
 from gitmem.learn.lessons import known_knowledge
@@ -154,7 +154,7 @@ def _sources(view: View, fact: Fact) -> list[dict[str, Any]]:
     tails = {tail_of(name) for name in (fact.origin.get("exchange", ""), *fact.sources) if name}
     if not (session and tails and store.tip):
         return []
-    path = session_files(store).get(session, "")
+    path = file_of(session_files(store), session)
     text = (store.read(path) or b"").decode("utf-8", "replace") if path else ""
     entries = [entry.entry for entry in find_entries(text) if tail_of(entry.entry.id) in tails]
     return [{"id": entry.id, "text": entry.text, "session": session, "path": path} for entry in entries[:_SOURCES]]

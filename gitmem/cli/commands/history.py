@@ -18,7 +18,7 @@ from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.history.origin import blame
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
-from gitmem.history.sessions import SessionSummary, find_session, sessions
+from gitmem.history.sessions import SessionSummary, find_session, sessions, short_names
 from gitmem.history.undo import Undone, undo
 from gitmem.search.passages import session_text
 from gitmem.store.store import Store
@@ -96,7 +96,6 @@ def _path_and_limit(args: Args) -> tuple[str | None, int | None]:
 
 
 LIMIT = 20
-_SHORT = 8  # characters of a session's id
 _MINUTES = "%Y-%m-%d %H:%M"
 
 
@@ -114,7 +113,7 @@ def run_sessions(args: Args, app: App) -> None:
             return
         text, gone = session_text(store, found)
         app.notices((gone,) if gone else ())
-        body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
+        body = text or f"It has no file; its commits: gitmem log --session {found.id}"
         left, left_lines = code_left_of(store, [entry.entry.id for entry in find_entries(text)])
         told = plain("\n".join([_heading(found), *left_lines, "", body]).rstrip("\n"))
         value = {**_value(found), "text": text, "code": left}
@@ -124,11 +123,12 @@ def run_sessions(args: Args, app: App) -> None:
         raise UsageError("--question is about one session.", "'gitmem sessions' lists them.")
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]
-    lines = []
+    short, lines = short_names([one.id for one in every]), []
+    width = max((len(short[one.id]) for one in shown), default=0)
     for one in shown:
         by = "" if store.is_user(one.author, one.email) else f"by {one.author}: "
         about = f"{count(one.requests, 'request'):<12}  {by}{one.about}"
-        lines.append(plain(f"{one.id[:_SHORT]:<{_SHORT}}  {one.last:{_MINUTES}}  {about}"))
+        lines.append(plain(f"{short[one.id]:<{width}}  {one.last:{_MINUTES}}  {about}"))
     text = "\n".join(lines) or "No sessions yet."
     more = len(shown) < len(every) and args.limit is None
     aside = f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all." * more

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.history.sessions import short_names
 from tests.cli.commands.project import ROOT
 
 if TYPE_CHECKING:
@@ -40,3 +41,33 @@ def test_diff_is_coloured_on_a_terminal_only(desk):
     assert "\x1b" not in desk.run("diff", terminal=True, NO_COLOR="1").out
     assert desk.run("diff").out.endswith("-one\n+two \\x1b[2J\n")
     assert "\x1b[33mcommit " in desk.run("show", "HEAD", terminal=True).out
+
+
+def test_sessions_are_one_count_through_all_doors(replayed, tmp_path):
+    replayed("save", "said in a shell", "--session", "aaaaaaaa-1")
+
+    def counts() -> set[int]:
+        backup = tmp_path / f"{len([*tmp_path.iterdir()])}.bundle"
+        return {
+            replayed.json("status")["knows"]["sessions"],
+            len(replayed.json("sessions", "-n", "0")),
+            replayed.json("stats")["usage"]["sessions"],
+            replayed.json("backup", str(backup))["records"]["sessions"],
+        }
+
+    (before,) = counts()
+    replayed("save", "said in another", "--session", "bbbbbbbb-2")
+    replayed("save", "said there again", "--session", "bbbbbbbb-2")
+    assert counts() == {before + 1}
+    assert replayed("undo", "--session", "aaaaaaaa-1")[0] == 0
+    assert counts() == {before}
+
+
+def test_sessions_are_named_by_what_tells_them_apart():
+    assert short_names(["2026-01-13_1011", "2026-01-13_1012", "2026-02-01_0900", "ab12cd34-5", "ab"]) == {
+        "2026-01-13_1011": "2026-01-13_1011",
+        "2026-01-13_1012": "2026-01-13_1012",
+        "2026-02-01_0900": "2026-02-",
+        "ab12cd34-5": "ab12cd34",
+        "ab": "ab",
+    }
