@@ -50,8 +50,10 @@ from gitmem.importers.sources import (
     item_key,
     reverse_days,
 )
+from gitmem.learn.end import l1_turns
 from gitmem.model.fact import PATH, is_fact_path
 from gitmem.model.rotation import Limits, plan_rotation
+from gitmem.record.exchanges import save_exchanges
 from gitmem.record.save import day_log, memory_of, new_daily
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -60,6 +62,7 @@ from gitmem.values import Value
 
 BATCH = 50  # items of one transaction, which holds the store's lock for a few seconds at most
 _NOTES = "Notes"
+TRANSCRIPT = "the transcript of session"
 
 
 class Brought(Value):
@@ -153,18 +156,28 @@ def _bring(store: Store, done: Migrated, items: Iterable[MigrationItem], *, dry_
 
 
 def _bring_transcript(store: Store, done: Migrated, item: TranscriptItem, *, dry_run: bool) -> Migrated:
-    """Add a raw transcript to its branch, unless it is there."""
+    """Add a raw transcript to its branch, and its exchanges as the session's file, unless both are there."""
     from gitmem.store.transcripts import put, read
 
-    there = read(store, item.session)
-    if there is not None and len(there) >= len(item.lines):
-        return done._replace(there=done.there + 1)
+    stored = read(store, item.session)
+    is_new = stored is None or len(stored) < len(item.lines)
     try:
-        if not dry_run:
+        if is_new and not dry_run:
             put(store, item.session, item.when, item.lines, when=item.when)
+        # An earlier version stored the transcript only.
+        is_new |= not dry_run and _make_exchanges(store, item, done.source.kind.value)
     except GitmemError as error:
         return done._replace(left=(*done.left, Left(item.source, error.message)))
-    return done._replace(brought=(*done.brought, Brought(item.source, f"the transcript of session {item.session}")))
+    if not is_new:
+        return done._replace(there=done.there + 1)
+    return done._replace(brought=(*done.brought, Brought(item.source, f"{TRANSCRIPT} {item.session}")))
+
+
+def _make_exchanges(store: Store, item: TranscriptItem, host: str) -> bool:
+    """Make the session's file of a transcript; return False if nothing was missing."""
+    # Which tools ran is not told, and without one a short answer would count as small talk.
+    turns = [turn._replace(tools=1) for turn in l1_turns(item.lines, item.session, host)]
+    return save_exchanges(store, item.session, host, turns) is not None
 
 
 def brought_before(store: Store) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -21,6 +23,7 @@ from gitmem.model.turns import Failure, Turn, fold
 from gitmem.model.words import parse_words
 from gitmem.platform.safe_open import open_regular
 from gitmem.record.capture import BATCH_BYTES, capture_turn
+from gitmem.record.exchanges import turns_of
 from gitmem.record.read import boot_lines, cleaner, redacted
 from gitmem.record.tally import note_missing
 from gitmem.store.store import Store
@@ -92,6 +95,18 @@ def logged_turns(store: Store, session: str, host: str) -> list[Turn]:
                 turns.append(_turn(entry, at, session, host))
         day += timedelta(days=1)
     return turns
+
+
+def l1_turns(lines: Iterable[str], session: str, host: str) -> list[Turn]:
+    """Return the turns of a stored transcript, by what was said in it."""
+    parts = []
+    for number, line in enumerate(lines):
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            part = json.loads(line)
+            role, at = Role(part["role"]), datetime.fromisoformat(part["at"])
+            if role in {Role.USER, Role.ASSISTANT} and isinstance(part["text"], str) and "agent" not in part:
+                parts.append(Record(role, at, session, text=part["text"], turn=str(number)))
+    return turns_of(parts, session, host)
 
 
 def filed_turns(data: bytes, session: str, host: str) -> list[Turn]:

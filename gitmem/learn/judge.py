@@ -21,7 +21,7 @@ from gitmem.document.document import Document
 from gitmem.errors import BusyError
 from gitmem.history.authors import People
 from gitmem.learn.check import Reader
-from gitmem.learn.end import filed_turns, logged_turns, read_records
+from gitmem.learn.end import filed_turns, l1_turns, logged_turns, read_records
 from gitmem.learn.evidence import Heard
 from gitmem.learn.keep import keep
 from gitmem.learn.question import (
@@ -41,7 +41,7 @@ from gitmem.learn.results import JudgedSession
 from gitmem.llm import requests
 from gitmem.llm.ask import ask, instructions_for, is_worth_asking, without_secrets
 from gitmem.llm.protocol import Question, ReplyError, parse_reply
-from gitmem.model.exchange import file_name
+from gitmem.model.exchange import exchanges_in, file_name
 from gitmem.model.transcript import Record, Role
 from gitmem.model.turns import Turn
 from gitmem.platform.safe_open import drop_file, read_json, write_json
@@ -200,10 +200,22 @@ def read_session(store: Store, session: str, host: str, transcript: str, path: s
     if not turns:
         people = People(store)
         logged = logged_turns(store, session, host)
-        logged = logged or (filed_turns(store.read(path) or b"", session, host) if path else [])
+        logged = logged or _filed_turns(store, session, host, path)
         turns = [turn for turn in logged if not people.whose(turn.exchange_id)]
         heard = _heard_before(store, session)
     return SessionRecord(session, host, tuple(redacted(turn, store) for turn in turns), heard)
+
+
+def _filed_turns(store: Store, session: str, host: str, path: str) -> list[Turn]:
+    """Return the turns of a session whose logs are gone, as its file tells them.
+
+    A migrated one has them in full in its stored transcript, unless transcripts come from elsewhere.
+    """
+    data = (store.read(path) if path else None) or b""
+    stored = [] if store.config.sync.transcripts else read_transcript(store, session) or []
+    turns, known = l1_turns(stored, session, host), {exchange.id for exchange in exchanges_in(data)}
+    is_migrated = bool(known) and known.issubset(turn.exchange_id for turn in turns)
+    return turns if is_migrated else filed_turns(data, session, host)
 
 
 _SPEAKERS = {Role.ASSISTANT: AGENT, Role.RESULT: TOOL}
@@ -233,7 +245,7 @@ def _heard_before(store: Store, session: str) -> tuple[Heard, ...] | None:
 
 def is_judged(store: Store, session: str, path: str) -> bool:
     """Return whether a model has judged the session of a file, on this machine also one that a user summed up."""
-    by = Document.parse(store.read(path) or b"").get("by")
+    by = Document.parse((store.read(path) if path else None) or b"").get("by")
     return bool(by) or "kept" in _read(_path(store, _ANSWERS, session))
 
 

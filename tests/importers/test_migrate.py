@@ -13,12 +13,16 @@ from gitmem.archive.summary import pending_archives
 from gitmem.document.entry import MemoryType
 from gitmem.history.authors import People
 from gitmem.history.authorship import How
+from gitmem.history.sessions import sessions
+from gitmem.history.undo import undo
 from gitmem.importers.migrate import migrate
 from gitmem.importers.read import Source
 from gitmem.importers.sources import SourceKind
+from gitmem.learn.judge import is_judged, open_question, read_session
 from gitmem.model.fact import parse_fact
 from gitmem.model.rotation import Limits, needs_rotation
 from gitmem.record.save import save
+from gitmem.search.engine import answer
 from gitmem.store import transcripts
 from tests.desk import SEOUL
 
@@ -115,6 +119,37 @@ def test_the_layout_of_the_rotation_seed(desk, legacy, bare_git):
     summary = read_summary(desk.store, "archive/memory_20260113_112700.md")
     assert (summary.to_json(), summary.method) == (SUMMARY, "memory-summarizer")
     assert pending_archives(desk.store) == []
+
+
+L1 = (
+    '{"ts":"2026-01-13T01:11:00.000Z","role":"user","text":"Keep prices in cents, please."}',
+    '{"ts":"2026-01-13T01:12:00.000Z","role":"assistant","text":"price.py counts in integers now."}',
+    '{"ts":"2026-01-13T01:13:00.000Z","role":"tool","cmd":"pytest"}',
+)
+
+
+@pytest.mark.parametrize("was_stored", [False, True], ids=["new", "stored by an earlier version"])
+def test_a_migrated_transcript_is_a_session(desk, legacy, was_stored):
+    """Its exchanges are made, it is listed, and a model can judge it; its id is no name of a file."""
+    name = "2026-01-13_1011"
+    put(legacy, {f"sessions/{name}.l1.jsonl": "\n".join(L1)})
+    if was_stored:
+        bring(desk, legacy)
+        desk.store.repository.git.run("reset", "--hard", "--quiet", "HEAD~1")
+    assert len(bring(desk, legacy).brought) == 1
+    (session,) = sessions(desk.store)
+    assert (session.id, session.requests, session.last.astimezone(SEOUL).isoformat()) == (
+        name,
+        1,
+        "2026-01-13T10:12:00+09:00",
+    )
+    assert "price.py counts in integers now" in desk.text(session.file)
+    question = open_question(desk.store, read_session(desk.store, name, session.host, "", session.file))
+    assert "Keep prices in cents, please." in question.material
+    assert not is_judged(desk.store, name, session.file)
+    assert any(hit.path.endswith(".l1.jsonl") for hit in answer(desk.store, "integers", deep=True).hits)
+    undo(desk.store, session=name)
+    assert (bring(desk, legacy).brought, sessions(desk.store)) == ((), [])
 
 
 def test_done_again_it_adds_nothing_and_the_source_is_untouched(desk, legacy):

@@ -15,13 +15,13 @@ from gitmem.hosts.claude_code import memory_folder
 from gitmem.hosts.host import Scope
 from gitmem.hosts.registry import NAMES, file_of, find_host
 from gitmem.importers import entire
-from gitmem.importers.migrate import Migrated, migrate
+from gitmem.importers.migrate import TRANSCRIPT, Migrated, migrate
 from gitmem.importers.read import DATABASE, Source, find_sources, kind_of, places_of
 from gitmem.importers.sources import SourceKind
 from gitmem.learn.end import Replayed, find_transcripts, replay
 from gitmem.learn.facts import adopt
 from gitmem.project.code import project_code
-from gitmem.record.fact_edits import compare_arrivals
+from gitmem.record.fact_edits import look_at_arrivals
 from gitmem.store.locate import find_project
 from gitmem.store.store import Store
 from gitmem.tell.outcome_counts import note_fixes
@@ -160,7 +160,7 @@ def run_migrate(args: Args, app: App) -> None:
             done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
         app.notices(done[-1].notices)
     if not args.dry_run:
-        compare_arrivals(store)
+        look_at_arrivals(store)
     value = {"dry_run": args.dry_run, "sources": [*map(_value, done)]}
     app.answer(value, _text(done, dry_run=args.dry_run))
     if not args.dry_run:
@@ -211,11 +211,19 @@ def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
             f"{one.source.folder} ({one.source.kind.value}): {len(one.brought)} {verb}, {one.there} already here"
         )
         lines += first_of([f"{item.source} -> {item.to}" for item in one.brought], _SHOWN)
-        if one.brought and not dry_run:
-            lines.append(f"To take all of it back: gitmem undo --session {one.session}")
+        lines += [] if dry_run else _ways_back(one)
         lines += ["Not imported:"] if one.left else []
         lines += first_of([f"{item.source}: {item.why}" for item in one.left], _SHOWN)
     return plain("\n".join(lines))
+
+
+def _ways_back(done: Migrated) -> list[str]:
+    """Return how what was imported can be taken back: a session's transcript is no part of the memory's commits."""
+    sessions = [item.to.removeprefix(TRANSCRIPT).strip() for item in done.brought if item.to.startswith(TRANSCRIPT)]
+    back = f"To take all of it back: gitmem undo --session {done.session}"
+    lines = [back if not sessions else f"{back} (sessions apart)"] if len(done.brought) > len(sessions) else []
+    names = sessions[0] if len(sessions) == 1 else "SESSION"
+    return [*lines, *[f"To take a session back: gitmem forget --session {names}"] * bool(sessions)]
 
 
 def run_adopt(args: Args, app: App) -> None:
@@ -227,6 +235,7 @@ def run_adopt(args: Args, app: App) -> None:
             f"There is no folder {folder}.", "The agent has no memory of this project yet, or give its folder."
         )
     done = adopt(store, folder)
+    look_at_arrivals(store)
     value = {"folder": folder, "new": list(done.new), "changed": list(done.changed), "retired": list(done.retired)}
     counts = f"{count(len(done.new), 'new fact')}, {len(done.changed)} changed, {len(done.retired)} retired"
     app.answer({**value, "commits": list(done.commits)}, f"{folder}: {counts}.", OWN)
