@@ -41,6 +41,7 @@ from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program
 from gitmem.store.acceptance import known_stores, recorded_stores
 from gitmem.store.arrivals import check_hosts_untracked
 from gitmem.store.init import plan_unexclude
+from gitmem.store.jobs import job_files
 from gitmem.store.locate import HOME_HOSTS, find_project, user_store
 from gitmem.store.merge_driver import uninstall_driver
 from gitmem.store.settings import made_files, take_answer_back
@@ -341,9 +342,10 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
                     app.notices((error.sentences,))
         if folder and scope is Scope.PROJECT:
             changes += [(scope, change) for change in _take_from_git(there, at)]
-    made, stores = made_files(app.context()), recorded_stores(home)
-    own = [*made, *(path for path, _ in stores), os.path.join(home, *MACHINE)]
-    folders.update(map(os.path.dirname, made), *(around for _, around in stores))
+    made, stores, jobs = made_files(app.context()), recorded_stores(home), job_files(home)
+    own = [*made, *(path for path, _ in stores), *jobs, os.path.join(home, *MACHINE)]
+    folders.update(map(os.path.dirname, (*made, *jobs)), map(os.path.dirname, map(os.path.dirname, jobs)))
+    folders.update(*(around for _, around in stores))
     planned = [*plan_removal(home), *(plan_whole(path, None) for path in own if os.path.lexists(path))]
     return [*changes, *((Scope.USER, _carried_out(args, change)) for change in planned)]
 

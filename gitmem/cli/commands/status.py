@@ -15,6 +15,7 @@ from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.llm.protocol import TURN_ON
 from gitmem.platform.machine import timedelta
 from gitmem.store.heard import has_arrived
+from gitmem.store.jobs import Job, running
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import ASKED, read_notes
 from gitmem.text.sentences import age, bytes_of, count, shorten
@@ -51,9 +52,10 @@ def run_status(args: Args, app: App) -> None:
         from gitmem.store.layers import paused_words
 
         paused = paused_words(store)
-    more = _More(agents, off, *used, pending, _vectors(store), _models(store), paused)
+    more = _More(agents, off, *used, pending, _vectors(store), _models(store), paused, running(app.home()))
     value = {**status._asdict(), **more._asdict(), "paused": bool(paused)}
     value |= {name: one._asdict() for name in ("vectors", "models") if (one := value[name])}
+    value["running"] = [job._asdict() for job in more.running]
     value["knows"] = status.knows._asdict()
     value["remotes"] = [state.as_value() for state in status.remotes]
     value["review"] = [{"path": item.path, "places": list(item.places)} for item in status.review]
@@ -80,6 +82,7 @@ class _More(Value):
     vectors: Overview | None
     models: Spending | None
     paused: str
+    running: list[Job]
 
 
 def _used(store: Store) -> tuple[int, int, int]:
@@ -144,6 +147,7 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
         rows.append(("meanings", made if more.vectors.model else missing))
     rows.append(("models", _model_words(more.models)))
     rows += [("sync", _sync_words(state)) for state in status.remotes]
+    rows += [("running", _job_words(job)) for job in more.running]
     if status.review:
         names = few([item.path for item in status.review])
         rows.append(("review", f"{count(len(status.review), 'document')} with two versions: {names}"))
@@ -197,6 +201,12 @@ def _sync_words(state: RemoteState) -> str:
     failed = f"; failed: {record.failure}" if record and record.failure else ""
     by_hand = "; not by itself, as it was not added with 'gitmem remote add' here: 'gitmem trust'"
     return f"{state.name}: {when}{waiting}{failed}{'' if state.automatic else by_hand}"
+
+
+def _job_words(job: Job) -> str:
+    """Return what runs in the background on this machine, also for other stores."""
+    waiting = f"; {count(job.waiting, 'store')} wait{'s' * (job.waiting == 1)}" if job.waiting else ""
+    return f"{job.kind.words} in {job.store}, since {job.since[11:16]}{waiting}"
 
 
 def _model_words(models: Spending | None) -> str:
@@ -262,7 +272,7 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
         ]
         yield from [title, *most] if most else []
     total, session = figures["tokens"]["total"], figures["tokens"]["session"]
-    yield f"Tokens, in all and for each of {count(total['sessions'], 'session')}"
+    yield f"Tokens, in all and for each of {count(total['sessions'], 'session')} that got a text"
     for name, title in _TOKENS.items():
         weeks = _weeks(figures["tokens"][name].values(), bars=bars)
         yield _row(title, f"{total[name]:>10,} {session[name]:>8,}  {weeks}")

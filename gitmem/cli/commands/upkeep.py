@@ -20,12 +20,13 @@ from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all
 from gitmem.llm.providers import VARIABLE, choose, make_embedder
-from gitmem.platform.machine import lower_priority, read_resource
+from gitmem.platform.machine import read_resource
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
 from gitmem.purge.record import MOST
 from gitmem.search.sources import renew_texts
 from gitmem.search.vectors import fill, is_news
 from gitmem.store.findings import FailureLog, LoggedFailure
+from gitmem.store.jobs import Kind, turn_of
 from gitmem.store.maintenance import Maintenance, is_due, join_listed, maintain
 from gitmem.store.store import Store
 from gitmem.store.transcripts import Forgotten, forget_transcripts
@@ -139,8 +140,13 @@ def run_reindex(args: Args, app: App) -> int:
 
 
 def _in_background(store: Store, embedder: Embedder | None) -> int:
-    """Look up authors, write the texts of a large store, and make all missing vectors; log a failure once."""
-    lower_priority()
+    """Look up authors, write the texts of a large store, and make all missing vectors, one store at a time."""
+    with turn_of(store, Kind.REINDEX) as is_free:
+        return _reindex(store, embedder) if is_free else ExitCode.OK
+
+
+def _reindex(store: Store, embedder: Embedder | None) -> int:
+    """Make what is missing; log a failure once."""
     look_up_all(store)
     with contextlib.suppress(OSError, BusyError):  # prompts are only slower without
         renew_texts(store)
@@ -166,6 +172,15 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
 def run_maintain(args: Args, app: App) -> None:
     store = app.settled()
     store.acceptance.check()
+    if not args.if_needed:
+        _maintain(args, app, store)
+        return
+    with turn_of(store, Kind.MAINTAIN) as is_free:
+        if is_free:
+            _maintain(args, app, store)
+
+
+def _maintain(args: Args, app: App, store: Store) -> None:
     reason = ""
     if not store.own_repository and not args.project:
         join_listed(store)

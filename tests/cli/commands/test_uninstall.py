@@ -43,6 +43,7 @@ def test_everything_goes_after_a_yes_and_what_the_user_wrote_stays(bare_project,
         assert one("install", "claude", "--yes")[0] == 0
     assert run("install", "codex", "--user", "--trust", "--yes")[0] == 0
     assert run("config", "--user", "sync.auto", "off")[0] == 0
+    assert run("reindex", "--background")[0] == 0
     there = files_in(*folders)
     code, out, err = run("uninstall", "--everything")
     assert (code, files_in(*folders)) == (0, there)

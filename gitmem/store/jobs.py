@@ -1,0 +1,125 @@
+"""Work in the background: one job of a kind at a time on this machine, whatever store it is for.
+
+A job that finds another of its kind at work leaves a request, a file in the kind's folder, and ends: the other one
+starts it at its end. Which jobs run and wait is read from these files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from enum import StrEnum
+
+from gitmem.git.lock import alone
+from gitmem.platform.machine import is_running, lower_priority, start_detached
+from gitmem.platform.safe_open import drop_file, read_json, read_text, replace_file
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.store.store import Store
+
+_FOLDER = (".local", "share", "gitmem", "jobs")
+_LOCK, _RUNNING = "lock", "running"  # files of a kind; the other files are requests
+
+
+class Kind(StrEnum):
+    """A kind of work in the background; its command, and what it does in words."""
+
+    REINDEX = "reindex"
+    MAINTAIN = "maintain"
+    SYNC = "sync"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command that does it."""
+        return (self.value, "--if-needed" if self is Kind.MAINTAIN else "--background")
+
+    @property
+    def words(self) -> str:
+        """What it does."""
+        texts = {Kind.REINDEX: "looks up authors and meanings", Kind.MAINTAIN: "packs", Kind.SYNC: "syncs"}
+        return texts[self]
+
+
+class Job(Value):
+    """A job that runs: its kind, the store it is for, since when, and how many stores wait for it."""
+
+    kind: Kind
+    store: str
+    since: str
+    waiting: int
+
+
+@contextlib.contextmanager
+def turn_of(store: Store, kind: Kind) -> Iterator[bool]:
+    """Yield whether this job may go on; if not, the one at work starts it at its end.
+
+    A job that goes on gets the lowest priority, but for a sync, for which another machine may wait.
+    """
+    import hashlib  # a status, which asks what runs, does without
+
+    folder = os.path.join(store.context.home, *_FOLDER, kind.value)
+    request = os.path.join(folder, hashlib.sha256(os.fsencode(store.root)).hexdigest()[:16])
+    try:
+        replace_file(request, os.fsencode(store.root))  # before the look, so that the one at work finds it
+    except OSError:  # as in a home that cannot be written
+        yield True
+        return
+    with alone(os.path.join(folder, _LOCK)) as is_free:
+        if is_free:
+            drop_file(request)
+            if kind is not Kind.SYNC:
+                lower_priority()
+            now = {
+                "store": store.root,
+                "since": store.context.clock().isoformat(timespec="seconds"),
+                "pid": os.getpid(),
+            }
+            replace_file(os.path.join(folder, _RUNNING), json.dumps(now).encode())
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                drop_file(os.path.join(folder, _RUNNING))
+    if is_free:
+        _start_next(store, kind, folder)
+
+
+def _start_next(store: Store, kind: Kind, folder: str) -> None:
+    """Start the job that has waited longest; one whose store is gone is forgotten."""
+    for request in _requests(folder):
+        root = read_text(request)
+        drop_file(request)
+        if os.path.isdir(root):
+            with contextlib.suppress(OSError):
+                child = start_detached(store.context.environ, "-C", root, *kind.command)
+                child.returncode = 0  # keeps Popen from warning that nobody waited for it
+            return
+
+
+def _requests(folder: str) -> list[str]:
+    """Return the files of requests, the oldest first."""
+    with contextlib.suppress(OSError):
+        found = [os.path.join(folder, name) for name in os.listdir(folder) if len(name) == 16]  # noqa: PLR2004
+        return sorted(found, key=os.path.getmtime)
+    return []
+
+
+def running(home: str) -> list[Job]:
+    """Return the jobs that run on this machine."""
+    found = []
+    for kind in Kind:
+        folder = os.path.join(home, *_FOLDER, kind.value)
+        value = read_json(os.path.join(folder, _RUNNING))
+        if isinstance(value, dict) and isinstance(value.get("pid"), int) and is_running(value["pid"]):
+            found.append(Job(kind, str(value.get("store")), str(value.get("since")), len(_requests(folder))))
+    return found
+
+
+def job_files(home: str) -> list[str]:
+    """Return the files of jobs, kept or left by one that was killed."""
+    folders = [os.path.join(home, *_FOLDER, kind.value) for kind in Kind]
+    return [os.path.join(folder, name) for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)]

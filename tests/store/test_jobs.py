@@ -1,0 +1,82 @@
+"""Jobs in the background: one of a kind at a time, whatever store it is for; the others wait their turn."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gitmem.platform.machine import Context, machine_name, now
+from gitmem.store import jobs
+from gitmem.store.jobs import Kind, running, turn_of
+from gitmem.store.store import Store
+from tests.cli.commands.project import Runner
+
+
+@pytest.fixture
+def stores(tmp_path: Path, home: Path, environ, initialize) -> list[Store]:
+    """Give two stores of one user on one machine."""
+    made = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        initialize(tmp_path / name)
+        context = Context(environ, environ["HOME"], machine_name(environ["HOME"]), now)
+        made.append(Store(str(tmp_path / name / ".gitmem"), context))
+    return made
+
+
+def test_a_second_job_of_a_kind_waits_and_is_started_by_the_first(stores, environ, monkeypatch, tmp_path):
+    started: list[tuple[str, ...]] = []
+
+    def start(_: object, *words: str) -> subprocess.Popen[bytes]:
+        started.append(words)
+        return subprocess.Popen([sys.executable, "-c", ""])
+
+    monkeypatch.setattr(jobs, "start_detached", start)
+    one, two = stores
+    status = Runner(tmp_path / "two", environ)
+    with turn_of(one, Kind.REINDEX) as first:
+        with turn_of(two, Kind.REINDEX) as second, turn_of(two, Kind.MAINTAIN) as other:
+            assert (first, second, other) == (True, False, True)
+            assert [(job.kind, job.store, job.waiting) for job in running(environ["HOME"])] == [
+                (Kind.REINDEX, one.root, 1),
+                (Kind.MAINTAIN, two.root, 0),
+            ]
+            said = status("status")[1]
+            assert f"looks up authors and meanings in {one.root}" in said
+            assert "1 store waits" in said
+        assert started == []
+    assert started == [("-C", two.root, "reindex", "--background")]
+    assert running(environ["HOME"]) == []
+    with turn_of(one, Kind.REINDEX):
+        pass
+    assert len(started) == 1, "a request is answered once"
+
+
+def test_a_job_that_was_killed_is_in_nobodys_way(stores, environ):
+    code = "import os, sys, time; from tests.store.test_jobs import hold; hold(*sys.argv[1:])"
+    held = subprocess.Popen(
+        [sys.executable, "-c", code, stores[0].root, environ["HOME"]],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).resolve().parents[2],
+    )
+    assert held.stdout is not None
+    assert held.stdout.readline() == b"held\n"
+    with turn_of(stores[1], Kind.SYNC) as is_free:
+        assert not is_free
+    assert len(running(environ["HOME"])) == 1
+    held.kill()
+    held.wait()
+    held.stdout.close()
+    assert running(environ["HOME"]) == []
+    with turn_of(stores[1], Kind.SYNC) as is_free:
+        assert is_free
+
+
+def hold(root: str, home: str) -> None:
+    """Be a job that does not end."""
+    with turn_of(Store(root, Context({"HOME": home}, home, "machine", now)), Kind.SYNC):
+        os.write(1, b"held\n")
+        time.sleep(600)
