@@ -30,10 +30,13 @@ from gitmem.health.document_checks import (
     is_broken,
     look,
 )
+from gitmem.history.authors import People
+from gitmem.history.authorship import Origin
 from gitmem.platform.machine import timedelta
 from gitmem.platform.safe_open import drop_file
 from gitmem.store.copies import find_copies
 from gitmem.store.findings import FailureLog, Finding, Level, bytes_below, judged
+from gitmem.store.known_facts import known_facts
 from gitmem.store.maintenance import MAKE_ROOM, crowded, is_due
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import FORMAT_VERSION, READ_ONLY, Store, format_version
@@ -45,6 +48,7 @@ _PURGED = "purged.json"  # as in gitmem.purge.records
 _PATIENCE = 600.0  # seconds in the spool before a warning
 _RECENT = timedelta(days=7)
 _SHOWN = 5
+_SKEW = timedelta(minutes=1)  # that clocks of machines differ by
 _SOON_PACKED = 50  # spare packs that may wait for the next save that starts the packing
 
 
@@ -329,6 +333,24 @@ def check_identity(store: Store) -> Iterator[Finding]:
     yield judged(problem, f"The author of commits is {who.name} <{who.email}>.", found=who == GITMEM)
 
 
+def check_clocks(store: Store) -> Iterator[Finding]:
+    """Report facts that are dated after the present."""
+    now = store.context.clock() + _SKEW
+    people, ahead = People(store), [fact for fact in known_facts(store) if fact.created > now]
+    details = tuple(
+        f"{fact.id}, {fact.created:%Y-%m-%d %H:%M}{_on_machine(people.origin(fact.id))}: {fact.description}"
+        for fact in ahead[:_SHOWN]
+    )
+    message = f"{count(len(ahead), 'fact')} dated after the present: the clock of a machine was ahead."
+    remedy = "Set that clock right. What is saved after such a fact counts as the later word all the same."
+    problem = Finding("clocks", Level.WARNING, message, remedy, details)
+    yield judged(problem, "No fact is dated after the present.", found=ahead)
+
+
+def _on_machine(origin: Origin | None) -> str:
+    return f" on {origin.machine}" if origin and origin.machine else ""
+
+
 _AT_ONCE = 2_000  # documents never checked so far, at most, since a user waits
 _RECORD = "diagnosed.json"
 
@@ -349,7 +371,7 @@ def check_documents(store: Store, *, deep: bool = False) -> Iterator[Finding]:
 FULL: tuple[Check, ...] = (
     *(check_tools, check_format, *CHECKS),
     *(check_pulls, check_objects, check_work_tree, check_locks, check_private_folder, check_identity),
-    *(check_documents, check_attributes),
+    *(check_documents, check_attributes, check_clocks),
 )
 _MAY_BE_DEEP: dict[Check, Check] = {check: partial(check, deep=True) for check in (check_objects, check_documents)}
 DEEP: tuple[Check, ...] = tuple(_MAY_BE_DEEP.get(check, check) for check in FULL)

@@ -100,7 +100,20 @@ class People:
     @cached_property
     def are_alone(self) -> bool:
         """Whether all that history brought is the user's own."""
-        return self._index.is_complete and all(map(self.is_own, self._index.origins))
+        if not all(map(self.is_own, self._index.origins)):
+            return False
+        return self._index.is_complete or self._has_no_others(f"{self._index.tip}.." * bool(self._index.tip))
+
+    def _has_no_others(self, start: str) -> bool:
+        """Return whether the user, or gitmem, is the author of all commits of which the index lacks the memories."""
+        options = ("--format=%an%x09%ae", "--end-of-options", f"{start}HEAD", "--")
+        try:
+            output = self._store.repository.git.run("log", *options, timeout=self._seconds)
+        except GitmemError:
+            return False
+        authors = {line.partition("\t")[::2] for line in output.decode("utf-8", "replace").splitlines()}
+        address = self._index.user[0]
+        return all(self._store.is_user(name, email, address=address) for name, email in authors)
 
     def is_own(self, origin: Origin, *, gitmem: bool = True) -> bool:
         """Return whether an author is the user, as git named it when the index was written, or gitmem itself."""

@@ -17,6 +17,7 @@ from gitmem.document.ids import MEMORY, find_named
 from gitmem.document.message import Trailer, one_line
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.git.log import log
+from gitmem.history.authors import look_up_all
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
 from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
@@ -327,10 +328,11 @@ def _words_of(fact: Fact) -> str:
     return f"{fact.id} {zlib.crc32(fact.description.encode('utf-8', 'replace')):08x}"
 
 
-def compare_arrivals(store: Store) -> bool:
-    """Compare all facts that a sync, a clone, a backup or an import brought, before anything shows them.
+def look_at_arrivals(store: Store) -> bool:
+    """Compare all facts that a sync, a clone, a backup or an import brought, and look up whose they are.
 
-    Return whether that changed the memory. A failure is left to the next session's upkeep.
+    Both are done before anything shows them. Return whether that changed the memory. A failure is left to the next
+    session's upkeep.
     """
     if not store.may_write():
         return False
@@ -341,6 +343,7 @@ def compare_arrivals(store: Store) -> bool:
             compare_new_facts(store)
             if read_text(path) == seen:
                 break
+        look_up_all(store)
     return store.tip != before
 
 

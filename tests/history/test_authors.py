@@ -8,6 +8,7 @@ from gitmem.archive.rotate import consolidate_due
 from gitmem.document.entry import MemoryType, find_entries
 from gitmem.document.event import Save
 from gitmem.document.ids import make_id
+from gitmem.errors import GitmemError
 from gitmem.history.authors import UNKNOWN, People, look_up_all
 from gitmem.history.authorship import FOREIGN, How, Origin
 from gitmem.platform.machine import Context
@@ -315,6 +316,20 @@ def test_what_takes_long_to_look_up_has_no_author_yet(team: Team):
     assert People(ada, seconds=0).other(theirs) == UNKNOWN
     look_up_all(ada)
     assert People(ada, seconds=0).other(theirs) == "Kim"
+
+
+def test_where_all_is_the_users_own_nothing_waits_for_the_index(team: Team, monkeypatch):
+    """As after the import of a long history: who wrote its commits is known before what each of them brought."""
+    ada, kim = team.of("Ada"), team.of("Kim")
+    own = saved(ada, "Write dates as ISO 8601 in every log")
+
+    def slow(*_: object) -> bytes:
+        raise GitmemError("it takes too long")
+
+    monkeypatch.setattr("gitmem.history.authors._extended", slow)
+    assert People(ada).whose(own) == ""
+    theirs = saved(kim, "Write dates as ISO 8601 in no log")
+    assert (People(ada).whose(own), People(ada).whose(theirs)) == (UNKNOWN, UNKNOWN)
 
 
 @pytest.mark.long

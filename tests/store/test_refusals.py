@@ -14,8 +14,9 @@ from gitmem.errors import GitFailedError, GitmemError, UnreachableError
 from gitmem.git import remote as connection
 from gitmem.git.address import Remote
 from gitmem.git.refusals import explain_fetch
-from gitmem.store.remotes import add_remote, remove_remote
+from gitmem.store.remotes import add_remote, find_remote, remove_remote
 from tests.as_root import fill, root_needed, small_disk
+from tests.cli.commands.project import Runner
 from tests.store.machines import Machine, converge
 from tests.store.servers import gitolite, nginx, program, sshd
 
@@ -204,6 +205,40 @@ def test_a_refusal_is_told_as_what_it_is(machine, remote, tmp_path, environ, git
     assert not isinstance(caught.value, UnreachableError), said
     assert git_starts.count("push") <= 3, "it is no race, so it is not run again and again"
     place.machine.sound()
+
+
+_NO_REPOSITORY = "echo 'ERROR: Repository not found.' >&2; exit 1"
+# The words of a clone that is refused; without any, the clone succeeds, and the next push tells.
+AT_CLONE: dict[str, tuple[Callable[[Place], contextlib.AbstractContextManager[None]], tuple[str, ...]]] = {
+    "a read-only key": (lambda place: _by_ssh(place, _READ_ONLY_KEY), ()),
+    "an unknown key": (lambda place: _by_ssh(place, key="stranger"), ("let nobody in", "Permission denied")),
+    "a key of another repository": (
+        lambda place: _by_ssh(place, _NO_REPOSITORY),
+        ("is no repository that can be read", "Repository not found"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AT_CLONE)
+def test_a_clone_tells_the_server_s_words_and_a_remedy(machine, remote, tmp_path, environ, bare_git, name: str):  # noqa: PLR0917
+    folder, project = tmp_path / "server", tmp_path / "project"
+    folder.mkdir()
+    bare_git(tmp_path, "init", "-q", str(project))
+    place = Place(machine("laptop"), remote, folder, environ)
+    place.machine.save("one")
+    prepare, words = AT_CLONE[name]
+    run = Runner(project, environ)
+    with prepare(place):
+        url = find_remote(place.machine.store, None).url
+        code, _, said = run("clone", url)
+        if not words:
+            assert code == 0, said
+            assert run("save", "two")[0] == 0
+            code, _, said = run("sync")
+            words = ("but not push", "marked as read only", "Have your key or account given the right to push")
+    assert code != 0
+    assert [word for word in words if word not in said] == [], said
+    assert "try again when" not in said.lower()
 
 
 def test_a_lock_that_goes_away_is_waited_for(machine, remote, monkeypatch):

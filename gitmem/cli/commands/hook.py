@@ -189,6 +189,7 @@ def _joined(app: App, folder: str, owner: int) -> str | None:
 
 def _join(app: App, owner: int) -> None:
     """Clone the memory that the environment names, without its history, and note that the agent is to be told it."""
+    from gitmem.record.fact_edits import look_at_arrivals
     from gitmem.store.init import Place
     from gitmem.store.remotes import absolute_address
     from gitmem.store.store import READ_ONLY
@@ -198,6 +199,7 @@ def _join(app: App, owner: int) -> None:
     context = app._replace(environ={**app.environ, READ_ONLY: "0"}).context()
     url = absolute_address(app.environ[REMOTE].strip(), app.cwd)
     store = clone_store(app.cwd, context, Place.PROJECT, url, asks=False, options=Options(), shallow=True)
+    look_at_arrivals(store)
     HookSpool(store.private).set_untold(owner, untold=True)
 
 

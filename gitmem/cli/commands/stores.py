@@ -18,10 +18,11 @@ from gitmem.history.export import export
 from gitmem.platform.machine import now
 from gitmem.platform.safe_open import decode_by_hand, read_small
 from gitmem.purge.unfinished import finish_purge
-from gitmem.record.fact_edits import compare_arrivals, find_fact, move
+from gitmem.record.fact_edits import find_fact, look_at_arrivals, move
 from gitmem.store import layers
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.init import add_scope, init_store
+from gitmem.store.jobs import Kind, turn_of
 from gitmem.store.locate import find_project, find_store
 from gitmem.store.remotes import (
     DEFAULT,
@@ -56,6 +57,8 @@ _PUSHED = (
 def run_init(args: Args, app: App) -> None:
     made = init_store(app.folder(), app.context(), chosen_place(args))
     store = made.store
+    if made.connected:
+        look_at_arrivals(store)
     branch = store.repository.branch().removeprefix("refs/heads/")
     scopes, apart = [*store.scopes], ""
     if args.scope:
@@ -80,7 +83,7 @@ def run_clone(args: Args, app: App) -> None:
             store = restore_into(start, app.context(), chosen_place(args), url, options)
         else:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
-    compare_arrivals(store)
+    look_at_arrivals(store)
     value = {"store": store.root, "commit": store.tip}
     app.answer(value, plain(f"Cloned the memory to {store.root}."), OWN)
 
@@ -130,6 +133,7 @@ def run_trust(_: Args, app: App) -> None:
             store.acceptance.set_aside()
         store.acceptance.give(tuple(url for remote in known for url in (remote.url, remote.push_url)))
         HookSpool(store.private).make()
+        look_at_arrivals(store)
     app.answer(value, plain(f"Sessions are recorded in {store.root}."), OWN)
 
 
@@ -222,7 +226,9 @@ def _move(args: Args, app: App, source: Store, target: Store, where: str) -> Non
 def run_sync(args: Args, app: App) -> None:
     store = app.settled()
     if args.background:
-        _sync_behind(store)
+        with turn_of(store, Kind.SYNC) as is_free:
+            if is_free:
+                _sync_behind(store)
         return
     chosen = [find_remote(store, args.remote)] if args.remote else remotes(store) or [find_remote(store, None)]
     with Progress(app.err) as progress:
@@ -231,7 +237,7 @@ def run_sync(args: Args, app: App) -> None:
         for remote in chosen:  # one that is away keeps no other waiting
             try:
                 done.append(sync_remote(store, remote, options, asks=app.can_ask()))
-                if compare_arrivals(store):
+                if look_at_arrivals(store):
                     sync_remote(store, remote, options, asks=app.can_ask())
             except GitmemError as error:
                 failed.append(error)
@@ -248,7 +254,7 @@ def run_sync(args: Args, app: App) -> None:
 def _sync_behind(store: Store) -> None:
     """Sync behind a hook: log failures, except being offline."""
     errors = [*sync_in_background(store, Options())]
-    compare_arrivals(store)
+    look_at_arrivals(store)
     for error in errors:
         if not isinstance(error, UnreachableError):
             FailureLog(store.private).record(LoggedFailure(now(), "sync", error.sentences))
@@ -319,7 +325,7 @@ def run_restore(args: Args, app: App) -> None:
     if len(removed):
         commit, more = _brought_back(store, removed, args, app)
         text += more
-    compare_arrivals(store)
+    look_at_arrivals(store)
     value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
     app.answer(value, plain(text), OWN)
 

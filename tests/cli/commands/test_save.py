@@ -30,3 +30,16 @@ def test_the_later_word_counts_though_a_clock_was_ahead_at_the_one_before(gitmem
     assert "- Always indent by spaces (rule; since" in told
     assert "Always indent by spaces\n" in gitmem("facts", "list")[1]
     assert "by tabs [in dispute with: Always indent by spaces]" in gitmem("facts", "list")[1]
+
+
+def test_doctor_says_which_machine_s_clock_was_ahead(gitmem):
+    gitmem("save", "Always indent by tabs", "--type", "rule")
+    assert "dated after the present" not in gitmem("doctor")[1]
+    file = next((gitmem.root / "facts").rglob("*.md"))
+    ahead = datetime.now(UTC) + timedelta(hours=3)
+    file.write_text(re.sub("(?m)^created: .*$", f"created: {ahead.isoformat()}", file.read_text()))
+    said = gitmem("doctor")[1]
+    assert "1 fact dated after the present: the clock of a machine was ahead." in said
+    assert re.search(rf"{file.name[:11]}, {ahead.astimezone():%Y-%m-%d %H:%M} on \S+: Always indent by tabs", said), (
+        said
+    )

@@ -471,24 +471,63 @@ def both(gitmem, tmp_path, bare_git, environ) -> tuple[Runner, Runner]:
     return gitmem, other
 
 
-@pytest.mark.long
-@pytest.mark.few(1)
-@pytest.mark.parametrize("door", ["sync", "clone", "restore"])
-def test_facts_that_arrive_are_compared_before_anything_shows_them(both, tmp_path, bare_git, environ, door):
+_MEMORY = "---\nname: {0}\ndescription: Always indent by {0}\nmetadata:\n  type: feedback\n---\nAlways indent by {0}\n"
+
+
+def _third(both: tuple[Runner, Runner], git: RunsGit, *, branch: bool = False) -> Runner:
+    """Give a third project, whose remote holds both facts, which nobody has compared."""
+    _, second = both
+    git(second.root, "pull", "-q", "--no-rebase", env={**os.environ, "PATH": _PATH, **_NAMED})
+    git(second.root, "push", "-q")
+    git(second.cwd.parent, "init", "-q", "third")
+    third = Runner(second.cwd.parent / "third", second.environ)
+    if branch:
+        git(third.cwd, "fetch", "-q", str(second.cwd.parent / "remote.git"), "gitmem:gitmem")
+    return third
+
+
+def _arrive(door: str, both: tuple[Runner, Runner], folder: Path, git: RunsGit) -> Runner:
+    """Have contradicting facts arrive through a door; return the machine where they did."""
     first, second = both
-    first("sync")
-    if door == "sync":
-        assert second("sync")[0] == 0
-        assert first("sync")[0] == 0
-        assert bare_git(first.root, "rev-parse", "HEAD") == bare_git(second.root, "rev-parse", "HEAD")
+    remote = str(folder / "remote.git")
+    if door in {"sync", "sync in the background"}:
+        assert second("sync", *["--background"] * (door != "sync"))[0] == 0
     elif door == "restore":
-        first("backup", str(tmp_path / "a.bundle"))
-        assert second("restore", str(tmp_path / "a.bundle"))[0] == 0
+        first("backup", str(folder / "a.bundle"))
+        assert second("restore", str(folder / "a.bundle"))[0] == 0
+    elif door == "migrate":
+        listed = {"rules": [{"content": "Always indent by tabs"}]}
+        memory = second.cwd / ".claude" / "memory"
+        memory.mkdir(parents=True)
+        (memory / "facts.json").write_text(json.dumps(listed))
+        assert second("migrate")[0] == 0
+    elif door == "adopt":
+        (folder / "own").mkdir()
+        for what in ("tabs", "spaces"):
+            (folder / "own" / f"{what}.md").write_text(_MEMORY.format(what))
+        assert second("import", "adopt", str(folder / "own"))[0] == 0
     else:
-        bare_git(second.root, "pull", "-q", "--no-rebase", env={**os.environ, "PATH": _PATH, **_NAMED})
-        bare_git(second.root, "push", "-q")
-        bare_git(tmp_path, "init", "-q", "third")
-        second = Runner(tmp_path / "third", environ)
-        assert second("clone", str(tmp_path / "remote.git"))[0] == 0
-    assert len(second.json("review")) == 1
-    assert second.json("facts", "list", "--all")
+        second = _third(both, git, branch=door == "init of a branch")
+        words = {"clone": ("clone", remote), "join": ("join",), "init of a branch": ("init",)}
+        if door == "a start that joins":
+            told = json.dumps({"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(second.cwd)})
+            assert second("hook", "claude", stdin=told.encode(), GITMEM_REMOTE=remote)[0] == 0
+        else:
+            assert second(*words[door], GITMEM_REMOTE=remote)[0] == 0
+    return second
+
+
+_DOORS = ("sync", "sync in the background", "clone", "join", "a start that joins", "init of a branch")
+
+
+@pytest.mark.long
+@pytest.mark.few(2)
+@pytest.mark.parametrize("door", [*_DOORS, "restore", "migrate", "adopt"])
+def test_facts_that_arrive_are_compared_before_anything_shows_them(both, tmp_path, bare_git, door):
+    first, _ = both
+    first("sync")
+    reached = _arrive(door, both, tmp_path, bare_git)
+    assert len(reached.json("review")) == 1
+    if door == "sync":
+        assert first("sync")[0] == 0
+        assert bare_git(first.root, "rev-parse", "HEAD") == bare_git(reached.root, "rev-parse", "HEAD")
