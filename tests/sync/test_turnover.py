@@ -54,7 +54,8 @@ class Walk:
         self.facts |= {fact.id for fact in known_facts(each.store)}
 
     def note(self, each: Machine) -> None:
-        each.save(f"Saw the {self.words()}")
+        self.notes.add(text := f"Saw the {self.words()}")
+        each.save(text)
 
     def retire(self, each: Machine) -> None:
         """Retire up to three facts at once: of a small memory that is most of it."""
@@ -68,7 +69,8 @@ class Walk:
         if facts := [fact for fact in known_facts(each.store) if fact.binds]:
             path = self.random.choice(facts).path
             text = each.read(path)
-            each.write(path, f"{text.rstrip()}\n\nBy hand, of the {self.words()}.\n")
+            self.notes.add(line := f"By hand, of the {self.words()}.")
+            each.write(path, f"{text.rstrip()}\n\n{line}\n")
 
     def jot(self, each: Machine) -> None:
         """Write a page by hand, or take half of it out again."""
@@ -116,3 +118,6 @@ def test_turnover_of_one_users_two_machines_is_refused_nowhere(pair, seed, round
     facts = {fact.id: fact for fact in known_facts(first.store)}
     assert walk.facts <= facts.keys()
     assert not [name for name in walk.retired if facts[name].binds]
+    said = "".join(path.read_text(encoding="utf-8") for path in first.root.rglob("*.md"))
+    assert [text for text in walk.notes if text not in said] == []
+    assert [*(first.root / "archive").glob("*.md")], "memory.md was full"
