@@ -127,9 +127,12 @@ if [ "$e" = statusline ]; then
     r=
     if [ "$s" ] && [ "$d" ]; then
         IFS= read -r r <"${d%/spool/hooks}/sign"
-        case $r in *[[:cntrl:]]*) ;; gitmem:*) printf '%s\n' "$r" ;; esac
+        case $r in *[[:cntrl:]]*) r= ;; gitmem:*) ;; *) r= ;; esac
+        printf '%s\n' "${r:-gitmem: no session is recorded here yet}"
     elif [ "$ask" ] || ! [ "$s" ]; then
         find_gitmem && printf '%s\n' "$j" | "$g" -C "$p" statusline
+    else
+        echo 'gitmem: nothing is recorded here'
     fi
     exit 0
 fi

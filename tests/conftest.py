@@ -19,6 +19,7 @@ from typing import Protocol
 import pytest
 from hypothesis import settings
 
+from gitmem.cli.app import AGENTS, SESSIONS
 from gitmem.git.process import Git
 from gitmem.platform.machine import Context, machine_name, now
 from tests.copies import FolderCopies, StoreCopies, run_git
@@ -117,7 +118,7 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
-            if name.startswith(("GIT_", "GITMEM_", "XDG_", "CLAUDE_")):
+            if name.startswith(("GIT_", "GITMEM_", "XDG_", "CLAUDE_")) or name in (*SESSIONS, *AGENTS):
                 patch.delenv(name)
         _live_in(home, patch)
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")

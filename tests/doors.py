@@ -104,8 +104,9 @@ class World:
         return out
 
     def ran(self, *argv: str) -> tuple[int, str, str]:
-        """Return what a command answers: code, output, errors."""
-        code, out, err = Runner(self.place("").parent, dict(self.context.environ))(*argv, fence=True)
+        """Return what a command answers an agent: code, output, errors."""
+        environ = {**self.context.environ, "CLAUDECODE": "1"}
+        code, out, err = Runner(self.place("").parent, environ)(*argv, fence=True)
         return code, out, err
 
     def hook(self, name: str, **payload: object) -> str:

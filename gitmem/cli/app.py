@@ -74,6 +74,12 @@ _MAX_BYTES = 4 * _MAX_CHARACTERS + 1
 
 # The variables with the session of the agent that started a command or server.
 SESSIONS = ("CLAUDE_CODE_SESSION_ID", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID")
+# More variables that an agent sets for the commands it runs, as seen with the real ones (tests/e2e/test_states.py).
+AGENTS = (
+    *("CLAUDECODE", "CODEX_CI", "CODEX_THREAD_ID", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "KILO", "AGENT"),
+    *("COPILOT_CLI", "FACTORY_PROJECT_DIR", "DROID_PROJECT_DIR", "PI_SESSION_ID", "CLINE_ACTIVE"),
+    *("CURSOR_AGENT", "CURSOR_VERSION"),
+)
 VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.search.vectors and gitmem.search.scan, which a save need not import
 
 
@@ -203,7 +209,7 @@ class App(Value):
 
     def rotated(self, archive: str) -> str:
         """Return the line about a rotation: a sentence for a user, for an agent the mark that starts the skill."""
-        if self.out.isatty():
+        if not self.for_agent():
             return f"memory.md was full: all it held is in {archive} now, and summed up below summaries/."
         return f"[GITMEM_ROTATE] file={archive}"
 
@@ -228,19 +234,20 @@ class App(Value):
                 one.start("sync", "--background")
 
     def answer(self, value: object, text: str, source: str | None = None, *, aside: Iterable[str] = ()) -> None:
-        """Print `value` as JSON where `--json` was given, else `text`; for agents in a fence that names the source.
+        """Print `value` as JSON where `--json` was given, else `text`; for an agent in a fence that names the source.
 
         The source defaults to the command; with `OWN` no fence is added: the words are gitmem's own, or have a fence.
         Lines `aside` go to stderr, except with `--json`.
         """
-        fences, paints = source != OWN and not self.out.isatty(), self.colour()
-        if self.args.json or fences or paints:
+        cleans, paints = source != OWN and not self.out.isatty(), self.colour()
+        if self.args.json or cleans or paints:
             from gitmem.text.terminal import fenced, json_text, painted, plain
 
             if self.args.json:
                 print(json_text(value, indent=2), file=self.out)
                 return
-            text = fenced(plain(text), source or self.args.command) if fences else text
+            text = plain(text) if cleans else text
+            text = fenced(text, source or self.args.command) if cleans and self.for_agent() else text
             text = painted(text) if paints else text
         if text:
             self.write(text)
@@ -316,6 +323,16 @@ class App(Value):
     def session(self) -> str:
         """Return the agent's session that this command runs in, "" if none is known."""
         return next((self.environ[name] for name in SESSIONS if self.environ.get(name)), "")
+
+    def for_agent(self) -> bool:
+        """Return whether an agent reads the output: `--for-agent` or its environment says so, and it is no terminal."""
+        named = getattr(self.args, "for_agent", False) or any(self.environ.get(name) for name in (*SESSIONS, *AGENTS))
+        return bool(named) and not self.out.isatty()
+
+    def undo_hint(self, commits: Iterable[str | None]) -> str:
+        """Return how a user undoes a small change, as the end of its line; "" for an agent or without a change."""
+        made = [commit[:10] for commit in commits if commit]
+        return f" (undo: gitmem undo {', then '.join(made[::-1])})" if made and not self.for_agent() else ""
 
     def can_ask(self) -> bool:
         """Return whether a user is at a terminal to answer a question."""

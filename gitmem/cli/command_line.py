@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from gitmem.cli.app import Args
 from gitmem.cli.parser import build_parser
-from gitmem.cli.table import COMMANDS, command_place, command_word, sections
+from gitmem.cli.table import COMMANDS, command_place, command_word, nearest, sections
 from gitmem.errors import UsageError
 from gitmem.platform.machine import install_command
 
@@ -37,8 +36,8 @@ def parse(argv: Sequence[str]) -> Args:
     if word is not None and word not in COMMANDS:
         if word in {"update", "upgrade"}:
             raise UsageError(f"There is no command {word!r}.", f"A newer gitmem comes by: {install_command()}")
-        near = [_MEANT[word]] if word in _MEANT else get_close_matches(word, COMMANDS, 1)
-        hint = f"Did you mean 'gitmem {near[0]}'? " if near else ""
+        near = _MEANT.get(word) or nearest(word, COMMANDS)
+        hint = f"Did you mean 'gitmem {near}'? " if near else ""
         raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem help --all' lists all commands.")
     place = command_place(argv)
     if place is not None and [*argv[place : place + 2]] == ["config", "set"]:

@@ -7,7 +7,7 @@ from functools import partial
 from gitmem.cli.app import App
 from gitmem.errors import GitmemError
 from gitmem.hosts.script import project_top, recorded_agents
-from gitmem.store.heard import has_arrived
+from gitmem.store.heard import heard_since_install
 from gitmem.store.locate import find_project, find_store
 from gitmem.store.store import Store
 
@@ -22,12 +22,12 @@ def next_step(app: App) -> str:
         store = Store(root, app.context())
         if not store.may_write():
             return "Next: 'gitmem trust' shows the memory that came with this project, and asks whether you want it."
-        arrived = partial(has_arrived, store.private, app.home())
-        agents, off = recorded_agents(project_top(app.cwd), app.home(), app.environ, arrived)
+        heard = partial(heard_since_install, store.private, app.home())
+        agents, off = recorded_agents(project_top(app.cwd), app.home(), app.environ, heard)
     except GitmemError as error:
         return error.sentences
     if off:
         return f"Next: {off[0]}"
     if not agents:
-        return "Next: 'gitmem install' has your agent's sessions recorded."
+        return "Next: run 'gitmem install' to start recording."
     return "Sessions are recorded: 'gitmem status' says what, 'gitmem search WORDS' finds what was said."

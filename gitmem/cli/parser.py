@@ -6,11 +6,10 @@ import argparse
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from gitmem import __version__
-from gitmem.cli.table import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, arguments_of, sections
+from gitmem.cli.table import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, arguments_of, nearest, sections
 from gitmem.errors import UsageError
 
 vars(argparse)["_"] = str  # looking for translations of its few words takes a command a millisecond or two
@@ -81,7 +80,7 @@ class Parser(argparse.ArgumentParser):
         known = {*self._option_string_actions}
         for _, _, own in own_commands(self):
             known.update(own._option_string_actions)  # noqa: SLF001  # argparse has no other way to list them
-        return _nearest(match[1], known) if match else ""
+        return nearest(match[1], known) if match else ""
 
 
 # Types of memories, as issue trackers and commit conventions call them.
@@ -95,16 +94,12 @@ def _near_choice(message: str) -> str:
         return ""
     choices = {choice.strip(" '") for choice in match[2].split(",")}
     same = _SAME.get(match[1].lower(), "")
-    return same if same in choices else _nearest(match[1].lower(), choices)
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    return next(iter(get_close_matches(word, [*known], 1)), "")
+    return same if same in choices else nearest(match[1].lower(), choices)
 
 
 def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser with the sub-parsers of these commands; without names, with a line of help for each command."""
-    usage = None if names else "gitmem [-h] [-V] [-C DIR] [--no-pager] [--user | --private] COMMAND ..."
+    usage = None if names else "gitmem [-h] [-V] [-C DIR] [--no-pager] [--for-agent] [--user | --private] COMMAND ..."
     about = _ABOUT if names else f"{_ABOUT}\n\n{listed_commands(GROUPS)}"
     parser = Parser(json=False, prog="gitmem", usage=usage, description=about, epilog=_EPILOG)
     parser.asked = " ".join(("gitmem", *names[:1]))
@@ -112,6 +107,7 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("-V", "--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")
     parser.add_argument("--no-pager", action="store_true", help="print without a pager, however long")
+    parser.add_argument("--for-agent", action="store_true", help="fence what is remembered, as data for an agent")
     parser.add_argument("--user", action="store_true", help="use your own store (~/.gitmem), not the project's")
     parser.add_argument("--private", action="store_true", help="use what is private to the project: it is sent nowhere")
     # Without `prog` argparse formats a usage line to find out, and asks the terminal its width for it.

@@ -12,7 +12,7 @@ import sys
 from functools import partial
 
 from gitmem.errors import GitmemError
-from gitmem.store.acceptance import accepted_folder
+from gitmem.store.acceptance import NotAcceptedError, accepted_folder
 from gitmem.store.locate import find_store, has_home_stores
 from gitmem.values import TYPE_CHECKING
 
@@ -121,20 +121,34 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool
     return line
 
 
-def tell_sign(folder: str) -> None:
-    """Print the line of a folder's project, or of the one that the JSON on standard input names, if it has one.
+NOWHERE = "gitmem: nothing is recorded here"  # as in hooks/hook.sh
+NOT_YET = "gitmem: no session is recorded here yet"
 
-    hooks/hook.sh does the same without Python. Of a store that nobody accepted nothing is printed.
+
+def tell_sign(folder: str) -> None:
+    """Print the line of a folder's project, or of the one that the JSON on standard input names.
+
+    hooks/hook.sh does the same without Python. Of a store that nobody accepted no words are printed.
     """
-    home = os.environ.get("HOME") or os.path.expanduser("~")
     with contextlib.suppress(GitmemError, OSError, ValueError, AttributeError, TypeError):
         payload = "" if sys.stdin.isatty() else sys.stdin.read()
-        root = find_store(os.path.join(folder, _named(payload) if payload else ""), home)
-        if root is not None:
-            with open(os.path.join(accepted_folder(root, os.environ, home), SIGN), encoding="utf-8") as file:
-                line = file.read()
-            if line.startswith("gitmem:") and line.isprintable():
-                print(line)
+        print(_sign_of(os.path.join(folder, _named(payload) if payload else "")))
+
+
+def _sign_of(folder: str) -> str:
+    """Return the line that the last start left in a folder's store, or that nothing is recorded."""
+    home = os.environ.get("HOME") or os.path.expanduser("~")
+    root = find_store(folder, home)
+    if root is None:
+        return NOWHERE
+    try:
+        private = accepted_folder(root, os.environ, home)
+    except NotAcceptedError:
+        return f"{NOWHERE} until you say yes to this memory: gitmem trust"
+    with contextlib.suppress(OSError), open(os.path.join(private, SIGN), encoding="utf-8") as file:
+        line = file.read()
+        return line if line.startswith("gitmem:") and line.isprintable() else NOT_YET
+    return NOT_YET
 
 
 def _named(payload: str) -> str:

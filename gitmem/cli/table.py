@@ -13,7 +13,7 @@ from functools import cache
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
 
@@ -231,3 +231,15 @@ def share(text: str) -> float:
 
 
 _TYPES: Mapping[str, Callable[[str], float]] = {"N": whole_number, "0-1": share}
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the name that a word was meant to be: its letters in another order, one like it, its beginning; or ""."""
+    from difflib import get_close_matches
+
+    bare = {name.lstrip("-"): name for name in known}
+    word = word.lstrip("-")
+    found = [name for name in bare if sorted(name) == sorted(word)]
+    found += get_close_matches(word, bare, 1)
+    found += [name for name in bare if len(name) > 2 and word.startswith(name)]  # noqa: PLR2004
+    return bare[found[0]] if found else ""

@@ -30,6 +30,7 @@ class Obstacle(Value):
     message: str
     remedy: str
     asked: bool = False
+    since: float = float("inf")  # when a setting was last written, which an event that came later refutes
 
 
 Found = Iterator[Obstacle]
@@ -67,7 +68,8 @@ def _switched_off(host: Host, place: InstallPlace) -> Found:
         if isinstance(value, bool):
             if value is off:
                 said = f"{host.title} runs no hooks: {'.'.join(keys)} is {str(off).lower()} in {path}"
-                yield Obstacle(HOOKS, said, _POLICY if path in _managed_paths(host.name) else _OPEN)
+                remedy = _POLICY if path in _managed_paths(host.name) else _OPEN
+                yield Obstacle(HOOKS, said, remedy, since=os.path.getmtime(path))
             return
 
 
@@ -167,7 +169,7 @@ def _claude(host: Host, place: InstallPlace) -> Found:
     projects = _at(read_json(own), "projects")
     trusted = any(_at(projects, folder, "hasTrustDialogAccepted") is True for folder in _around(place.project))
     if place.scope is not Scope.USER and not trusted:
-        asks = f"{host.title} asks at its next start whether you trust this folder; until you do, it runs no hooks"
+        asks = f"{host.title} asks at its next start whether you trust this folder; until then only -p runs hooks"
         yield Obstacle(HOOKS, asks, "Choose 'Yes, I trust this folder'; No is preselected.", asked=True)
     here = _at(projects, place.project)
     if SERVER in _names(here, "disabledMcpServers"):
@@ -302,6 +304,12 @@ def _copilot(host: Host, place: InstallPlace) -> Found:
 
 
 def _pi(host: Host, place: InstallPlace) -> Found:
+    path = os.path.join(place.folder(host.folder if place.scope is Scope.USER else ".pi"), "settings.json")
+    left_out = [str(name) for name in _names(_settings(path), "extensions") if str(name)[:1] in {"-", "!"}]
+    if any("gitmem" in name for name in left_out):
+        yield Obstacle(HOOKS, f"{host.title} loads no extension that 'extensions' leaves out in {path}", _OPEN)
+    if "-builtin:mcp" in left_out:
+        yield _server_is_off(host, f"'extensions' leaves builtin:mcp out in {path}")
     if place.scope is Scope.USER:
         return
     folder = place.own(host.folder)

@@ -24,12 +24,12 @@ from gitmem.platform.safe_open import drop_file, read_json, read_small
 
 
 def recorded_agents(
-    project: str, home: str, environ: Mapping[str, str], has_arrived: Callable[[str], bool]
+    project: str, home: str, environ: Mapping[str, str], heard: Callable[[str], float]
 ) -> tuple[list[str], list[str]]:
     """Return the titles of agents whose sessions are recorded, and a sentence for each whose hooks do not run.
 
-    Both have gitmem's hooks, in a project's settings or the user's. `has_arrived` returns for an agent, as entries call
-    it, whether an event came since its installation: then it needs no more answers of the user.
+    Both have gitmem's hooks, in a project's settings or the user's. `heard` returns when the last event of an agent, as
+    entries call it, arrived since its installation: then it needs no more answers of the user.
     """
     titles, off = [], []
     for host in map(find_host, NAMES):
@@ -37,17 +37,22 @@ def recorded_agents(
         hooked = [place for place in places if hooked_file(host, place)]
         if not hooked:
             continue
-        if stops := stops_of(host, hooked, arrived=has_arrived(host.label)):
+        if stops := stops_of(host, hooked, heard=heard(host.label)):
             off.append(f"{stops[0].message}. {stops[0].remedy}")
         else:
             titles.append(host.title)
     return titles, off
 
 
-def stops_of(host: Host, hooked: Sequence[InstallPlace], *, arrived: bool) -> list[Obstacle]:
-    """Return what keeps all of a host's installed hooks from running, nothing if those of one place run."""
+def stops_of(host: Host, hooked: Sequence[InstallPlace], *, heard: float) -> list[Obstacle]:
+    """Return what keeps all of a host's installed hooks from running, nothing if those of one place run.
+
+    An event `heard` since then proves the opposite: since the installation for what is asked, since its change for a
+    setting.
+    """
     found = [
-        [one for one in obstacles(host, place) if one.part == HOOKS and not (one.asked and arrived)] for place in hooked
+        [one for one in obstacles(host, place) if one.part == HOOKS and heard <= (0 if one.asked else one.since)]
+        for place in hooked
     ]
     return found[0] if found and all(found) else []
 

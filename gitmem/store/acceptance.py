@@ -239,16 +239,25 @@ def recorded_stores(home: str) -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
+def recorded_place(record: str, home: str) -> str:
+    """Return the work tree of the store that a file of the record is about, or the repository of a linked one."""
+    parts = os.path.relpath(record, os.path.join(home, *_FOLDER)).split(os.sep)
+    start = parts[: parts.index(".git")] if ".git" in parts else parts[:-1]
+    return f"{start[0]}:/{'/'.join(start[1:])}" if os.name == "nt" else f"/{'/'.join(start)}"
+
+
+def recorded_store(record: str, home: str) -> str:
+    """Return the work tree of the store that a file of the record is about, "" if it is gone."""
+    with contextlib.suppress(RefusedError):
+        return find_store(recorded_place(record, home), home) or ""
+    return ""
+
+
 def known_stores(home: str) -> list[str]:
     """Return the work trees of the stores that were made, cloned or accepted on this machine and are still there."""
-    top, own, found = os.path.join(home, *_FOLDER), user_store(home), set[str]()
-    for record, _ in recorded_stores(home):
-        *parts, name = os.path.relpath(record, top).split(os.sep)
-        if name == _NAME and ".git" in parts:
-            start = parts[: parts.index(".git")]  # what is left is the work tree, or the repository of a linked one
-            path = f"{start[0]}:/{'/'.join(start[1:])}" if os.name == "nt" else f"/{'/'.join(start)}"
-            with contextlib.suppress(RefusedError):
-                found.add(find_store(path, home) or "")
+    own = user_store(home)
+    records = (record for record, _ in recorded_stores(home) if os.path.basename(record) == _NAME)
+    found = {recorded_store(record, home) for record in records}
     with contextlib.suppress(OSError):
         found.update(entry.path for entry in os.scandir(os.path.join(own, HOME_PROJECTS)))
     return sorted(path for path in {*found, own} if path and is_store(path))

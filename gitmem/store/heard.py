@@ -30,10 +30,10 @@ def last_installed(private: str, home: str, label: str) -> float:
     return max(_time_of(os.path.join(folder, f"{label}.json")) for folder in folders)
 
 
-def has_arrived(private: str, home: str, label: str) -> bool:
-    """Return whether an event of an agent has arrived since its hooks were last installed."""
+def heard_since_install(private: str, home: str, label: str) -> float:
+    """Return the time of an agent's last event, 0 if none has arrived since its hooks were last installed."""
     heard = last_heard(private, label)
-    return heard > 0 and heard >= last_installed(private, home, label)
+    return heard if heard >= last_installed(private, home, label) else 0.0
 
 
 def _time_of(path: str) -> float:

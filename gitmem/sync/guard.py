@@ -175,7 +175,10 @@ def check_pulled(store: Store, remote: Remote, here: str) -> None:
         pulled = repository.tip(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
         seen = repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")
         if pulled and repository.is_ancestor(pulled, here):
-            words = f"git pulled from {remote.called}", "They are told here, and a sync sends nothing."
+            words = (
+                f"git pulled from {remote.called}",
+                "Sessions here already see them; nothing is pushed until you decide.",
+            )
             refuse_unsigned(_signatures(store), words, pulled, {seen}, here)
 
 

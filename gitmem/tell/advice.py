@@ -41,7 +41,7 @@ class Guidance(Value):
     complexity: Complexity | None = None
 
 
-_SURE = {0.75: "These fit well.", 0.5: "These fit in part.", 0: "These are only alike in some words."}
+_SURE = {0.75: "These fit well.", 0.5: "These fit in part.", 0: "Only loosely related."}
 
 
 def as_text(found: Guidance, *, user: bool = False) -> str:

@@ -27,7 +27,7 @@ from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit
 from gitmem.search.many_stores import StoreHit, search_stores
 from gitmem.store.findings import FailureLog
-from gitmem.store.heard import has_arrived
+from gitmem.store.heard import heard_since_install
 from gitmem.store.spool import HookSpool
 from gitmem.sync.records import failures
 from gitmem.sync.states import states
@@ -128,7 +128,7 @@ def _recording(view: View) -> dict[str, Any]:
     last = next((record for record in newest if record.op in _SAVES), None)
     log = FailureLog(store.private).failures()[-_FAILURES:]
     agents, off = recorded_agents(
-        view.project(), context.home, context.environ, partial(has_arrived, store.private, context.home)
+        view.project(), context.home, context.environ, partial(heard_since_install, store.private, context.home)
     )
     return {
         "agents": agents,

@@ -16,6 +16,8 @@ TYPED = {
     "version": "gitmem --version",
     "update": "gitmem comes by: ",
     "serach x": "gitmem search",
+    "stauts": "gitmem status",
+    "initialise": "gitmem init",
     "config set review.approve off": "gitmem config KEY VALUE",
     "install Claude": "'claude'",
     "save x -t bug": "'error_fix'",
@@ -29,6 +31,12 @@ def test_what_people_type_leads_to_the_command(line):
     with pytest.raises(UsageError) as raised:
         parse(line.split())
     assert TYPED[line] in raised.value.remedy
+
+
+def test_an_option_that_is_like_none_leads_to_none():
+    with pytest.raises(UsageError) as raised:
+        parse(["search", "x", "--since", "monday"])
+    assert "Did you mean" not in raised.value.remedy
 
 
 def test_each_command_that_is_meant_exists():

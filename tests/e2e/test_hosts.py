@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.registry import find_host
-from tests.e2e.clients import CLIENTS, FAILS, in_ci
+from tests.e2e.clients import CLIENTS, FAILS, Client, in_ci
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,7 +83,10 @@ class Machine:
 
     def ask(self, name: str, program: list[str], script: dict[str, object], words: list[str]) -> list[str]:
         """Run an agent with a scripted model; return its requests, without those for a title or a summary."""
-        client = CLIENTS[name]
+        return self.ask_as(CLIENTS[name], program, script, words)
+
+    def ask_as(self, client: Client, program: list[str], script: dict[str, object], words: list[str]) -> list[str]:
+        """Do the same with an agent that is started in another way."""
         (self.folder / "script.json").write_text(json.dumps(script))
         before = len(self.asked())
         environ = {key: self.filled(value) for key, value in client.environ.items()}

@@ -21,6 +21,7 @@ from gitmem.learn.end import replay
 from gitmem.platform.machine import Context
 from gitmem.record.fact_edits import pin
 from gitmem.record.save import save
+from gitmem.store.heard import note_heard
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import GivenText, record
@@ -74,9 +75,9 @@ class Site:
     def fact(self, words: str):
         return next(fact for fact in known_facts(self.store) if words in fact.description)
 
-    def add(self, number: int, text: str, kind: str = "decision"):
-        identifier = make_id(int(NOW.timestamp() * 1000) + number, bytes([number]) * 10)
-        saved = save(self.store, Save(identifier, NOW, text, MemoryType(kind), (), "", "cli"), scan=True)
+    def add(self, number: int, text: str, kind: str = "decision", at: datetime = NOW):
+        identifier = make_id(int(at.timestamp() * 1000) + number, bytes([number]) * 10)
+        saved = save(self.store, Save(identifier, at, text, MemoryType(kind), (), "", "cli"), scan=True)
         return next(fact for fact in known_facts(self.store) if fact.id == saved.id)
 
     def subjects(self) -> list[str]:
@@ -400,9 +401,12 @@ def test_pictures(site, tmp_path):
     settings = Path(os.path.dirname(site.store.root), ".claude", "settings.json")
     settings.parent.mkdir()
     settings.write_text(json.dumps(hook))
-    pin(site.store, site.add(1, "Always write a test before the code.", "rule"), pinned=True)
-    site.add(2, "Prices are integer cents, because floats lose money.")
-    for number, text in enumerate(("Always use tabs in Go files.", "Never use tabs in Go files."), 3):
+    note_heard(site.store.private, ["claude-code"])
+    today = datetime.now(UTC)  # the first page says what was learned since yesterday
+    pin(site.store, site.add(1, "Always write a test before the code.", "rule", today), pinned=True)
+    site.add(2, "Prices are integer cents, because floats lose money.", at=today)
+    site.add(3, "Refunds fail for orders of two currencies.", "issue", today)
+    for number, text in enumerate(("Always use tabs in Go files.", "Never use tabs in Go files."), 4):
         site.add(number, text)
     with site.tab() as page:
         page.set_viewport_size({"width": 1000, "height": 640})

@@ -621,8 +621,9 @@ def test_a_status_line_is_that_of_the_agents_project(host, plain_project, tmp_pa
     host.install_gitmem()
     assert status(host, other, plain_project) == "gitmem: 1 decision told; recording\n"
     assert status(host, plain_project, None) == "gitmem: 1 decision told; recording\n"
-    assert status(host, other, tmp_path / "nowhere") == ""
-    assert status(host, other, repository(tmp_path / "no store", bare_git)) == ""
+    assert status(host, other, tmp_path / "nowhere") == "gitmem: nothing is recorded here\n"
+    without = repository(tmp_path / "no store", bare_git)
+    assert status(host, other, without) == "gitmem: nothing is recorded here\n"
     assert host.called() == []
 
 
@@ -639,9 +640,9 @@ def test_a_status_line_is_gitmems_where_the_script_cannot_tell(host, project, sp
 
 def test_a_status_line_is_no_place_for_control_characters(host, plain_project):
     (plain_project / ".gitmem/.git/gitmem/sign").write_text("gitmem: \x1b[2J told")
-    assert status(host, plain_project, plain_project) == ""
+    assert status(host, plain_project, plain_project) == "gitmem: no session is recorded here yet\n"
     (plain_project / ".gitmem/.git/gitmem/sign").unlink()
-    assert status(host, plain_project, plain_project) == ""
+    assert status(host, plain_project, plain_project) == "gitmem: no session is recorded here yet\n"
 
 
 def test_the_line_is_short_and_recognized_as_are_those_of_older_versions():

@@ -174,7 +174,7 @@ def test_a_fix_of_others_follows_one_s_own_whatever_counts_it_claims(desk, bare_
         desk, bare_git, pattern._replace(seen=(*pattern.seen, *claimed.worked), solutions=(claimed, *pattern.solutions))
     )
     told = tell_error(desk.store, "s-9", AGAIN, "pytest -q").splitlines()
-    assert "This error came before" in told[1]
+    assert "This error has occurred before" in told[1]
     assert told[3] == f'Last time (2026-11-22) this was fixed by: "`uv sync`" ^{pattern.id}'
     assert told[5] == f"From Mallory, not tried here: pip install pyyaml ^{pattern.id}"
     first, second = (one.text for one in guide(desk.store, "", error=AGAIN).lines)

@@ -82,7 +82,7 @@ def test_it_is_recording_where_an_agent_has_hooks_not_where_somebody_saved_once(
     viewer.add("We deploy on Fridays.")
     page = viewer.get("/")
     assert viewer.json("/home.json")["recording"]["agents"] == []
-    assert ">off</span> <code>gitmem install</code>" in page
+    assert ">off</span> Run <code>gitmem install</code>" in page
     assert "Last saved" in page
     settings = viewer.root.parent / ".claude" / "settings.json"
     settings.parent.mkdir()

@@ -38,11 +38,11 @@ from gitmem.hosts.script import (
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
 from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program
-from gitmem.store.acceptance import known_stores, recorded_stores
+from gitmem.store.acceptance import known_stores, recorded_place, recorded_store, recorded_stores
 from gitmem.store.arrivals import check_hosts_untracked
 from gitmem.store.init import plan_unexclude
 from gitmem.store.jobs import job_files
-from gitmem.store.locate import HOME_HOSTS, find_project, user_store
+from gitmem.store.locate import HOME_HOSTS, find_project, find_store, user_store
 from gitmem.store.merge_driver import uninstall_driver
 from gitmem.store.settings import made_files, take_answer_back
 from gitmem.text.sentences import count, listed
@@ -320,14 +320,16 @@ def _run_everything(args: Args, app: App) -> None:
         changes = _take_everything(args, app, folders)
     text = _taken_lines(app, [one for _, one in changes])
     report_changes(args, app, [], changes, text or "Nothing to do.")
-    app.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
+    app.notices((f"The memories stay: {_stores_left(app)}. To delete one, remove its folder.",))
 
 
 def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scope, SettingsChange]]:
     """Take gitmem out of all recorded settings and remove its own files; `folders` gets the folders of both."""
     changes: list[tuple[Scope, SettingsChange]] = []
     here, home = project_top(app.folder()), os.path.realpath(app.home())
-    projects = dict.fromkeys([here, *map(_project_of, (*settings_with_hooks(home), *known_stores(home)))])
+    recorded = (os.path.join(recorded_place(path, home), "") for path, _ in recorded_stores(home))
+    known = (*settings_with_hooks(home), *known_stores(home), *recorded)
+    projects = dict.fromkeys([here, *map(_project_of, known)])
     # The user's own first: in the home folder they are also found as a project's.
     places = [(here, Scope.USER)] + [(one, scope) for one in projects for scope in (Scope.PROJECT, Scope.LOCAL)]
     for folder, scope in places:
@@ -343,11 +345,17 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
         if folder and scope is Scope.PROJECT:
             changes += [(scope, change) for change in _take_from_git(there, at)]
     made, stores, jobs = made_files(app.context()), recorded_stores(home), job_files(home)
-    own = [*made, *(path for path, _ in stores), *jobs, os.path.join(home, *MACHINE)]
+    gone = [path for path, _ in stores if not recorded_store(path, home)]  # the others stay what they are: made here
+    own = [*made, *gone, *jobs, *[os.path.join(home, *MACHINE)] * (len(gone) == len(stores))]
     folders.update(map(os.path.dirname, (*made, *jobs)), map(os.path.dirname, map(os.path.dirname, jobs)))
     folders.update(*(around for _, around in stores))
     planned = [*plan_removal(home), *(plan_whole(path, None) for path in own if os.path.lexists(path))]
     return [*changes, *((Scope.USER, _carried_out(args, change)) for change in planned)]
+
+
+def _stores_left(app: App) -> str:
+    """Return the folders of the memories on this machine."""
+    return listed(known_stores(os.path.realpath(app.home()))) or "none is here"
 
 
 def _project_of(path: str) -> str:
@@ -357,9 +365,9 @@ def _project_of(path: str) -> str:
 
 
 def _take_from_git(args: Args, app: App) -> list[SettingsChange]:
-    """Take the store's line out of the project's `info/exclude`, and the merge driver out of the store."""
-    path, *_ = excluded = plan_unexclude(app.folder(), app.home()) or ("", None, None)
-    done = [_carried_out(args, SettingsChange(*excluded))] if path else []
+    """Take the line of a store that is gone out of the project's `info/exclude`, and the merge driver out of one."""
+    excluded = None if find_store(app.folder(), app.home()) else plan_unexclude(app.folder(), app.home())
+    done = [_carried_out(args, SettingsChange(*excluded))] if excluded else []
     with contextlib.suppress(StoreNotFoundError):
         if not args.dry_run:
             uninstall_driver(app.open())

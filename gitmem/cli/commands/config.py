@@ -64,7 +64,10 @@ def _change(args: Args, app: App) -> None:
     text = f"{args.key} is not set any more" if value is None else f"{args.key} is {_as_yaml(value)}"
     commit = changed.commit
     said = {"key": args.key, "value": value, "file": changed.path, "commit": commit}
-    app.answer(said, f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."), OWN)
+    hint = app.undo_hint([commit])
+    if not commit and value is not None:
+        hint = f" (to unset it: gitmem config {'--user ' * args.user}{args.key} --unset)"
+    app.answer(said, f"{text} in {changed.path}{note}{hint}.", OWN)
 
 
 def _setting_value(item: Setting) -> dict[str, object]:

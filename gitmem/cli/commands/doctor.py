@@ -20,7 +20,7 @@ from gitmem.hosts.script import content, has_current_script, hooked_file, stops_
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import UTC, datetime, install_command, is_installed, local
 from gitmem.store.findings import Finding, Level, examine
-from gitmem.store.heard import has_arrived, last_installed
+from gitmem.store.heard import heard_since_install, last_installed
 from gitmem.sync.clone import check_opened
 from gitmem.text.sentences import count
 
@@ -49,7 +49,7 @@ def _examine_hosts(app: App, private: str) -> list[Finding]:
     findings = [finding for host in map(find_host, NAMES) if (finding := _examine_host(app, host, private))]
     if findings:
         return findings
-    message = "No agent's sessions are remembered: no settings have gitmem's hooks."
+    message = "No agent's sessions are recorded: no settings have gitmem's hooks."
     return [Finding("host", Level.NOTE, message, "'gitmem install' lists the agents that are here.")]
 
 
@@ -60,16 +60,16 @@ def _examine_host(app: App, host: Host, private: str) -> Finding | None:
     if not hooked:
         return None
     details = tuple(hooked.values())
-    arrived = has_arrived(private, app.home(), host.label)
-    if broken := _broken_hooks(app, host, places, hooked, arrived=arrived):
+    heard = heard_since_install(private, app.home(), host.label)
+    if broken := _broken_hooks(app, host, places, hooked, heard=heard):
         return broken
     if len(hooked) > 1:
         message = f"{host.title} calls gitmem {len(hooked)} times for each event: several settings have hooks."
         remedy = f"'gitmem uninstall {host.name} --{[*hooked][-1].value}' removes some. Nothing is saved twice."
         return Finding("host", Level.NOTE, message, remedy, details)
-    if not arrived and (silent := _silent(app, host, places, hooked, private)):
+    if not heard and (silent := _silent(app, host, places, hooked, private)):
         return silent
-    return Finding("host", Level.OK, f"{host.title}'s sessions are remembered, by hooks in {details[0]}.")
+    return Finding("host", Level.OK, f"{host.title}'s sessions are recorded, by hooks in {details[0]}.")
 
 
 def _silent(
@@ -95,12 +95,12 @@ def _silent(
 
 
 def _broken_hooks(
-    app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str], *, arrived: bool
+    app: App, host: Host, places: Sequence[InstallPlace], hooked: Mapping[Scope, str], *, heard: float
 ) -> Finding | None:
     """Return why the hooks of one host record nothing, or not all; None if they do."""
     renew = f"'gitmem install {host.name} --{next(iter(hooked)).value}' renews them."
     details = tuple(hooked.values())
-    stops = stops_of(host, [place for place in places if place.scope in hooked], arrived=arrived)
+    stops = stops_of(host, [place for place in places if place.scope in hooked], heard=heard)
     stop = next((one for one in stops if not one.asked), None)
     if stop is None and not own_program(app):
         message = "'gitmem' is not on your PATH: hooks keep events, but only your next gitmem command saves them."

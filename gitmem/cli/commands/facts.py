@@ -48,7 +48,9 @@ def _show_or_change(store: Store, args: Args, app: App) -> None:
     if args.action == "confirm" and again.forbids:
         confirm_rule(store, again)
     value = {**fact_value(again), "commits": list(commits)}
-    text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again)} already."
+    text = f"{again.id} was {fact_state(again)} already."
+    if commits:
+        text = _told(store, before, again) + app.undo_hint(commits)
     app.answer(value, text)
 
 
@@ -94,7 +96,7 @@ def _add(store: Store, args: Args, app: App) -> None:
         commits += forbid(store, fact, tuple(args.forbids))
         confirm_rule(store, find_fact(store, fact.id))
     value = {**fact_value(fact), "commits": commits}
-    app.answer(value, f"{fact.id} is {fact_state(fact)} now.", OWN)
+    app.answer(value, f"Added {fact.kind} {fact.id}, {fact_state(fact)}{app.undo_hint(commits)}.", OWN)
 
 
 def _forbid(store: Store, args: Args, app: App) -> None:
@@ -105,7 +107,7 @@ def _forbid(store: Store, args: Args, app: App) -> None:
     confirm_rule(store, fact)
     told = ", ".join(f"`{literal}`" for literal in fact.forbids)
     text = f"{fact.id} forbids {told} now." if told else f"{fact.id} forbids nothing now."
-    app.answer({**fact_value(fact), "commits": list(commits)}, plain(text))
+    app.answer({**fact_value(fact), "commits": list(commits)}, plain(text) + app.undo_hint(commits))
 
 
 def _list(store: Store, args: Args, app: App) -> None:
@@ -128,7 +130,7 @@ def _nothing(args: Args, known: int, *, in_git: bool) -> str:
         unknown = "The project is not a git repository, so gitmem cannot tell which facts are stale."
         return "No fact is stale." if in_git else unknown
     if known and not args.all:
-        return f"No fact{' of this kind' if args.kind else ''} holds now: --all lists those that ended."
+        return f"No fact{' of this kind' if args.kind else ''} is in force: --all lists those that ended."
     if args.kind:
         return f"There is no fact of the kind {args.kind}."
     return "No facts yet: `gitmem facts add` adds one, others are learned from sessions."
@@ -157,4 +159,4 @@ def run_resolve(args: Args, app: App) -> None:
     with app.waiting():
         commits = retire(store, fact, args.how) if fact.binds else ()
     value = {"id": fact.id, "status": "resolved", "commits": list(commits)}
-    app.answer(value, f"{fact.id} is resolved{'' if commits else ' already'}.", OWN)
+    app.answer(value, f"{fact.id} is resolved{'' if commits else ' already'}{app.undo_hint(commits)}.", OWN)

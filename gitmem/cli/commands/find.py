@@ -63,7 +63,7 @@ def find_hits(args: Args, app: App, *, deep: bool = False, history: bool = False
 
 def note_hits(app: App, found: QueryAnswer, how: str, text: str, hits: Sequence[Hit]) -> None:
     """Note a question and its hits for `gitmem stats`; at a terminal a user reads the text, which costs no tokens."""
-    printed = "" if app.out.isatty() else text
+    printed = text if app.for_agent() else ""
     note_asked(found.store, GivenText(found.began, app.session(), how, handles(hits)), printed)
 
 
@@ -232,4 +232,4 @@ def run_get(args: Args, app: App) -> None:
     value = fields(passage, "path start_line=start end_line=end text tokens")
     app.answer(value, plain(passage.text), f"get {plain(args.where)}")
     ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
-    note_asked(store, GivenText(began, app.session(), GET, ids), "" if app.out.isatty() else passage.text)
+    note_asked(store, GivenText(began, app.session(), GET, ids), passage.text if app.for_agent() else "")

@@ -2,103 +2,90 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.app import App, Args
 from gitmem.cli.commands.agents import (
     by_path,
     chosen_hosts,
     chosen_scope,
     find_manifest,
-    found_hosts,
     own_program,
     place_of,
     plan_excluded,
     report_changes,
     short_path,
 )
+from gitmem.cli.commands.installed import (
+    InstallPlan,
+    asks_to_use_tools,
+    earlier_sessions,
+    installed_text,
+    list_agents,
+)
 from gitmem.config import read_config
-from gitmem.errors import ExitCode, GitmemError, RefusedError, StoreNotFoundError, UsageError
+from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
+from gitmem.git.layout import STORE_FOLDER
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import Host, InstallPlace, Scope
-from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, carry_out, is_present, plan_edits
-from gitmem.hosts.obstacles import Obstacle, obstacles
+from gitmem.hosts.install import FileEdit, InstallRecord, SettingsChange, carry_out, plan_edits
 from gitmem.hosts.script import (
     arrives,
     comes_back,
-    hooked_file,
     lock_settings,
     made_settings,
     note_made,
     plan_script,
     project_top,
     put_script,
-    stops_of,
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit
 from gitmem.hosts.text_settings import TablesEdit
-from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL
+from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL, TURN_ON
 from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.acceptance import private_folder
-from gitmem.store.heard import has_arrived
 from gitmem.store.init import Place as Where
 from gitmem.store.init import init_store
-from gitmem.store.locate import find_store, user_store
+from gitmem.store.locate import find_project, find_store, user_store
 from gitmem.store.merge_driver import install_driver
 from gitmem.store.settings import answer_for_models
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.text.sentences import listed
 from gitmem.text.terminal import plain
-from gitmem.values import Value
 
 OFF = "GITMEM_HOOKS"
 _EXCLUDE = "exclude"
 _BRINGS = {
-    HOOKS: "hooks, so that sessions are remembered",
-    MCP: "the MCP server, for tools that search the memory and save to it",
-    SKILL: "a skill: when to save, when to look, what needs review",
+    HOOKS: "hooks, which record sessions",
+    MCP: "the MCP server, with tools to search the memory and to save",
+    SKILL: "skills: when to save, search and review",
     COMMANDS: "slash commands",
-    SUMMARIES: "a skill and an agent that sum up archives",
-    TRUST: "that these hooks may run",
-    ALLOW: "that the read-only tools need no permission",
-    _EXCLUDE: "that git passes over what is yours alone",
+    SUMMARIES: "a skill and an agent that summarize archives",
+    TRUST: "trust in these hooks",
+    ALLOW: "the read-only tools are allowed",
+    _EXCLUDE: "what git ignores, as it is yours alone",
 }
 
 
 _SCOPES = {
-    Scope.PROJECT: "this project's, by settings in it, which your team shares",
-    Scope.LOCAL: "this project's, by local settings, for me alone",
+    Scope.PROJECT: "this project's, by settings that your team shares",
+    Scope.LOCAL: "this project's, by settings for you alone",
     Scope.USER: "those of all your projects that have a store, by your own settings",
 }
-
-
-class _Plan(Value):
-    """The planned changes of one host's files, each with its part, and the manifest that records them.
-
-    `others` are the paths where somebody else's file is in the way; `hooks` is the file with the hooks.
-    """
-
-    host: Host
-    place: InstallPlace
-    manifest: Manifest | None
-    items: Sequence[Edit]
-    changes: tuple[tuple[str, SettingsChange], ...]
-    others: tuple[str, ...]
-    hooks: str
 
 
 def run_install(args: Args, app: App) -> int:
     hosts = chosen_hosts(args, app)
     if not hosts:
-        _list(app)
+        list_agents(app)
         return ExitCode.OK
     parts = _parts(args)
     scope = chosen_scope(args)
+    if scope is not Scope.USER and not _offered_store(args, app, hosts):
+        return ExitCode.OK
     if scope is None:
-        _found_store(args, app, hosts)  # before a question
         scope = _asked(app, hosts)
     hosts = _with_scope(args, app, hosts, scope)
     if scope is not Scope.USER:
@@ -111,9 +98,13 @@ def run_install(args: Args, app: App) -> int:
             return ExitCode.OK
         plans = _written(args, app, plans, parts)
     working = [args.dry_run or _works(app, plan) for plan in plans]
-    text = "\n".join(_told(app, plan, parts) for plan in plans)
+    text = "\n".join(installed_text(app, plan, parts) for plan in plans)
     new = [plan.host.title for plan in plans if any(one.changes for part, one in plan.changes if part in {HOOKS, MCP})]
-    text += f"\nNext: start {listed(new)} anew here. 'gitmem status' then tells what is remembered." * bool(new)
+    text += "".join(f"\n{line}" for line in earlier_sessions(app, plans, new))
+    if new and not (args.dry_run or args.yes or _asks(args, app)):
+        provider = read_config(app.environ, app.home(), None).summary.provider
+        text += f"\nNo model is asked; {TURN_ON}." if provider == OFFLINE else ""
+    text += f"\nNext: start {listed(new)} anew here. 'gitmem status' then says what is recorded." * bool(new)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
     report_changes(args, app, hosts, [*changes, (Scope.USER, script)], text)
     return ExitCode.OK if all(working) else ExitCode.FAILURE
@@ -141,29 +132,6 @@ def _warn(app: App, parts: tuple[str, ...]) -> None:
         app.notices((f"{needed} Run: {install_command('mcp')}",))
 
 
-def _list(app: App) -> None:
-    """List the hosts of this machine."""
-    lines, values = [], []
-    for host in found_hosts(app):
-        paths = {scope: hooked_file(host, place_of(app, scope)) for scope in host.scopes}
-        state = next((f"remembered, by {path}" for path in paths.values() if path), "not remembered")
-        places = [place_of(app, scope) for scope, path in paths.items() if path]
-        if stops := stops_of(host, places, arrived=_has_arrived(app, host)):
-            state = f"not remembered{' yet' * stops[0].asked}: {stops[0].message}"
-        state = state if host.events else "gets tools for the memory, its sessions are not captured"
-        parts = [part for part in PARTS if any(part == item.part for item in edits_of(host, place_of(app, Scope.USER)))]
-        lines.append(f"{host.name:10} {host.title}: {state}; 'gitmem install {host.name}' brings {', '.join(parts)}")
-        values.append(
-            {"host": host.name, "title": host.title, "hooks": [p for p in paths.values() if p], "parts": parts}
-        )
-    text = "\n".join(lines) or (
-        "No agent that gitmem knows is on this machine; 'gitmem install claude' installs all the same."
-    )
-    if lines:
-        text += "\n\n'gitmem install --all' installs for all of them; --user for all your projects."
-    app.answer(values, text, OWN)
-
-
 def _parts(args: Args) -> tuple[str, ...]:
     """Return the parts to install."""
     if args.only is None:
@@ -175,7 +143,7 @@ def _parts(args: Args) -> tuple[str, ...]:
     return (*parts, *[SUMMARIES] * args.summaries, *[ALLOW] * args.allow)
 
 
-def _planned(args: Args, app: App, host: Host, scope: Scope, parts: tuple[str, ...]) -> _Plan:
+def _planned(args: Args, app: App, host: Host, scope: Scope, parts: tuple[str, ...]) -> InstallPlan:
     """Plan the files of one host, none of which may be a link out of the project."""
     place = place_of(app, scope)
     manifest = find_manifest(app, scope, host)
@@ -198,7 +166,7 @@ def _planned(args: Args, app: App, host: Host, scope: Scope, parts: tuple[str, .
     if (passed_over := plan_excluded(place, items, installs=True)) is not None:
         changes.append((_EXCLUDE, passed_over))
     hooks = next((item.path for item in items if item.part == HOOKS), "")
-    return _Plan(host, place, manifest, items, tuple(changes), tuple(others), hooks)
+    return InstallPlan(host, place, manifest, items, tuple(changes), tuple(others), hooks)
 
 
 def _items(
@@ -216,22 +184,32 @@ def _items(
     return items
 
 
-def _agreed(args: Args, app: App, plans: Sequence[_Plan], script: SettingsChange) -> bool:
+def _agreed(args: Args, app: App, plans: Sequence[InstallPlan], script: SettingsChange) -> bool:
     """Show the planned files at a terminal and ask for consent; elsewhere return True."""
     if not _asks(args, app):
         return True
     changes = [(_BRINGS[part], change) for plan in plans for part, change in plan.changes]
     changes.append(("the script that the hooks read", script))
-    files = [f"  {short_path(app, change.path)}: {brings}" for brings, change in changes if change.changes]
-    app.say(plain("\n".join(["gitmem will write:", *files])))
+    files: dict[str, list[str]] = {}
+    for brings, change in changes:
+        if change.changes:
+            files.setdefault(brings, []).append(short_path(app, change.path))
+    lines = [f"  {_written_to(paths)}: {brings}" for brings, paths in files.items()]
+    app.say(plain("\n".join(["gitmem will write:", *lines])))
     return app.ask("Go on?", usual=True) is not False
+
+
+def _written_to(paths: Sequence[str]) -> str:
+    """Return the path of one file, or the folder of several and how many they are."""
+    folder = os.path.commonpath(paths) if len(paths) > 1 else ""
+    return f"{folder}{os.sep} ({len(paths)} files)" if folder else ", ".join(paths)
 
 
 def _asks(args: Args, app: App) -> bool:
     return not (args.yes or args.json) and app.can_ask()
 
 
-def _written(args: Args, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> list[_Plan]:
+def _written(args: Args, app: App, plans: Sequence[InstallPlan], parts: tuple[str, ...]) -> list[InstallPlan]:
     """Write the planned files, ask what else the user wants, and return the plans as carried out."""
     parts += (ALLOW,) * _allows(args, app, plans, parts)
     # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
@@ -243,10 +221,10 @@ def _written(args: Args, app: App, plans: Sequence[_Plan], parts: tuple[str, ...
     return done
 
 
-def _allows(args: Args, app: App, plans: Sequence[_Plan], parts: tuple[str, ...]) -> bool:
+def _allows(args: Args, app: App, plans: Sequence[InstallPlan], parts: tuple[str, ...]) -> bool:
     """Ask at a terminal whether the tools that only read may be used unasked, unless that is known."""
-    asks = ALLOW not in parts and _asks(args, app) and any(_allowing(plan, parts) for plan in plans)
-    return asks and bool(app.ask("May the tools that only read the memory be used without a question each?"))
+    asks = ALLOW not in parts and _asks(args, app) and any(asks_to_use_tools(plan, parts) for plan in plans)
+    return asks and bool(app.ask("Allow the tools that only read the memory, without being asked each time?"))
 
 
 def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
@@ -264,32 +242,26 @@ def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
     if agreed is None and _asks(args, app):
         agreed = app.ask(f"{_JUDGE_WHAT} {_judged_by(provider, names)}", usual=True)
     elif agreed:
-        app.notices((f"A model judges finished sessions. {_judged_by(provider, names)}",))
+        app.notices((f"A model reviews finished sessions. {_judged_by(provider, names)}",))
     if agreed is not None:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
         answer_for_models(context, provider if agreed else OFFLINE)
 
 
 _JUDGE_WHAT = (
-    "May a model judge each finished session, once? It notes what was decided, what no longer holds, fixes, open "
-    "issues and what each request came to; without it, only what is said or saved in so many words is kept."
+    "May a model review each finished session, once? It notes decisions, what replaces them, fixes, open issues and "
+    "how each request ended; without it, only what you say or save explicitly is kept."
 )
 
 
 def _judged_by(provider: str, names: str) -> str:
-    """Return who is told what about a finished session, at what cost, and how to turn that off."""
+    """Return who reads a finished session, at what cost, and how to turn that off."""
     how = f"The redacted record goes to the model that {names} uses anyway and to nobody else"
     how = f"{how}, a small one" if provider in SMALL else how
-    how = f"{names} answers by itself: a start names the sessions that wait" if provider == HOST else how
+    how = f"{names} does it itself: at a session's start it is shown which sessions wait" if provider == HOST else how
     return f"{how}; about {JUDGED_TOKENS:,} tokens a session. Off: gitmem config --user summary.provider offline"
 
 
-def _allowing(plan: _Plan, parts: tuple[str, ...]) -> bool:
-    """Return whether the host would ask before it uses the installed tools."""
-    edits = [item for item in edits_of(plan.host, plan.place) if item.part == ALLOW]
-    return MCP in parts and any(not is_present(edit) for edit in edits)
-
-
-def _carry_out(plan: _Plan, app: App, folders: set[str]) -> _Plan:
+def _carry_out(plan: InstallPlan, app: App, folders: set[str]) -> InstallPlan:
     if plan.hooks:
         put_script(plan_script(app.home(), own_program(app)), app.home(), plan.hooks, folders)
     note_made(app.home(), [change for _, change in plan.changes], folders)
@@ -298,74 +270,7 @@ def _carry_out(plan: _Plan, app: App, folders: set[str]) -> _Plan:
     return plan
 
 
-def _told(app: App, plan: _Plan, parts: tuple[str, ...]) -> str:
-    """Return the lines that report the installed parts of a host to the user."""
-    title, hooks, lines = plan.host.title, short_path(app, plan.hooks), []
-    in_the_way = [one for one in obstacles(plan.host, plan.place) if one.part in {HOOKS, *parts}]
-    if plan.hooks:
-        change = next(change for part, change in plan.changes if part == HOOKS)
-        lines.append(f"{title}'s hooks are in {hooks} already.")
-        if change.changes:
-            begun = f"{title}'s sessions are remembered from the next one on, by hooks in {hooks}."
-            stopped = any(one.part == HOOKS for one in in_the_way)
-            lines = [f"{title}'s hooks are in {hooks}." if stopped else begun]
-            lines += [plan.host.note] * bool(plan.host.note)
-    elif HOOKS in parts and not plan.host.events:
-        lines.append(plan.host.note)
-    servers = (short_path(app, path) for path in _paths_of(plan, MCP))
-    lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in servers]
-    lines += _answers(in_the_way)
-    if stops := [one for one in in_the_way if not one.asked]:
-        said = " Nothing of its sessions is recorded until then." * any(one.part == HOOKS for one in stops)
-        app.notices(tuple(dict.fromkeys(f"{one.message}. {one.remedy}{said}" for one in stops)))
-    if ALLOW not in parts and _allowing(plan, parts):
-        remedy = f"'gitmem install {plan.host.name} --allow' allows the read-only tools."
-        lines.append(f"{title} asks before the first use of each tool, and refuses it in -p; {remedy}")
-    if commands := _paths_of(plan, COMMANDS):
-        words = (os.path.splitext(os.path.basename(path))[0].removeprefix("gitmem-") for path in commands)
-        names = " ".join(f"{plan.host.slash}{word}" for word in words)
-        lines.append(f"You get the commands {names}.")
-    if SUMMARIES in parts:
-        lines.append(_on_summaries(app, plan))
-    if plan.others:
-        app.notices((f"Left as it is, since it is not gitmem's or was changed: {', '.join(plan.others)}",))
-    return "\n".join(lines)
-
-
-def _answers(in_the_way: Sequence[Obstacle]) -> Iterator[str]:
-    """Yield what the agent will ask at its next start, and which answer to give."""
-    yield from dict.fromkeys(f"{one.message}. {one.remedy}" for one in in_the_way if one.asked)
-
-
-def _has_arrived(app: App, host: Host) -> bool:
-    """Return whether an event of an agent has come to the store here since its installation."""
-    with contextlib.suppress(GitmemError):
-        return has_arrived(app.open().private, app.home(), host.label)
-    return False
-
-
-def _on_summaries(app: App, plan: _Plan) -> str:
-    """Return the line that says how to have the skill sum up archives."""
-    if not _paths_of(plan, SUMMARIES):
-        return f"{plan.host.title} gets no skill that sums up archives: only Claude Code does."
-    is_for_all = plan.place.scope is Scope.USER
-    root = None if is_for_all else find_store(plan.place.project, app.home())
-    provider = read_config(app.environ, app.home(), root).summary.provider
-    command = f"gitmem config {'--user ' * is_for_all}summary.provider host"
-    if provider in {OFFLINE, HOST}:
-        told = "With the hooks a session's start names archives for the skill memory-rotate to sum up"
-        return f"{told}." if provider == HOST else f"{told}, once you run: {command}"
-    return (
-        f"Archives are summed up by {provider}, as your settings say. For the skill memory-rotate to do it, "
-        f"and no model to judge sessions, run: {command}"
-    )
-
-
-def _paths_of(plan: _Plan, part: str) -> list[str]:
-    return [item.path for item in plan.items if item.part == part]
-
-
-def _works(app: App, plan: _Plan) -> bool:
+def _works(app: App, plan: InstallPlan) -> bool:
     """Run a hook as the host would and say so if its event does not arrive; for a user, a whole turn."""
     if not plan.hooks or app.environ.get(OFF) == "off":
         return True
@@ -399,7 +304,7 @@ def _asked(app: App, hosts: Sequence[Host]) -> Scope:
     offered = [scope for scope in Scope if any(scope in host.scopes for host in hosts)]
     alone = Scope.LOCAL if Scope.LOCAL in offered else Scope.USER
     listed = [f"  {scope.value[0]}  {_SCOPES[scope]}{' (default)' * (scope is alone)}" for scope in offered]
-    app.say("\n".join(["Whose sessions are to be remembered?", *listed]))
+    app.say("\n".join(["Which sessions are to be recorded?", *listed]))
     letters = "/".join(scope.value[0] for scope in offered)
     print(f"[{letters}] ", end="", file=app.err, flush=True)
     answer = app.stdin.readline().strip().lower()[:1]
@@ -407,6 +312,24 @@ def _asked(app: App, hosts: Sequence[Host]) -> Scope:
     if not scopes:
         raise UsageError(f"The answer was none of {letters}.", "Nothing was changed.")
     return scopes[0]
+
+
+def _offered_store(args: Args, app: App, hosts: Sequence[Host]) -> bool:
+    """Offer a user at a terminal to make the missing store of a project; return False if they decline.
+
+    Raises StoreNotFoundError elsewhere.
+    """
+    try:
+        _found_store(args, app, hosts)
+    except StoreNotFoundError as error:
+        if args.dry_run or not _asks(args, app):
+            raise
+        where = os.path.join(find_project(app.folder(), app.home()).root, STORE_FOLDER)
+        args.init = app.ask(f"{error.message} Make one at {plain(where)}?", usual=True)
+        if not args.init:
+            app.say("Nothing was changed.")
+        return bool(args.init)
+    return True
 
 
 def _found_store(args: Args, app: App, hosts: Sequence[Host]) -> Store | None:

@@ -198,7 +198,7 @@ def run_guide(args: Args, app: App) -> None:
     guidance = guide(app.settled(), task, error=error, session=args.session)
     value = guidance._asdict() | {"lines": [line._asdict() for line in guidance.lines]}
     aside = "" if guidance.lines else "No memory clearly matches."
-    app.answer(value, plain(as_text(guidance, user=app.out.isatty())), "guide", aside=(aside,))
+    app.answer(value, plain(as_text(guidance, user=not app.for_agent())), "guide", aside=(aside,))
 
 
 _REF_NAME = "cli"  # the session of a user who begins a task without an agent

@@ -28,6 +28,7 @@ def run_save(args: Args, app: App) -> None:
     value = {"id": saved.id, "commit": saved.commit, "type": args.type}
     value |= {"archive": saved.archive, "store": store.root, "redacted": saved.redacted}
     lines = [f"Saved {kind.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
+    lines[0] += app.undo_hint([saved.commit])
     if saved.archive:
         lines.insert(0, app.rotated(saved.archive))
     app.answer(value, "\n".join(lines), OWN)

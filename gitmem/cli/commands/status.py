@@ -14,7 +14,7 @@ from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
 from gitmem.llm.protocol import TURN_ON
 from gitmem.platform.machine import timedelta
-from gitmem.store.heard import has_arrived
+from gitmem.store.heard import heard_since_install
 from gitmem.store.jobs import Job, running
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import ASKED, read_notes
@@ -42,7 +42,7 @@ def run_status(args: Args, app: App) -> None:
     store = app.settled(read=False)
     with status_reader(store) as read_status:  # git looks meanwhile
         agents, off = recorded_agents(
-            project_top(app.folder()), app.home(), app.environ, partial(has_arrived, store.private, app.home())
+            project_top(app.folder()), app.home(), app.environ, partial(heard_since_install, store.private, app.home())
         )
         used = _used(store)
         status = read_status()
@@ -246,41 +246,41 @@ def run_stats(_: Args, app: App) -> None:
 
 
 def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
-    yield "Storage"
+    yield "Storage: bytes on disk, files"
     for name, one in figures["storage"].items():
         yield _row(name, f"{bytes_of(one['bytes']):>10}  {count(one['files'], 'file')}")
-    yield "Use"
+    yield "Use: in all"
     for name, number in figures["usage"].items():
         agents = ", ".join(f"{agent} {many:,}" for agent, many in number.items()) if name == "agents" else ""
         if name != "agents" or agents:
             yield _row(name, agents or f"{number:>10,}")
-    yield f"Learned a week, since {next(iter(figures['tokens']['start']))}"
+    yield f"Learned: a number a week, since {next(iter(figures['tokens']['start']))}"
     learned = figures["learning"].items()
     yield from (_row(_LEARNED.get(name, name), _weeks(weeks.values(), bars=bars)) for name, weeks in learned)
     yield from _tasks(figures["tasks"])
-    yield "Answers found"
+    yield "Answers found: with something from memory, of all questions; time of an answer"
     asked = [_row(_ASKED[name], _found(one)) for name, one in figures["retrieval"].items() if one["asked"]]
     if len(asked) > 1:
         asked.append(_row("in all", _found(figures["answers"])))
     yield from asked or ["  nothing was asked yet"]
-    yield "Told and then helped"
+    yield "What was shown and then helped"
     yield from _usage_rows(figures["effectiveness"])
-    for name, title in {"patterns": "Errors told most", "episodes": "Tasks told most"}.items():
+    for name, title in {"patterns": "Errors shown most", "episodes": "Tasks shown most"}.items():
         most = [
             _row(one["id"], f"{count(one['told'], 'time'):>10}  {shorten(one['title'], _TITLE)}")
             for one in figures["most"][name]
         ]
         yield from [title, *most] if most else []
     total, session = figures["tokens"]["total"], figures["tokens"]["session"]
-    yield f"Tokens, in all and for each of {count(total['sessions'], 'session')} that got a text"
+    yield f"Tokens: in all, for each of {count(total['sessions'], 'session')} that got a text, a week"
     for name, title in _TOKENS.items():
         weeks = _weeks(figures["tokens"][name].values(), bars=bars)
         yield _row(title, f"{total[name]:>10,} {session[name]:>8,}  {weeks}")
     if figures["rules"]:
-        yield "Rules at tool calls"
+        yield "Rules shown at tool calls; ignored: the call was made all the same"
         for rule in figures["rules"]:
             yield _row(
-                rule["id"], f"{rule['fired']:>10,} fired, {rule['ignored']:,} ignored  {shorten(rule['text'], _TITLE)}"
+                rule["id"], f"{rule['fired']:>10,} shown, {rule['ignored']:,} ignored  {shorten(rule['text'], _TITLE)}"
             )
     yield from _judged_rows(figures["judged"])
 
@@ -312,10 +312,10 @@ def _tasks(tasks: Mapping[str, Any]) -> Iterator[str]:
     took = {"time": tasks["seconds"] and age(tasks["seconds"]), "tokens": tasks["tokens"] and f"{tasks['tokens']:,}"}
     took["an error fixed"] = tasks["mended_in"] and f"within {age(tasks['mended_in'])}"
     yield from (_row(name, f"half of them {text} or less") for name, text in took.items() if text)
-    for name, title in {"told": "told, succeeded", "alone": "untold, succeeded"}.items():
+    for name, title in {"told": "with memory", "alone": "without"}.items():
         if number := tasks[name]["number"]:
             done = tasks[name]["succeeded"]
-            yield _row(title, f"{done:>10,} of {number:,} ({done / number:.0%})")
+            yield _row(title, f"{done:>10,} of {number:,} ({done / number:.0%}) succeeded")
 
 
 def _found(one: Mapping[str, Any]) -> str:
@@ -328,11 +328,11 @@ def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
     if helped["good"] or helped["bad"]:
         yield _row("you said", f"{helped['good']:>10,} helped, {helped['bad']:,} did not")
     if fixes["told"]:
-        yield _row("fixes", f"{fixes['mended']:>10,} of {fixes['told']:,} told ones: the error was gone afterwards")
+        yield _row("fixes", f"{fixes['mended']:>10,} of {fixes['told']:,} shown: the error was gone afterwards")
     if not (fixes["told"] or helped["judged"]):
         yield "  nothing yet: this is counted when a session is over"
     if helped["by"]:
-        yield "Success of turns that were told something"
+        yield "Success of turns that were shown something"
     for how, one in helped["by"].items():
         yield _row(_ASKED.get(how, how), f"{one['mean']:>10.0%} in {count(one['judged'], 'turn')}")
 

@@ -220,7 +220,8 @@ def run_demote(args: Args, app: App) -> None:
 def _move(args: Args, app: App, source: Store, target: Store, where: str) -> None:
     fact = find_fact(source, args.fact)
     value = {"id": fact.id, "commits": list(move(source, fact, target))}
-    app.answer(value, plain(f"{fact.id} is {where} now: {fact.description}"))
+    back = "" if app.for_agent() else f" (undo: gitmem {'demote' if source.is_private else 'promote'} {fact.id})"
+    app.answer(value, plain(f"{fact.id} is {where} now: {fact.description}{back}"))
 
 
 def run_sync(args: Args, app: App) -> None:

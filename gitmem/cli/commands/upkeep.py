@@ -274,8 +274,8 @@ def run_forget(args: Args, app: App) -> None:
         return
     if not args.transcripts:
         raise UsageError(
-            "What is to be forgotten is not said.",
-            "Say clear old, clear all, cleanup, purge TEXT, --transcripts, --author or --session.",
+            "Say what to forget.",
+            "Give clear old, clear all, cleanup, purge TEXT, --transcripts, --author or --session.",
         )
     store = app.settled()
     span = read_date(store, args.before, "--before")

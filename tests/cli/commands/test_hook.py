@@ -359,11 +359,14 @@ def test_a_user_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeypat
     assert host.run("statusline", stdin=b"{", cwd=Path("/")) == ""
     assert host.run("-C", str(host.project), "statusline", cwd=Path("/")) == f"{said}\n"
     assert host.run("--no-pager", "statusline", stdin=where, cwd=host.project) == f"{said}\n"
+    nothing = host.run("statusline", stdin=b'{"workspace":{"project_dir":"/"}}', cwd=Path("/"))
+    assert nothing == "gitmem: nothing is recorded here\n"
     (host.private / "sign").write_text(said + "\x1b[2J")
-    assert host.run("statusline", stdin=where, cwd=Path("/")) == ""
+    assert host.run("statusline", stdin=where, cwd=Path("/")) == "gitmem: no session is recorded here yet\n"
     (host.private / "sign").write_text(said)
     (host.private / "machine").rename(host.private / "of another machine")
-    assert host.run("statusline", stdin=where, cwd=Path("/")) == ""  # it may have come with the project
+    of_another = host.run("statusline", stdin=where, cwd=Path("/"))  # it may have come with the project
+    assert of_another == "gitmem: nothing is recorded here until you say yes to this memory: gitmem trust\n"
     (host.private / "of another machine").rename(host.private / "machine")
     monkeypatch.setattr("gitmem.store.store.Store.start", lambda *_: None)  # the drain below does it
     host.turn("p-1", "From now on we always use pytest, never unittest.", "Noted: pytest from now on.")

@@ -45,16 +45,29 @@ def gitmem(run, on_path, initialize):
 def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
     code, _, err = gitmem("install", "claude", answer=f"{answer}y\n")
     assert "gitmem will write:" in err
-    assert f"\n  .claude/{name}: hooks, so that" in err
+    assert f"\n  .claude/{name}: hooks, which record" in err
     assert (code, [path.name for path in settings.parent.glob("*.json")]) == (0, [name])
-    assert "Whose sessions" in err
+    assert "Which sessions" in err
     assert "Tested, in a store that is gone again: a turn" in err
 
 
-def test_on_a_terminal_it_asks_nothing_where_there_is_no_store(run):
-    code, _, err = run("install", "claude", answer="u\n")
-    assert (code, "Whose sessions" in err) == (ExitCode.NO_STORE, False)
+def test_it_offers_to_make_the_store_and_to_import_earlier_sessions(run, project, home, on_path):
+    code, _, err = run("install", "claude")
+    assert code == ExitCode.NO_STORE
     assert "'gitmem install claude --init' makes one" in err
+    assert run("install", "claude", answer="no\n")[2].endswith("Nothing was changed.\n")
+    assert not (project / ".gitmem").exists()
+    kept = (
+        home / ".claude" / "projects" / "".join(one if one.isascii() and one.isalnum() else "-" for one in str(project))
+    )
+    kept.mkdir(parents=True)
+    for name in ("a", "b"):
+        (kept / f"{name}.jsonl").write_text("{}\n")
+    code, out, err = run("install", "claude", answer="\np\ny\nn\nn\n")
+    assert f"Make one at {project / '.gitmem'}? [Y/n]" in err
+    assert (code, (project / ".gitmem").is_dir()) == (0, True)
+    assert "2 earlier sessions of Claude Code in this project: 'gitmem import --from claude' adds them" in out
+    assert "earlier sessions" not in run("install", "claude", "--project")[1], "they are offered once"
 
 
 @pytest.mark.parametrize(
@@ -63,13 +76,13 @@ def test_on_a_terminal_it_asks_nothing_where_there_is_no_store(run):
 @pytest.mark.few(1)
 def test_on_a_terminal_it_asks_once_whether_a_model_may_judge(gitmem, settings, answer, provider):
     code, _, err = gitmem("install", "claude", answer=f"p\ny\nn\n{answer}")
-    assert (code, err.count("May a model judge each finished session, once?")) == (0, 1)
+    assert (code, err.count("May a model review each finished session, once?")) == (0, 1)
     given = json.loads(gitmem("config", "summary.provider", "--json")[1])
     assert given["value"] == (provider or "offline")
     again = gitmem("install", "claude", "--only", "skill", answer="p\ny\nn\n")[2]
-    assert ("judge each finished session" in again) is (provider is None)
+    assert ("review each finished session" in again) is (provider is None)
     gitmem("uninstall", "claude")
-    assert "judge each finished session" in gitmem("install", "claude", answer="p\ny\nn\n")[2], (
+    assert "review each finished session" in gitmem("install", "claude", answer="p\ny\nn\n")[2], (
         "it took the answer back"
     )
 

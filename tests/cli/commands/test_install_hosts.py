@@ -131,13 +131,15 @@ def test_an_agent_that_runs_no_hooks_is_said_to_record_nothing(run, home, name, 
     off, on = settings
     place.write_text(json.dumps(off))
     code, out, complaint = run("install", name, "--only", "hooks", "--project", "--yes")
-    assert (code, said in complaint, "are remembered from the next one on" in out) == (0, True, False)
+    assert (code, said in complaint, "are recorded from the next one on" in out) == (0, True, False)
     for door in (("status",), ("doctor",), ("install",)):
         assert said in run(*door)[1].replace("\n", " "), door
     assert said in json.loads(run("status", "--json")[1])["off"][0]
     near = Path(run.cwd, path)
     near.write_text(json.dumps((json.loads(near.read_text()) if near.exists() else {}) | on))
-    assert said not in str(json.loads(run("status", "--json")[1])["off"])
+    answer = run("status", "--json")
+    assert answer[0] == 0, answer
+    assert said not in str(json.loads(answer[1])["off"])
 
 
 @pytest.mark.long

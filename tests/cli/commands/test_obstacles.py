@@ -10,6 +10,7 @@ from gitmem.store.heard import note_heard
 from tests.cli.commands.project import Runner
 
 DAY = 86_400
+FOR_ALL = {"cline", "kilo"}  # gitmem installs into their user's settings only
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_what_an_agent_asks_at_its_next_start_is_said_until_it_is_answered(run, 
     out = words(run("install", name, "--project", "--no-judge")[1])
     assert asks in out
     assert answer in out
-    assert "remembered from the next one on" not in out
+    assert "recorded from the next one on" not in out
     assert asks in off(run)
     assert asks in warnings(run, "host")
     for path, text in TRUSTED[name].items():
@@ -72,6 +73,62 @@ def test_what_an_agent_asks_at_its_next_start_is_said_until_it_is_answered(run, 
         run("install", name, "--project", "--trust", "--no-judge")
     assert off(run) == ""
     assert warnings(run, "host") == warnings(run, "mcp") == ""
+
+
+@pytest.mark.parametrize("name", ["cline", "droid", "kilo", "opencode", "qwen"])
+def test_an_agent_that_asks_for_no_trust_is_recorded_at_once(run, name):
+    out = words(run("install", name, "--user" if name in FOR_ALL else "--project", "--no-judge")[1])
+    assert "recorded from the next one on" in out
+    assert "asks at its next start" not in out
+    assert off(run) == warnings(run, "host") == warnings(run, "mcp") == ""
+
+
+HOOKS, SERVER = "host", "mcp"
+# A setting of each agent with which it runs no hooks, or where there is none, starts no server: below the home or, with
+# `./`, the project.
+DISABLED = {
+    "claude": (HOOKS, ".claude/settings.json", {"disableAllHooks": True}),
+    "cline": (SERVER, ".cline/data/settings/cline_mcp_settings.json", {"mcpServers": {"gitmem": {"disabled": True}}}),
+    "codex": (HOOKS, ".codex/config.toml", "[features]\nhooks = false\n"),
+    "copilot": (HOOKS, ".copilot/settings.json", {"disableAllHooks": True}),
+    "droid": (HOOKS, ".factory/settings.json", {"hooks": {"hooksDisabled": True}}),
+    "gemini": (HOOKS, ".gemini/settings.json", {"hooksConfig": {"enabled": False}}),
+    "kilo": (SERVER, ".config/kilo/kilo.json", {"mcp": {"gitmem": {"enabled": False}}}),
+    "opencode": (SERVER, "./opencode.json", {"mcp": {"gitmem": {"enabled": False}}}),
+    "pi": (HOOKS, "./.pi/settings.json", {"extensions": ["-extensions/gitmem.js"]}),
+    "qwen": (HOOKS, ".qwen/settings.json", {"disableAllHooks": True}),
+}
+
+
+@pytest.mark.parametrize("name", DISABLED)
+def test_what_an_agents_own_settings_switch_off_is_said(run, project, home, name):
+    part, below, setting = DISABLED[name]
+    for path, text in TRUSTED.get(name, {}).items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_text(text.replace("PROJECT", project.as_posix()))
+    scope = "--user" if name in FOR_ALL else "--project"
+    run("install", name, scope, "--no-judge", "--trust")
+    assert not warnings(run, part)
+    path = project / below if below.startswith("./") else home / below
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = path.read_text() if path.exists() else ""
+    path.write_text(before + setting if isinstance(setting, str) else merged(before, setting))
+    assert str(path) in warnings(run, part)
+    assert (str(path) in off(run)) is (part == HOOKS)
+    out, err = run("install", name, scope, "--no-judge", "--trust")[1:]
+    assert str(path) in out + err
+
+
+def merged(text: str, setting: dict[str, object]) -> str:
+    """Return JSON settings with another one in them."""
+
+    def put(into: dict[str, object], more: dict[str, object]) -> dict[str, object]:
+        for key, value in more.items():
+            there = into.get(key)
+            into[key] = put(there, value) if isinstance(there, dict) and isinstance(value, dict) else value
+        return into
+
+    return json.dumps(put(json.loads(text or "{}"), setting))
 
 
 DECLINED = {
@@ -118,6 +175,14 @@ def test_an_event_since_the_installation_answers_the_question(run, project):
     private = project / ".gitmem" / ".git" / "gitmem"
     note_heard(str(private), ["claude-code"])
     assert off(run) == ""
+    switched = project / ".claude" / "settings.local.json"
+    switched.write_text('{"disableAllHooks": true}')
+    early, late = time.time() - 60, time.time() + 60
+    os.utime(switched, (early, early))
+    assert off(run) == "", "an event that came after the setting proves the opposite"
+    os.utime(switched, (late, late))
+    assert "disableAllHooks is true" in off(run)
+    switched.unlink()
     late = time.time() + DAY
     os.utime(private / "hosts" / "claude-code.json", (late, late))
     assert "trust this folder" in off(run)

@@ -102,9 +102,9 @@ def test_it_says_how_told_turns_ended_and_what_was_told_most(desk):
     add_told(store, {ids[0]: {at.isoformat(): 0.5}}, "Count")
     record_fixes(store.private, ShownFixes(at, "s-1", 4, 3))
     shown = desk.run("stats").out
-    assert "Success of turns that were told something\n  guidance                 50% in 1 turn\n" in shown
-    assert "  fixes                      3 of 4 told ones: the error was gone afterwards\n" in shown
-    assert f"Tasks told most\n  {ids[0]:<18}    1 time  Mend {ids[0]}\n" in shown
+    assert "Success of turns that were shown something\n  guidance                 50% in 1 turn\n" in shown
+    assert "  fixes                      3 of 4 shown: the error was gone afterwards\n" in shown
+    assert f"Tasks shown most\n  {ids[0]:<18}    1 time  Mend {ids[0]}\n" in shown
 
 
 def test_what_a_user_reads_at_a_terminal_costs_no_tokens(desk):

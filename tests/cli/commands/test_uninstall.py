@@ -47,14 +47,22 @@ def test_everything_goes_after_a_yes_and_what_the_user_wrote_stays(bare_project,
     there = files_in(*folders)
     code, out, err = run("uninstall", "--everything")
     assert (code, files_in(*folders)) == (0, there)
-    for path in (".claude/settings.json", ".git/info/exclude", "hook.sh", "config.yaml", ".codex/", "other/.claude"):
+    for path in (".claude/settings.json", "hook.sh", "config.yaml", ".codex/", "other/.claude"):
         assert path in out
     assert "gitmem uninstall --everything --yes" in err
     assert run("uninstall", "--everything", answer="n\n")[0] == 0
     assert files_in(*folders) == there
-    assert run("uninstall", "--everything", answer="y\n")[0] == 0
+    said = run("uninstall", "--everything", answer="y\n")
+    assert (said[0], str(run.root) in said[2], str(other.root) in said[2]) == (0, True, True)
+    left = [path for path, text in files_in(*folders).items() - before.items() if b".gitmem" not in text]
+    assert {Path(path).name for path in left if ".gitmem" not in path} == {"machine"}, "what the stores' entries name"
+    for one in (run, other):
+        assert not driver(one)
+        assert "/.gitmem/" in (one.cwd / ".git" / "info" / "exclude").read_text(), "the memory stays out of the project"
+        assert one("save", "x")[0] == 0, "it is still the one that was made here"
+        shutil.rmtree(one.root)
+    assert run("uninstall", "--everything", "--yes")[0] == 0
     assert files_in(*folders) == before
-    assert not any(driver(one) for one in (run, other))
     assert not (home / ".local").exists()
     assert run("uninstall", "--everything", "--yes")[1] == "Nothing to do.\n"
 
@@ -127,12 +135,15 @@ def test_in_another_work_tree_or_a_copy_nothing_of_the_first_folder_goes(gitmem,
     assert not [path for path in written if path.exists()]
 
 
-def test_everything_takes_the_line_of_a_store_without_hooks_out_of_git(gitmem, bare_git, tmp_path_factory):
+def test_everything_leaves_a_memory_out_of_git_until_it_is_removed(gitmem, bare_git, tmp_path_factory):
     bare_git(gitmem.cwd, "init", "-q")
     gitmem("init")
     exclude = gitmem.cwd / ".git" / "info" / "exclude"
     assert "/.gitmem/" in exclude.read_text()
     elsewhere = Runner(tmp_path_factory.mktemp("elsewhere"), gitmem.environ)
     assert elsewhere("uninstall", "--everything", "--yes")[0] == 0
+    assert "/.gitmem/" in exclude.read_text()
+    assert gitmem("save", "x")[0] == 0
+    shutil.rmtree(gitmem.root)
+    assert gitmem("uninstall", "--everything", "--yes")[0] == 0
     assert "/.gitmem/" not in exclude.read_text()
-    assert "came from elsewhere" in gitmem("save", "x")[2]

@@ -1,0 +1,144 @@
+"""What `gitmem install` prints: the agents of this machine, and what an installation brings and still needs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+
+from gitmem.cli.app import OWN, App
+from gitmem.cli.commands.agents import found_hosts, place_of, short_path
+from gitmem.config import read_config
+from gitmem.errors import GitmemError
+from gitmem.hosts.edits import edits_of
+from gitmem.hosts.host import Host, InstallPlace, Scope
+from gitmem.hosts.install import Manifest, SettingsChange, is_present
+from gitmem.hosts.obstacles import Obstacle, obstacles
+from gitmem.hosts.script import hooked_file, stops_of
+from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SUMMARIES, Edit
+from gitmem.llm.protocol import HOST, OFFLINE
+from gitmem.store.heard import heard_since_install
+from gitmem.store.locate import find_store
+from gitmem.text.sentences import count
+from gitmem.values import Value
+
+
+class InstallPlan(Value):
+    """The planned changes of one host's files, each with its part, and the manifest that records them.
+
+    `others` are the paths where somebody else's file is in the way; `hooks` is the file with the hooks.
+    """
+
+    host: Host
+    place: InstallPlace
+    manifest: Manifest | None
+    items: Sequence[Edit]
+    changes: tuple[tuple[str, SettingsChange], ...]
+    others: tuple[str, ...]
+    hooks: str
+
+
+def list_agents(app: App) -> None:
+    """List the hosts of this machine."""
+    lines, values = [], []
+    for host in found_hosts(app):
+        paths = {scope: hooked_file(host, place_of(app, scope)) for scope in host.scopes}
+        state = next((f"recorded, by {path}" for path in paths.values() if path), "not recorded")
+        places = [place_of(app, scope) for scope, path in paths.items() if path]
+        if stops := stops_of(host, places, heard=_heard(app, host)):
+            state = f"not recorded{' yet' * stops[0].asked}: {stops[0].message}"
+        state = state if host.events else "gets tools for the memory; its sessions cannot be recorded"
+        parts = [part for part in PARTS if any(part == item.part for item in edits_of(host, place_of(app, Scope.USER)))]
+        lines.append(f"{host.name:10} {host.title}: {state}; 'gitmem install {host.name}' brings {', '.join(parts)}")
+        values.append(
+            {"host": host.name, "title": host.title, "hooks": [p for p in paths.values() if p], "parts": parts}
+        )
+    text = "\n".join(lines) or (
+        "No agent that gitmem knows is on this machine; 'gitmem install claude' installs all the same."
+    )
+    if lines:
+        text += "\n\n'gitmem install --all' installs for all of them; --user for all your projects."
+    app.answer(values, text, OWN)
+
+
+def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...]) -> str:
+    """Return the lines that report the installed parts of a host to the user."""
+    title, hooks, lines = plan.host.title, short_path(app, plan.hooks), []
+    in_the_way = [one for one in obstacles(plan.host, plan.place) if one.part in {HOOKS, *parts}]
+    if plan.hooks:
+        change = next(change for part, change in plan.changes if part == HOOKS)
+        lines.append(f"{title}'s hooks are in {hooks} already.")
+        if change.changes:
+            begun = f"{title}'s sessions are recorded from the next one on, by hooks in {hooks}."
+            stopped = any(one.part == HOOKS for one in in_the_way)
+            lines = [f"{title}'s hooks are in {hooks}." if stopped else begun]
+            lines += [plan.host.note] * bool(plan.host.note)
+    elif HOOKS in parts and not plan.host.events:
+        lines.append(plan.host.note)
+    servers = (short_path(app, path) for path in _paths_of(plan, MCP))
+    lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in servers]
+    lines += _answers(in_the_way)
+    if stops := [one for one in in_the_way if not one.asked]:
+        said = " Nothing of its sessions is recorded until then." * any(one.part == HOOKS for one in stops)
+        app.notices(tuple(dict.fromkeys(f"{one.message}. {one.remedy}{said}" for one in stops)))
+    if ALLOW not in parts and asks_to_use_tools(plan, parts):
+        remedy = f"'gitmem install {plan.host.name} --allow' allows the read-only tools."
+        lines.append(f"{title} asks before the first use of each tool, and refuses it in -p; {remedy}")
+    if commands := _paths_of(plan, COMMANDS):
+        words = (os.path.splitext(os.path.basename(path))[0].removeprefix("gitmem-") for path in commands)
+        names = " ".join(f"{plan.host.slash}{word}" for word in words)
+        lines.append(f"You get the commands {names}.")
+    if SUMMARIES in parts:
+        lines.append(_on_summaries(app, plan))
+    if plan.others:
+        app.notices((f"Left as it is, since it is not gitmem's or was changed: {', '.join(plan.others)}",))
+    return "\n".join(lines)
+
+
+def _answers(in_the_way: Sequence[Obstacle]) -> Iterator[str]:
+    """Yield what the agent will ask at its next start, and which answer to give."""
+    yield from dict.fromkeys(f"{one.message}. {one.remedy}" for one in in_the_way if one.asked)
+
+
+def _heard(app: App, host: Host) -> float:
+    """Return when the last event of an agent came to the store here since its installation, 0 if none did."""
+    with contextlib.suppress(GitmemError):
+        return heard_since_install(app.open().private, app.home(), host.label)
+    return 0.0
+
+
+def _on_summaries(app: App, plan: InstallPlan) -> str:
+    """Return the line that says how to have the skill summarize archives."""
+    if not _paths_of(plan, SUMMARIES):
+        return f"{plan.host.title} gets no skill that summarizes archives: only Claude Code does."
+    is_for_all = plan.place.scope is Scope.USER
+    root = None if is_for_all else find_store(plan.place.project, app.home())
+    provider = read_config(app.environ, app.home(), root).summary.provider
+    command = f"gitmem config {'--user ' * is_for_all}summary.provider host"
+    if provider in {OFFLINE, HOST}:
+        told = "With the hooks a session's start names archives for the skill memory-rotate to summarize"
+        return f"{told}." if provider == HOST else f"{told}, once you run: {command}"
+    return (
+        f"Archives are summarized by {provider}, as your settings say. For the skill memory-rotate to do it, "
+        f"and no model to review sessions, run: {command}"
+    )
+
+
+def _paths_of(plan: InstallPlan, part: str) -> list[str]:
+    return [item.path for item in plan.items if item.part == part]
+
+
+def asks_to_use_tools(plan: InstallPlan, parts: tuple[str, ...]) -> bool:
+    """Return whether the host would ask before it uses the installed tools."""
+    edits = [item for item in edits_of(plan.host, plan.place) if item.part == ALLOW]
+    return MCP in parts and any(not is_present(edit) for edit in edits)
+
+
+def earlier_sessions(app: App, plans: Sequence[InstallPlan], new: Sequence[str]) -> Iterator[str]:
+    """Yield how many sessions of this project each newly installed agent has, and the command that imports them."""
+    for host, place in ((plan.host, plan.place) for plan in plans if plan.host.title in new):
+        if host.sessions and find_store(place.project, app.home()) and (found := len(host.sessions(place))):
+            yield (
+                f"{count(found, 'earlier session')} of {host.title} in this project: "
+                f"'gitmem import --from {host.name}' adds {'it' if found == 1 else 'them'} to the memory."
+            )
