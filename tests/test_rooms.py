@@ -47,3 +47,8 @@ def test_the_face_of_a_room_holds_no_code():
     kinds = (ast.Import, ast.ImportFrom, ast.Assign, ast.Expr)
     for path in faces:
         assert all(isinstance(node, kinds) for node in ast.parse(path.read_text(encoding="utf-8")).body), path
+
+
+def test_no_module_has_more_than_400_lines():
+    lines = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in FILES.items()}
+    assert {name: number for name, number in lines.items() if number > 400} == {}

@@ -22,9 +22,10 @@ from gitmem.git.rewrite import Occurrences, Written, affected, contents, find, h
 from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.platform.machine import read_resource
 from gitmem.purge.erased import AUTHOR, Erased, author_key, find_erased, session_key
+from gitmem.purge.plain_files import plain_files, read_file
 from gitmem.purge.record import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Replacer, forms, make_record
 from gitmem.purge.records import MOST_UNASKED, answer, followed_at, read_records, read_state, record_path
-from gitmem.purge.rewrite import apply, begin, check_history, follow, locked, plain_files, read_file, seek_texts
+from gitmem.purge.rewrite import apply, begin, check_history, follow, locked, seek_texts
 from gitmem.redact.redact import redact
 from gitmem.store.remotes import FETCHED, remotes
 from gitmem.store.store import Store

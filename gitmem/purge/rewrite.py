@@ -35,6 +35,7 @@ from gitmem.git.rewrite import Written, contents, find, history, rewrite
 from gitmem.git.trust import Signatures
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.purge.erased import Erased, find_erased
+from gitmem.purge.plain_files import plain_files, read_file
 from gitmem.purge.record import PurgeRecord, Replacer, Seeker
 from gitmem.purge.records import (
     State,
@@ -54,7 +55,6 @@ from gitmem.store.transcripts import REF as TRANSCRIPTS
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
-_MAX_BYTES = 256 << 20
 _DERIVED = ("known/origins", "vectors", "texts", "days", "search.json")
 _LISTED = 5
 _FETCHED = "refs/gitmem/fetched/"
@@ -382,20 +382,3 @@ def _expunge(store: Store, stash: Mapping[str, str], replacer: Replacer, done: A
                 f"The object {oid} still holds it: git still reaches it.",
                 f"Look with 'git -C {store.root} fsck --lost-found' and 'git worktree list', then run it again.",
             )
-
-
-def plain_files(folder: str) -> Iterator[str]:
-    """Yield the paths of regular files below a folder, except in `.git`."""
-    for base, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != ".git"]
-        paths = (os.path.join(base, name) for name in names)
-        yield from (path for path in paths if os.path.isfile(path) and not os.path.islink(path))
-
-
-def read_file(path: str) -> bytes:
-    """Return the content of a file, b"" if it cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(_MAX_BYTES)
-    except OSError:
-        return b""

@@ -32,7 +32,8 @@ from gitmem.store.spool import HookSpool
 from gitmem.sync.records import failures
 from gitmem.sync.states import states
 from gitmem.tell.outcome_counts import measure
-from gitmem.tell.start import Shown, start_parts, start_text
+from gitmem.tell.parts import Shown
+from gitmem.tell.start import start_parts, start_text
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 from gitmem.text.words import estimate_tokens

@@ -10,7 +10,6 @@ from itertools import product
 
 from gitmem.cli.app import OWN, App, Args
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
-from gitmem.git.setup import excluded, unexcluded
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import Host, InstallPlace, Scope, script_path
 from gitmem.hosts.install import (
@@ -26,6 +25,7 @@ from gitmem.hosts.install import (
     plan_whole,
     record_of,
 )
+from gitmem.hosts.plan import by_path, plan_excluded
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.script import (
     drop_script,
@@ -36,7 +36,7 @@ from gitmem.hosts.script import (
     project_top,
     settings_with_hooks,
 )
-from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, SKILL, Edit
+from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program
 from gitmem.store.acceptance import known_stores, recorded_place, recorded_store, recorded_stores
 from gitmem.store.arrivals import check_hosts_untracked
@@ -97,34 +97,6 @@ def find_manifest(app: App, scope: Scope, host: Host) -> Manifest | None:
 def place_of(app: App, scope: Scope) -> InstallPlace:
     """Return where a scope's settings are."""
     return InstallPlace(scope, project_top(app.folder()), app.home(), app.environ)
-
-
-def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
-    """Return the edits of each file."""
-    found: dict[str, list[Edit]] = {}
-    for edit in edits:
-        found.setdefault(edit.path, []).append(edit)
-    return found
-
-
-def plan_excluded(place: InstallPlace, edits: Iterable[Edit], *, installs: bool) -> SettingsChange | None:
-    """Plan lines of git's exclude list for installed files of an agent that are the user's alone.
-
-    None if nothing changes, there is no git, or the list is a link, through which another file would be written.
-    """
-    common_dir = find_project(place.project, place.home).common_dir
-    path = os.path.join(common_dir or "", "info", "exclude")
-    if place.scope is Scope.USER or not common_dir or os.path.islink(path):
-        return None
-    change = plan_whole(path, b"")
-    text = change.before or b""
-    top = os.path.join(place.project, "")
-    for edit in (edit for edit in edits if edit.path.startswith(top)):
-        whole = edit.part in {SKILL, COMMANDS} and isinstance(edit, FileEdit)  # their folders are gitmem's
-        name = (os.path.join(os.path.dirname(edit.path), "") if whole else edit.path).removeprefix(top)
-        is_mine = installs and (place.scope is Scope.LOCAL or edit.part == ALLOW)
-        text = (excluded if is_mine else unexcluded)(text, f"/{name.replace(os.sep, '/')}")
-    return None if text == (change.before or b"") else change._replace(after=text)
 
 
 def short_path(app: App, path: str) -> str:
@@ -229,7 +201,9 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
             planned.append(change)
     done = [_carried_out(args, change, manifest) for change in planned]
     gone = [edit for edit in edits if edit.path not in shared]
-    if (passed_over := plan_excluded(place, gone, installs=False)) is not None:
+    if (
+        passed_over := plan_excluded(place, gone, find_project(place.project, place.home).common_dir, installs=False)
+    ) is not None:
         done.append(_carried_out(args, passed_over))
     if not args.dry_run:
         left_of(around for change in done if lost and change.after is None for around in _folders(place, change.path))

@@ -11,14 +11,14 @@ import os
 import time
 from functools import partial
 
+from gitmem.cli.hook_stores import REMOTE, connected, find, join, joined
 from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell, tell_refused
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.hosts.host import text_of
 from gitmem.hosts.registry import caller, find_host, read_payload
-from gitmem.platform.machine import now, start_detached, time_limit
+from gitmem.platform.machine import now, time_limit
 from gitmem.store.acceptance import NotAcceptedError, accepted_folder, private_folder
 from gitmem.store.held import hold, release
-from gitmem.store.locate import find_project, find_store
 from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, may_answer, parse
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -36,8 +36,6 @@ SECONDS = 0.6  # after which a session's start leaves unread facts out
 LONGEST_SECONDS = 5.0  # after which it ends without an answer: the disk or the machine hangs
 TOLD_SECONDS = 2.0  # after which a prompt or an error gets no answer
 BACKGROUND_SECONDS = 300.0  # after which the work behind a hook is left to the next one
-JOIN_SECONDS = 3.0  # that a session's start waits for the clone of a memory, which then goes on
-REMOTE = "GITMEM_REMOTE"  # where the memory is of a project without a store, as in CI and containers
 OFF = "GITMEM_HOOKS"  # "off" disables hooks: gitmem asks models in sessions that are not to be remembered
 TENDING_SECONDS = 60.0  # after which no further step of the daily work begins
 _ANSWERED = "SessionStart"
@@ -86,7 +84,7 @@ def hook(argv: Sequence[str], app: App) -> int:
         call = parse_call(argv)
         app = app._replace(cwd=os.path.join(app.cwd, call.directory))
         if call.joining:
-            _join(app, int(call.joining))
+            join(app, int(call.joining))
         elif app.environ.get(OFF) != "off" and not (call.drain and app.read_only):
             _drain(app) if call.drain else _take(app, call)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
@@ -121,9 +119,9 @@ def _take(app: App, call: Call) -> None:
     _, read = read_payload(payload, call.host, call.event, (app.environ, app.home()))
     name, folder = text_of(read or {}, "hook_event_name"), text_of(payload, "cwd")
     owner = os.getppid() if os.name == "posix" else 0
-    root = _find(app, (folder,))
+    root = find(app, (folder,))
     if root is None and name == _ANSWERED:
-        root = _connected(app, folder) or (_joined(app, folder, owner) if app.environ.get(REMOTE) else None)
+        root = connected(app, folder) or (joined(app, folder, owner) if app.environ.get(REMOTE) else None)
         started = time.monotonic()
     if root is None or not name or read is None:
         return
@@ -167,40 +165,6 @@ def _answer_call(app: App, root: str, payload: dict[str, object], read: dict[str
             tell(app.out, partial(host.answer, event), fenced(answered.text, "rule") if answered.text else "")
         else:
             tell(app.out, partial(host.decide, event, answered.decision.value), answered.text)
-
-
-def _joined(app: App, folder: str, owner: int) -> str | None:
-    """Clone the memory that the environment names, and return its store; None if that takes too long.
-
-    Then the clone goes on, and this session is told with a prompt. Only a git repository gets a store unasked.
-    """
-    start = folder if os.path.isabs(folder) else app.cwd
-    if find_project(start, app.home()).common_dir is None:
-        return None
-    child = start_detached(app.environ, "-C", start, "hook", "claude", "--join", str(owner))
-    until = time.monotonic() + JOIN_SECONDS
-    while child.poll() is None:
-        if time.monotonic() > until:
-            child.returncode = 0  # keeps Popen from warning that nobody waited for it
-            return None
-        time.sleep(0.02)
-    return _find(app, (folder,))
-
-
-def _join(app: App, owner: int) -> None:
-    """Clone the memory that the environment names, without its history, and note that the agent is to be told it."""
-    from gitmem.record.fact_edits import look_at_arrivals
-    from gitmem.store.init import Place
-    from gitmem.store.remotes import absolute_address
-    from gitmem.store.store import READ_ONLY
-    from gitmem.sync.clone import clone_store
-    from gitmem.sync.retries import Options
-
-    context = app._replace(environ={**app.environ, READ_ONLY: "0"}).context()
-    url = absolute_address(app.environ[REMOTE].strip(), app.cwd)
-    store = clone_store(app.cwd, context, Place.PROJECT, url, asks=False, options=Options(), shallow=True)
-    look_at_arrivals(store)
-    HookSpool(store.private).set_untold(owner, untold=True)
 
 
 def _payload(app: App, call: Call) -> bytes:
@@ -329,7 +293,7 @@ def _drain(app: App) -> None:
     if hasattr(os, "setsid"):
         with contextlib.suppress(OSError):  # it is a session leader already
             os.setsid()
-    root = _find(app, (app.cwd,))
+    root = find(app, (app.cwd,))
     if root is not None:
         from gitmem.background import do_upkeep, process_spool
         from gitmem.tell.forbidden import renew_forbids
@@ -356,32 +320,6 @@ def _time_limit(seconds: float, say: Callable[[], None]) -> AbstractContextManag
         os._exit(ExitCode.OK)
 
     return time_limit(seconds, end)
-
-
-def _find(app: App, folders: Sequence[str]) -> str | None:
-    """Return the store of the first folder that has one: these, the host's project folder, the current folder."""
-    for folder in (*folders, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
-        if os.path.isabs(folder) and "\0" not in folder:
-            with contextlib.suppress(RefusedError):
-                found = find_store(folder, app.home())
-                if found is not None:
-                    return found
-    return None
-
-
-def _connected(app: App, folder: str) -> str | None:
-    """Connect an accepted memory that is on a branch, and whose folder is gone; return its folder, None for none."""
-    from gitmem.errors import GitmemError
-    from gitmem.store.acceptance import disconnected_branch
-
-    for start in (folder, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
-        if os.path.isabs(start) and "\0" not in start:
-            with contextlib.suppress(GitmemError):
-                if disconnected_branch(start, app.home(), app.environ):
-                    from gitmem.store.init import Place, init_store
-
-                    return init_store(start, app.context(), Place.BRANCH).store.root
-    return None
 
 
 def _spool(app: App, root: str) -> HookSpool:
@@ -415,7 +353,7 @@ def _log(app: App, problem: str | Exception) -> None:
     try:
         from gitmem.store.findings import FailureLog, failure_of
 
-        root = _find(app, ())
+        root = find(app, ())
         if root is not None:
             FailureLog(accepted_folder(root, app.environ, app.home())).record(failure_of(now(), "hook", problem))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either

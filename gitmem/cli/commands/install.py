@@ -3,45 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gitmem.cli.app import App, Args
 from gitmem.cli.commands.agents import (
-    by_path,
     chosen_hosts,
     chosen_scope,
     find_manifest,
     own_program,
     place_of,
-    plan_excluded,
     report_changes,
     short_path,
 )
 from gitmem.cli.commands.installed import (
-    InstallPlan,
     asks_to_use_tools,
     earlier_sessions,
     installed_text,
     list_agents,
 )
 from gitmem.config import read_config
-from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
+from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
 from gitmem.git.layout import STORE_FOLDER
-from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import Host, InstallPlace, Scope
-from gitmem.hosts.install import FileEdit, InstallRecord, SettingsChange, carry_out, plan_edits
+from gitmem.hosts.host import Host, Scope
+from gitmem.hosts.install import SettingsChange, carry_out
+from gitmem.hosts.plan import EXCLUDE, InstallPlan, plan_install
 from gitmem.hosts.script import (
     arrives,
     comes_back,
     lock_settings,
-    made_settings,
     note_made,
     plan_script,
-    project_top,
     put_script,
 )
-from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST, Edit
-from gitmem.hosts.text_settings import TablesEdit
+from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST
 from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL, TURN_ON
 from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.acceptance import private_folder
@@ -56,7 +50,6 @@ from gitmem.text.sentences import listed
 from gitmem.text.terminal import plain
 
 OFF = "GITMEM_HOOKS"
-_EXCLUDE = "exclude"
 _BRINGS = {
     HOOKS: "hooks, which record sessions",
     MCP: "the MCP server, with tools to search the memory and to save",
@@ -65,7 +58,7 @@ _BRINGS = {
     SUMMARIES: "a skill and an agent that summarize archives",
     TRUST: "trust in these hooks",
     ALLOW: "the read-only tools are allowed",
-    _EXCLUDE: "what git ignores, as it is yours alone",
+    EXCLUDE: "what git ignores, as it is yours alone",
 }
 
 
@@ -144,44 +137,9 @@ def _parts(args: Args) -> tuple[str, ...]:
 
 
 def _planned(args: Args, app: App, host: Host, scope: Scope, parts: tuple[str, ...]) -> InstallPlan:
-    """Plan the files of one host, none of which may be a link out of the project."""
     place = place_of(app, scope)
-    manifest = find_manifest(app, scope, host)
-    records = manifest.records() if manifest else {}
-    items, made = _items(host, place, parts, records, trust=args.trust), made_settings(app.home())
-    changes, others = [], []
-    for path, edits in by_path(items).items():
-        change = plan_edits(path, edits, records.get(path), made)
-        changes.append((edits[0].part, change))
-        others += [path] * (isinstance(edits[0], FileEdit) and change.after != edits[0].data)
-    top = project_top(app.folder())
-    for _, change in changes:  # a link's target may count for other projects
-        real = os.path.realpath(change.path)
-        if change.path.startswith(os.path.join(top, "")) and not real.startswith(
-            os.path.join(os.path.realpath(top), "")
-        ):
-            remedy = "Remove the link, or install for all your projects, with --user."
-            raise RefusedError(f"{change.path} leads out of the project, to {real}.", remedy)
-    changes.sort(key=lambda change: change[0] != HOOKS)
-    if (passed_over := plan_excluded(place, items, installs=True)) is not None:
-        changes.append((_EXCLUDE, passed_over))
-    hooks = next((item.path for item in items if item.part == HOOKS), "")
-    return InstallPlan(host, place, manifest, items, tuple(changes), tuple(others), hooks)
-
-
-def _items(
-    host: Host, place: InstallPlace, parts: tuple[str, ...], records: Mapping[str, InstallRecord], *, trust: bool
-) -> list[Edit]:
-    """Return the items to install, with `trust` also the entry that makes the host trust the planned hooks."""
-    every = edits_of(host, place)
-    items = [item for item in every if item.part in parts]
-    hooks = next((item for item in items if item.part == HOOKS), None)
-    if trust and host.trust and hooks:
-        planned = plan_edits(hooks.path, [hooks], records.get(hooks.path))
-        path = next(item.path for item in every if item.part == TRUST)
-        tables = host.trust(hooks.path, (planned.after or b"").decode("utf-8", "surrogateescape"))
-        items.append(TablesEdit(path, tables, TRUST))
-    return items
+    common_dir = find_project(place.project, place.home).common_dir
+    return plan_install(host, place, parts, find_manifest(app, scope, host), common_dir, trust=args.trust)
 
 
 def _agreed(args: Args, app: App, plans: Sequence[InstallPlan], script: SettingsChange) -> bool:

@@ -11,31 +11,16 @@ from gitmem.cli.commands.agents import found_hosts, place_of, short_path
 from gitmem.config import read_config
 from gitmem.errors import GitmemError
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import Host, InstallPlace, Scope
-from gitmem.hosts.install import Manifest, SettingsChange, is_present
+from gitmem.hosts.host import Host, Scope
+from gitmem.hosts.install import is_present
 from gitmem.hosts.obstacles import Obstacle, obstacles
+from gitmem.hosts.plan import InstallPlan
 from gitmem.hosts.script import hooked_file, stops_of
-from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SUMMARIES, Edit
+from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SUMMARIES
 from gitmem.llm.protocol import HOST, OFFLINE
 from gitmem.store.heard import heard_since_install
 from gitmem.store.locate import find_store
 from gitmem.text.sentences import count
-from gitmem.values import Value
-
-
-class InstallPlan(Value):
-    """The planned changes of one host's files, each with its part, and the manifest that records them.
-
-    `others` are the paths where somebody else's file is in the way; `hooks` is the file with the hooks.
-    """
-
-    host: Host
-    place: InstallPlace
-    manifest: Manifest | None
-    items: Sequence[Edit]
-    changes: tuple[tuple[str, SettingsChange], ...]
-    others: tuple[str, ...]
-    hooks: str
 
 
 def list_agents(app: App) -> None:

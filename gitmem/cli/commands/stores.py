@@ -6,7 +6,7 @@ import os
 import re
 
 from gitmem.cli.app import OWN, App, Args, chosen_place
-from gitmem.cli.commands.hook import REMOTE
+from gitmem.cli.hook_stores import REMOTE
 from gitmem.cli.output import agreed, few, reversal
 from gitmem.cli.progress import Progress
 from gitmem.document.ids import MEMORY

@@ -1,0 +1,81 @@
+"""The store of a hook: found, cloned from where the environment names it, or connected again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from gitmem.errors import RefusedError
+from gitmem.platform.machine import start_detached
+from gitmem.store.locate import find_project, find_store
+from gitmem.store.spool import HookSpool
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitmem.cli.app import App
+
+JOIN_SECONDS = 3.0  # that a session's start waits for the clone of a memory, which then goes on
+REMOTE = "GITMEM_REMOTE"  # where the memory is of a project without a store, as in CI and containers
+
+
+def joined(app: App, folder: str, owner: int) -> str | None:
+    """Clone the memory that the environment names, and return its store; None if that takes too long.
+
+    Then the clone goes on, and this session is told with a prompt. Only a git repository gets a store unasked.
+    """
+    start = folder if os.path.isabs(folder) else app.cwd
+    if find_project(start, app.home()).common_dir is None:
+        return None
+    child = start_detached(app.environ, "-C", start, "hook", "claude", "--join", str(owner))
+    until = time.monotonic() + JOIN_SECONDS
+    while child.poll() is None:
+        if time.monotonic() > until:
+            child.returncode = 0  # keeps Popen from warning that nobody waited for it
+            return None
+        time.sleep(0.02)
+    return find(app, (folder,))
+
+
+def join(app: App, owner: int) -> None:
+    """Clone the memory that the environment names, without its history, and note that the agent is to be told it."""
+    from gitmem.record.fact_edits import look_at_arrivals
+    from gitmem.store.init import Place
+    from gitmem.store.remotes import absolute_address
+    from gitmem.store.store import READ_ONLY
+    from gitmem.sync.clone import clone_store
+    from gitmem.sync.retries import Options
+
+    context = app._replace(environ={**app.environ, READ_ONLY: "0"}).context()
+    url = absolute_address(app.environ[REMOTE].strip(), app.cwd)
+    store = clone_store(app.cwd, context, Place.PROJECT, url, asks=False, options=Options(), shallow=True)
+    look_at_arrivals(store)
+    HookSpool(store.private).set_untold(owner, untold=True)
+
+
+def find(app: App, folders: Sequence[str]) -> str | None:
+    """Return the store of the first folder that has one: these, the host's project folder, the current folder."""
+    for folder in (*folders, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
+        if os.path.isabs(folder) and "\0" not in folder:
+            with contextlib.suppress(RefusedError):
+                found = find_store(folder, app.home())
+                if found is not None:
+                    return found
+    return None
+
+
+def connected(app: App, folder: str) -> str | None:
+    """Connect an accepted memory that is on a branch, and whose folder is gone; return its folder, None for none."""
+    from gitmem.errors import GitmemError
+    from gitmem.store.acceptance import disconnected_branch
+
+    for start in (folder, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
+        if os.path.isabs(start) and "\0" not in start:
+            with contextlib.suppress(GitmemError):
+                if disconnected_branch(start, app.home(), app.environ):
+                    from gitmem.store.init import Place, init_store
+
+                    return init_store(start, app.context(), Place.BRANCH).store.root
+    return None

@@ -1,0 +1,109 @@
+"""Plan what the installation of an agent writes: its files, the manifest that records them, what git passes over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from gitmem.errors import RefusedError
+from gitmem.git.setup import excluded, unexcluded
+from gitmem.hosts.edits import edits_of
+from gitmem.hosts.host import Host, InstallPlace, Scope
+from gitmem.hosts.install import FileEdit, InstallRecord, Manifest, SettingsChange, plan_edits, plan_whole
+from gitmem.hosts.script import made_settings
+from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, SKILL, TRUST, Edit
+from gitmem.hosts.text_settings import TablesEdit
+from gitmem.values import Value
+
+EXCLUDE = "exclude"
+
+
+class InstallPlan(Value):
+    """The planned changes of one host's files, each with its part, and the manifest that records them.
+
+    `others` are the paths where somebody else's file is in the way; `hooks` is the file with the hooks.
+    """
+
+    host: Host
+    place: InstallPlace
+    manifest: Manifest | None
+    items: Sequence[Edit]
+    changes: tuple[tuple[str, SettingsChange], ...]
+    others: tuple[str, ...]
+    hooks: str
+
+
+def plan_install(
+    host: Host,
+    place: InstallPlace,
+    parts: tuple[str, ...],
+    manifest: Manifest | None,
+    common_dir: str | None,
+    *,
+    trust: bool,
+) -> InstallPlan:
+    """Plan the files of one host, none of which may be a link out of the project, whose git is in `common_dir`."""
+    records = manifest.records() if manifest else {}
+    items, made = _items(host, place, parts, records, trust=trust), made_settings(place.home)
+    changes, others = [], []
+    for path, edits in by_path(items).items():
+        change = plan_edits(path, edits, records.get(path), made)
+        changes.append((edits[0].part, change))
+        others += [path] * (isinstance(edits[0], FileEdit) and change.after != edits[0].data)
+    top = place.project
+    for _, change in changes:  # a link's target may count for other projects
+        real = os.path.realpath(change.path)
+        if change.path.startswith(os.path.join(top, "")) and not real.startswith(
+            os.path.join(os.path.realpath(top), "")
+        ):
+            remedy = "Remove the link, or install for all your projects, with --user."
+            raise RefusedError(f"{change.path} leads out of the project, to {real}.", remedy)
+    changes.sort(key=lambda change: change[0] != HOOKS)
+    if (passed_over := plan_excluded(place, items, common_dir, installs=True)) is not None:
+        changes.append((EXCLUDE, passed_over))
+    hooks = next((item.path for item in items if item.part == HOOKS), "")
+    return InstallPlan(host, place, manifest, items, tuple(changes), tuple(others), hooks)
+
+
+def _items(
+    host: Host, place: InstallPlace, parts: tuple[str, ...], records: Mapping[str, InstallRecord], *, trust: bool
+) -> list[Edit]:
+    """Return the items to install, with `trust` also the entry that makes the host trust the planned hooks."""
+    every = edits_of(host, place)
+    items = [item for item in every if item.part in parts]
+    hooks = next((item for item in items if item.part == HOOKS), None)
+    if trust and host.trust and hooks:
+        planned = plan_edits(hooks.path, [hooks], records.get(hooks.path))
+        path = next(item.path for item in every if item.part == TRUST)
+        tables = host.trust(hooks.path, (planned.after or b"").decode("utf-8", "surrogateescape"))
+        items.append(TablesEdit(path, tables, TRUST))
+    return items
+
+
+def by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:
+    """Return the edits of each file."""
+    found: dict[str, list[Edit]] = {}
+    for edit in edits:
+        found.setdefault(edit.path, []).append(edit)
+    return found
+
+
+def plan_excluded(
+    place: InstallPlace, edits: Iterable[Edit], common_dir: str | None, *, installs: bool
+) -> SettingsChange | None:
+    """Plan lines of git's exclude list for installed files of an agent that are the user's alone.
+
+    None if nothing changes, there is no git, or the list is a link, through which another file would be written.
+    """
+    path = os.path.join(common_dir or "", "info", "exclude")
+    if place.scope is Scope.USER or not common_dir or os.path.islink(path):
+        return None
+    change = plan_whole(path, b"")
+    text = change.before or b""
+    top = os.path.join(place.project, "")
+    for edit in (edit for edit in edits if edit.path.startswith(top)):
+        whole = edit.part in {SKILL, COMMANDS} and isinstance(edit, FileEdit)  # their folders are gitmem's
+        name = (os.path.join(os.path.dirname(edit.path), "") if whole else edit.path).removeprefix(top)
+        is_mine = installs and (place.scope is Scope.LOCAL or edit.part == ALLOW)
+        text = (excluded if is_mine else unexcluded)(text, f"/{name.replace(os.sep, '/')}")
+    return None if text == (change.before or b"") else change._replace(after=text)
