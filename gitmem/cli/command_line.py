@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gitmem.cli.app import Args
+from gitmem.cli.arguments import Args
 from gitmem.cli.parser import build_parser
 from gitmem.cli.table import COMMANDS, command_place, command_word, nearest, sections
 from gitmem.errors import UsageError

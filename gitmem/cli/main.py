@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from gitmem import __version__
-from gitmem.cli.app import App, Args, not_printed
+from gitmem.cli.app import App, not_printed
+from gitmem.cli.arguments import Args
 from gitmem.cli.table import COMMANDS, HelpAskedError, command_word, runner, unfolded
 from gitmem.errors import ExitCode, GitFailedError, GitmemError, disk_error
 

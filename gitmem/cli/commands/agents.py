@@ -8,7 +8,8 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 
-from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import Host, InstallPlace, Scope, script_path

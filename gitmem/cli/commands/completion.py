@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from gitmem.archive.summary import archive_summaries
-from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args
 from gitmem.cli.command_line import parse
 from gitmem.cli.commands.review import waiting
 from gitmem.cli.output import SHORT

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args
 from gitmem.cli.output import agreed, table
 from gitmem.config import Untrusted, personal_folder, read_agreed, read_config, shown, value_of
 from gitmem.document.plain_header import flow

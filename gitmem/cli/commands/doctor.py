@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from gitmem.cli.app import App, Args
+from gitmem.cli.app import App
+from gitmem.cli.arguments import Args
 from gitmem.cli.commands.agents import own_program, place_of
 from gitmem.cli.output import finding_lines
 from gitmem.cli.progress import Progress

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args
 from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import RefusedError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args
 from gitmem.document.ids import short_session
 from gitmem.errors import UsageError
 from gitmem.platform.machine import datetime

@@ -8,7 +8,8 @@ from functools import partial
 
 from gitmem.archive.rotate import rotations
 from gitmem.cli import output
-from gitmem.cli.app import App, Args, read_date
+from gitmem.cli.app import App
+from gitmem.cli.arguments import Args, read_date
 from gitmem.cli.commands.show import FILES, code_left_of, named_path, refuse_folder
 from gitmem.cli.output import SHORT, commit_value
 from gitmem.document.entry import find_entries

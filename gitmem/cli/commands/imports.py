@@ -6,7 +6,8 @@ import os
 import tempfile
 from collections.abc import Sequence
 
-from gitmem.cli.app import OWN, App, Args, read_date
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args, read_date
 from gitmem.cli.commands.agents import place_of
 from gitmem.cli.output import first_of, table
 from gitmem.cli.progress import Progress

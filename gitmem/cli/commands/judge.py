@@ -6,7 +6,8 @@ import json
 import os
 from collections.abc import Iterator
 
-from gitmem.cli.app import OWN, SESSIONS, App, Args, read_date
+from gitmem.cli.app import OWN, SESSIONS, App
+from gitmem.cli.arguments import Args, read_date
 from gitmem.cli.commands.agents import place_of
 from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode, RefusedError, UsageError

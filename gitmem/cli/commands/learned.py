@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args
 from gitmem.cli.commands.show_learned import episode_value, find_episode, pattern_value, show_episode, show_pattern
 from gitmem.cli.output import table
 from gitmem.document.document import Document

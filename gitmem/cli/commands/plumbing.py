@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args
 from gitmem.cli.recall_hooks import tell_sign
 from gitmem.errors import ExitCode
 

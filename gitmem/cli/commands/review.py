@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from functools import partial
 
-from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args
 from gitmem.cli.output import reversal
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.history.authors import People

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitmem.cli.app import MAX_TEXT, OWN, App, Args, bounded
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import MAX_TEXT, Args, bounded
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
 from gitmem.errors import NotFoundError, RefusedError, disk_errors
 from gitmem.purge.unfinished import finish_purge

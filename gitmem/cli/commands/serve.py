@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from gitmem.cli.app import OWN, App, Args
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args
 from gitmem.errors import GitmemError, NotFoundError, UsageError
 from gitmem.platform.loopback import LOOPBACK, check_token, listen, make_token
 from gitmem.platform.machine import install_command

@@ -9,7 +9,8 @@ import unicodedata
 from collections.abc import Collection, Mapping
 
 from gitmem.cli import output
-from gitmem.cli.app import App, Args
+from gitmem.cli.app import App
+from gitmem.cli.arguments import Args
 from gitmem.cli.commands.show_learned import show_episode, show_pattern
 from gitmem.cli.output import place_lines
 from gitmem.document.ids import (

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from gitmem.archive.summary import pending_archives
-from gitmem.cli.app import OWN, VECTORS, App, Args
+from gitmem.cli.app import OWN, VECTORS, App
+from gitmem.cli.arguments import Args
 from gitmem.cli.output import few, finding_lines
 from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from gitmem.cli.app import OWN, App, Args, chosen_place
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args, chosen_place
 from gitmem.cli.hook_stores import REMOTE
 from gitmem.cli.output import agreed, few, reversal
 from gitmem.cli.progress import Progress

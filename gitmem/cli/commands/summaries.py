@@ -7,7 +7,8 @@ import os
 
 from gitmem.archive.summarize import as_of_now, improve, put_reply, read_summary
 from gitmem.archive.summary import ARCHIVE_NAME, SCHEMA, Summary, archive_summaries, pending_archives
-from gitmem.cli.app import OWN, SESSIONS, App, Args
+from gitmem.cli.app import OWN, SESSIONS, App
+from gitmem.cli.arguments import Args
 from gitmem.cli.output import table
 from gitmem.document.ids import ARCHIVE, summary_path
 from gitmem.errors import ExitCode, NotFoundError

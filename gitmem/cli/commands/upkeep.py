@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from gitmem import __version__
 from gitmem.archive.clear import OLD_DAYS, Cleared, clear
 from gitmem.archive.rotate import check, consolidate_due
-from gitmem.cli.app import OWN, App, Args, read_date
+from gitmem.cli.app import OWN, App
+from gitmem.cli.arguments import Args, read_date
 from gitmem.cli.command_line import parse
 from gitmem.cli.output import agreed, first_of, reversal
 from gitmem.cli.progress import Progress

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitmem.cli.app import App, Args
+from gitmem.cli.app import App
+from gitmem.cli.arguments import Args
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.tell.blamed_code import blaming_place
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.cli.app import MAX_TEXT, real_app
+from gitmem.cli.app import real_app
+from gitmem.cli.arguments import MAX_TEXT
 from gitmem.errors import ExitCode
 from gitmem.model.episode import parse_episode, render_episode
 from gitmem.store import episodes as reading

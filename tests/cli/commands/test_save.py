@@ -13,7 +13,7 @@ def test_the_private_folder_is_private(gitmem):
 
 
 def test_a_piped_text_of_wide_characters_is_kept_whole_or_refused(gitmem, monkeypatch):
-    monkeypatch.setattr("gitmem.cli.app.MAX_TEXT", 7)
+    monkeypatch.setattr("gitmem.cli.arguments.MAX_TEXT", 7)
     assert gitmem("save", "-", stdin="기억은 깃에 🌱".encode())[0] == 8
     assert gitmem("save", "-", stdin="기억은 깃에🌱".encode())[0] == 0
     assert "기억은 깃에🌱" in (gitmem.root / "memory.md").read_text(encoding="utf-8")

@@ -1,0 +1,61 @@
+"""Arguments that several commands read alike: a date, a text, a place."""
+
+from __future__ import annotations
+
+from gitmem.errors import RefusedError, UsageError
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gitmem.history.records import DateSpan
+    from gitmem.store.init import Place
+    from gitmem.store.store import Store
+
+
+def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
+    """Return the time span that an option's value names, or None without a value.
+
+    Raises UsageError if the value is no date.
+    """
+    from gitmem.history.records import FORMS, parse_date
+
+    if text is None:
+        return None
+    try:
+        span = parse_date(text, store.context.clock())
+    except ValueError as error:
+        raise UsageError(f"{option} {text!r}: {error}.", f"Write a date as {FORMS}.") from None
+    if span is None:
+        raise UsageError(f"{option} {text!r} is no date.", f"Write a date as {FORMS}.")
+    return span
+
+
+MAX_TEXT = 50 * 1024 * 1024  # characters
+
+
+def bounded(text: str) -> str:
+    """Return a text that is to be saved. Raises RefusedError if it is too long."""
+    if len(text) > MAX_TEXT:
+        raise RefusedError(f"The text has more than {MAX_TEXT:,} characters.", "Save the part that matters.")
+    return text
+
+
+def chosen_place(args: Args) -> Place:
+    """Return where a new store goes: in the project unless an option names another place."""
+    from gitmem.store.init import Place
+
+    places = (Place.BRANCH, Place.HOME, Place.USER)
+    return next((place for place in places if getattr(args, place.value)), Place.PROJECT)
+
+
+class Args:
+    """What a command line says: a value for each of its arguments, by name."""
+
+    def __init__(self, **said: Any) -> None:
+        vars(self).update(said)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: object) -> None: ...
