@@ -28,8 +28,8 @@ SESSIONS = ("CLAUDE_CODE_SESSION_ID", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID
 # More variables that an agent sets for the commands it runs, as seen with the real ones (tests/e2e/test_states.py).
 AGENTS = (
     *("CLAUDECODE", "CODEX_CI", "CODEX_THREAD_ID", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "KILO", "AGENT"),
-    *("COPILOT_CLI", "FACTORY_PROJECT_DIR", "DROID_PROJECT_DIR", "PI_SESSION_ID", "CLINE_ACTIVE"),
-    *("CURSOR_AGENT", "CURSOR_VERSION"),
+    *("COPILOT_CLI", "FACTORY_DISABLE_SETTINGS_PERSISTENCE", "PI_SESSION_ID", "CLINE_CONNECTOR_CLI_LAUNCH"),
+    *("CURSOR_AGENT", "CURSOR_VERSION"),  # as documented
 )
 VECTORS, TEXTS = "vectors", "texts"  # as in gitmem.search.vectors and gitmem.search.scan, which a save need not import
 

@@ -102,7 +102,7 @@ def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool
     rest = len(kinds) - sum(found.values())
     found["other fact" if any(found.values()) else "fact"] = rest
     told = ", ".join(count(number, what) for what, number in found.items() if number) or "the last work"
-    line = f"gitmem: {told} told ({estimate_tokens(text):,} tokens)" if text else "gitmem: nothing to tell"
+    line = f"gitmem: {told} shown ({estimate_tokens(text):,} tokens)" if text else "gitmem: nothing to show"
     paused = ""
     if store.has_layers:
         from gitmem.store.layers import paused_words

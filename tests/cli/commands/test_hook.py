@@ -348,11 +348,11 @@ def test_a_user_sees_a_line_of_what_is_told_recorded_and_learned(host, monkeypat
         answer = json.loads(host.run("hook", "claude", stdin=json.dumps(start | more).encode()))
         return str(answer["systemMessage"])
 
-    assert line(session_id="s-0") == "gitmem: nothing to tell; recording"
+    assert line(session_id="s-0") == "gitmem: nothing to show; recording"
     host.here("save", "Use uv, not pnpm", "--type", "decision")
     host.here("save", "The login page is slow", "--type", "issue")
     said = line(session_id="s-1")
-    assert re.fullmatch(r"gitmem: 1 decision, 1 open issue told \([0-9]+ tokens\); recording", said)
+    assert re.fullmatch(r"gitmem: 1 decision, 1 open issue shown \([0-9]+ tokens\); recording", said)
     where = json.dumps({"workspace": {"project_dir": str(host.project)}}).encode()
     assert host.run("statusline", stdin=where, cwd=Path("/")) == f"{said}\n"
     assert host.run("statusline", stdin=where.replace(b": ", b":"), cwd=Path("/")) == f"{said}\n"
