@@ -48,7 +48,6 @@ BEGIN = datetime(2026, 1, 1, 9, tzinfo=UTC)
 # Each step of the ranking, and the changes that disable it.
 STEPS: dict[str, list[tuple[Any, str, Any]]] = {
     "without neighbours": [(rank, "WINDOW", ())],
-    "without proximity": [(rank, "PROXIMITY", 0.0)],
     "without first lines": [(rank, "FIRST", 0.0)],
     "without stop words": [(query, "stop_words", frozenset)],
     "without English stems": [

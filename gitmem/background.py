@@ -157,6 +157,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     from gitmem.history.session_count import count_sessions
     from gitmem.hosts.claude_code import memory_folder
     from gitmem.record.fact_edits import compare_new_facts
+    from gitmem.search.sources import renew_texts
     from gitmem.store.known_concepts import known_concepts
 
     steps = _Steps(store)
@@ -169,6 +170,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     steps.run("changes of others", lambda: others_changes(store))
     steps.run("days", lambda: keep_days(store))
     steps.run("sessions", lambda: count_sessions(store))
+    steps.run("texts for prompts", lambda: renew_texts(store))
     steps.run("authors", lambda: look_up_all(store))
     steps.run("contradictions", lambda: compare_new_facts(store))
     # All that no `gitmem status` looked at yet, so that it need not.

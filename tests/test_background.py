@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from gitmem.background import do_upkeep, process_spool
-from gitmem.document.entry import find_entries
+from gitmem.document.entry import MemoryType, find_entries
 from gitmem.document.ids import MEMORY
 from gitmem.errors import GitmemError, NotSavedError
 from gitmem.health import document_checks as changed
 from gitmem.learn import end as session_end
 from gitmem.model.exchange import split_fields
 from gitmem.record.read import IDLE, context_used, in_context, look
+from gitmem.record.save import save
 from gitmem.store import transcripts
 from gitmem.store.findings import FailureLog
 from gitmem.store.layers import private_store, set_private
@@ -20,6 +21,7 @@ from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
 from tests.record.test_capture import Host
+from tests.started import session_start
 
 ALIVE, DEAD = 4711, 4712
 
@@ -212,6 +214,19 @@ def test_a_transcript_that_cannot_be_read_is_tried_three_times(desk, session, ki
 def test_the_end_of_a_transcript_that_cannot_be_read_says_nothing():
     assert context_used("/proc/self/mem") == 0
     assert not in_context("/proc/self/mem", "marker")
+
+
+def test_what_was_saved_before_a_compaction_is_told_after_it(desk, session):
+    save(desk.store, desk.save("Use uv, not pnpm", MemoryType.DECISION))
+    session.turn("t-1", answer="The parser reads CRLF files now.")
+    session.say("user", "Split the reader from the parser", promptId="t-2")
+    session.say("assistant", "The reader is in read.py, the transcript alone says so.")
+    session.deliver("PreCompact", second=5)
+    drain(desk)
+    text = session_start(desk.store, (), None, ())
+    assert "Use uv, not pnpm" in text
+    assert "The parser reads CRLF files now." in text
+    assert "Split the reader from the parser → The reader is in read.py" in text
 
 
 # Lessons

@@ -44,6 +44,7 @@ COMMAND_LENGTH = 120
 _FAILURES_SHOWN = 3
 _IDLE_ANSWER = 200  # characters; a shorter answer to "ok" is in the log alone
 _COURTESY_WORDS = 2  # "Sounds good."
+_HOST_ERROR = re.compile(r"API Error: [0-9]{3}\b")  # what an agent says where its model did not answer
 
 _COURTESIES = 3  # courtesies at the start of an answer
 _READ = 20_000  # characters from which sentences are taken
@@ -132,6 +133,7 @@ def _read(
         places = (f"{PLACE}{root.rstrip('/')}/", PLACE)
         failures = [failure._replace(meanwhile=failure.meanwhile.replace(*places)) for failure in failures]
     said, done = human_text(turn.prompt), human_text(turn.answer)
+    done = "" if _HOST_ERROR.match(done) else done
     said = "" if is_restated(said, boot_lines) or not any(map(str.isprintable, "".join(said.split()))) else said
     asked = "" if is_trivial(said) else said
     words = tuple(one._replace(text=without_middle(one.text, PROMPT_LENGTH)) for one in turn.words)

@@ -23,6 +23,7 @@ from gitmem.model.command import (
 from gitmem.model.edits import PLACE
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.words import UserWords, WordKind, noise
+from gitmem.text.words import keywords
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -46,6 +47,17 @@ def is_trivial(text: str) -> bool:
         return False
     trivial = {word for words in noise("trivial") for word in words.split()}
     return all(word.casefold() in trivial or word.isdigit() for word in _WORD.findall(text))
+
+
+_LEAST_TOPICS = 3
+
+
+def may_refute(request: str) -> bool:
+    """Return whether a request may say that what came before it did not succeed: it has hardly a subject of its own.
+
+    "they still come" is such a one, and so is "go ahead": which it is only a reader can tell.
+    """
+    return not is_trivial(request) and len({key for key, _ in keywords(request)}) < _LEAST_TOPICS
 
 
 def content_lines(texts: Iterable[str]) -> frozenset[str]:

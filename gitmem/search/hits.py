@@ -14,6 +14,7 @@ from gitmem.model.lines import Marks, marked_parts, with_marks
 from gitmem.model.validity import Standing
 from gitmem.search.cut import ENTRY
 from gitmem.search.rank import Ranked, Worth
+from gitmem.search.snippet import ELLIPSIS, LENGTH, next_request, of_exchange, snippet
 from gitmem.search.units import Unit, Units, first_line
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
@@ -41,49 +42,6 @@ def bare_text(text: str) -> str:
 def fields_in(text: str) -> Fields:
     """Return the fields of an exchange in the text of its entry."""
     return split_fields(re.sub(_INDENT, "", re.sub(_HEAD, "", without_ids(text))))
-
-
-LENGTH = 200  # characters of a snippet, with ellipses
-ELLIPSIS = "…"
-_BLANKS = re.compile(r"\s+")
-
-
-def snippet(text: str, places: list[tuple[int, float]]) -> str:
-    """Return at most `LENGTH` characters on one line, cut at words, around the best places.
-
-    `places` are the positions of terms in `text`, with their weights.
-    """
-    if len(text) <= LENGTH:
-        clean = _BLANKS.sub(" ", text).strip()
-        if len(clean) <= LENGTH:
-            return clean
-    start = _best_start(sorted(places))
-    start = max(0, min(start, len(text) - LENGTH + 2))
-    if start:
-        blank = _BLANKS.search(text, start, start + LENGTH // 4)
-        start = blank.end() if blank else start
-    piece = _BLANKS.sub(" ", text[start : start + 2 * LENGTH]).strip()
-    head = ELLIPSIS if start else ""
-    room = LENGTH - len(head)
-    if len(piece) <= room and start + 2 * LENGTH >= len(text):
-        return head + piece
-    room -= len(ELLIPSIS)
-    cut = piece.rfind(" ", room * 2 // 3, room + 1)
-    return head + piece[: cut if cut > 0 else room].rstrip() + ELLIPSIS
-
-
-def _best_start(places: list[tuple[int, float]]) -> int:
-    """Return a start a little before the stretch of `LENGTH` with the greatest weight."""
-    best, start = 0.0, 0
-    for index, (position, _) in enumerate(places):
-        worth = 0.0
-        for other, value in places[index:]:
-            if other > position + LENGTH * 2 // 3:
-                break
-            worth += value
-        if worth > best:
-            best, start = worth, position
-    return start - LENGTH // 5
 
 
 def named(store: Store, text: str, path: str = "", commit: str | None = None) -> str:
@@ -143,7 +101,8 @@ class Hit(Value):
     that does not hold or is disputed, `BEFORE`, or says how an exchange was refuted.
     `others` are the ids of its successor, of what contradicts it, or of what is newer. `own` is true for one of the
     user's own store. `author` is the name of another user who brought it, or "". `views` are the places (PATH:LINE)
-    of other views of the same memory that match. Texts are as the files have them; `shown` adds what `marks` know.
+    of other views of the same memory that match. `reply` is the next request where it may refute an exchange. Texts are
+    as the files have them; `shown` adds what `marks` know.
     """
 
     path: str
@@ -171,6 +130,7 @@ class Hit(Value):
     author: str = ""
     views: tuple[str, ...] = ()
     marks: Marks | None = None
+    reply: str = ""
 
     @property
     def fact(self) -> bool:
@@ -185,7 +145,7 @@ class Hit(Value):
             return self.part
         if self.own:
             return f"your own; in this project {links} goes before it" if links else "your own, in every project"
-        return f"{BEFORE}, now {links}" if links and self.status == BEFORE else self.status
+        return f"{BEFORE}, now {links}" if links and self.status == BEFORE else self.status or self.reply
 
     @property
     def part(self) -> str:
@@ -314,7 +274,7 @@ def make_hit(item: Ranked) -> Hit:
         date=facts.date,
         session=facts.session or next(filter(None, sessions), ""),
         score=round(item.score, 4),
-        snippet=snippet(body.strip(), places),
+        snippet=(of_exchange(body, places) if facts.label == EXCHANGE else "") or snippet(body.strip(), places),
         tokens=estimate_tokens(text),
         text=text,
         entry=facts.entry or units.named,
@@ -324,6 +284,7 @@ def make_hit(item: Ranked) -> Hit:
         commit=units.commit,
         status=BEFORE if item.before else refutation_in(text) if facts.label == EXCHANGE else "",
         others=(item.before,) if item.before else (),
+        reply=next_request(units, item.index) if facts.label == EXCHANGE else "",
         views=tuple(dict.fromkeys(f"{one.path}:{one.lines(other)[0]}" for one, other in others if not one.commit)),
         passage=f"{lead}\n…\n{body.strip()}" if lead else units.text[unit.start : last].strip("\r\n").rstrip(),
     )

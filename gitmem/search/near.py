@@ -26,7 +26,8 @@ from gitmem.values import TYPE_CHECKING
 if TYPE_CHECKING:
     from gitmem.llm.protocol import Vector
 
-# Of a unit that no word matches: above the nearest hits of questions about other stores (docs/search.md, "Weak hits").
+# Of a unit that no word matches and that is not the nearest of all: above the nearest hits of questions about other
+# stores (docs/search.md, "Weak hits").
 LEAST_NEAR = 0.45
 CONSIDERED = 300  # best units by words whose nearness counts
 CANDIDATES = 100  # nearest chunks
@@ -58,14 +59,19 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
         fused.append(item._replace(score=score, near=told))
     seen = {(item.units.path, item.index) for item in ranked}
     dropped: dict[str, set[int]] = {}
-    for file, index in nearest:
+    for place, (file, index) in enumerate(nearest):
         if (file.path, index) in seen or not filters.allow_path(file.path):
             continue
         units = sources.load(store.documents, file)
         if file.path not in dropped:
             dropped[file.path] = excluded(query, units)
         value = _nearness(near, units, index)
-        if value and value >= LEAST_NEAR and units.kind(index) != HEADING and index not in dropped[file.path]:
+        if (
+            value
+            and (value >= LEAST_NEAR or not place)
+            and units.kind(index) != HEADING
+            and index not in dropped[file.path]
+        ):
             fused.append(Ranked(part * value, units, index, NOTHING, (), near=value))
     return fused
 

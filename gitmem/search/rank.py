@@ -1,4 +1,4 @@
-"""Order hits: BM25 over units, with a share of their neighbours, first lines and the proximity of terms.
+"""Order hits: BM25 over units, with a share of their neighbours, and first lines.
 
     score = sum over terms of  weight * idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import exp, log
 
 from gitmem.search.query import INSIDE, WHOLE, Needle, Query, Term
 from gitmem.search.units import Units
@@ -23,12 +24,9 @@ B = 0.4
 # The weight of a word that only shares a prefix with an English one: `education` for `educated`.
 PARTIAL = 0.5
 _SHORTEST_PARTIAL = 4
-ROOM = 100  # characters added to each length, so that a few words matter less among short units
 WINDOW = (0.5, 0.25)  # weights of the terms in the next neighbours, and in those after them
 WINDOW_LENGTH = 250  # characters of the units for which neighbours count most
 FIRST = 0.3  # bonus for a term in the first of several lines: a title, a signature, a request
-PROXIMITY = 0.2
-NEAR = 60  # characters between two terms that count as near
 SAID = 0.5  # factor for what an agent said between its tool calls
 MOST_COUNTED = 200  # places kept of one unit
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Za-z][a-z]*")
@@ -49,7 +47,7 @@ class Ranked(Value):
     """A unit with its score, the terms in it, their weights, and the part of it that has the score.
 
     `also` are the other views of the same memory that were found, with their indexes; `near` its nearness by vectors,
-    or UNKNOWN; `before` the handle of a newer memory of the same subject.
+    or UNKNOWN; `before` the handle of a newer memory of the same subject; `among` how many units were ranked, about.
     """
 
     score: float
@@ -61,6 +59,7 @@ class Ranked(Value):
     also: tuple[tuple[Units, int], ...] = ()
     near: float = UNKNOWN
     before: str = ""
+    among: float = 1.0
 
 
 def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle]]:
@@ -159,7 +158,6 @@ def score_file(
     units: Units, found: Mapping[int, Found], weights: Sequence[float], average: float
 ) -> dict[int, tuple[float, tuple[int, int]]]:
     """Return the score of each unit of a file, with the part that has it, by its index."""
-    average += ROOM
     scores = {}
     for index, unit in found.items():
         length = units.length(index)
@@ -173,7 +171,7 @@ def score_file(
             else:
                 here = found_in(unit, parts.lead, span)
                 size = span[1] - span[0] + parts.lead - units.starts[index]
-            value = _bm25(here.counts, near, weights, (size + ROOM) / average) + PROXIMITY * nearness(here, weights)
+            value = _bm25(here.counts, near, weights, size / average)
             if lines > 1:
                 in_first = {term for position, term in here.places if position < first_end}
                 value += FIRST * sum(weights[term] for term in in_first)
@@ -223,22 +221,6 @@ def neighbour_weight(length: int) -> float:
     return length / WINDOW_LENGTH if length < WINDOW_LENGTH else WINDOW_LENGTH / length
 
 
-def nearness(unit: Found, weights: Sequence[float]) -> float:
-    """Return the summed weight of the pairs of terms that are near each other, each pair once."""
-    if len(unit.counts) < 2:  # noqa: PLR2004  # a pair
-        return 0.0
-    best: dict[tuple[int, int], float] = {}
-    last_position, last_term = -NEAR, -1
-    for position, term in sorted(unit.places):
-        gap = position - last_position
-        if term != last_term and last_term >= 0 and gap <= NEAR:
-            pair = (min(term, last_term), max(term, last_term))
-            value = min(weights[term], weights[last_term]) * (1 - gap / (NEAR + 1))
-            best[pair] = max(best.get(pair, 0.0), value)
-        last_position, last_term = position, term
-    return sum(best.values())
-
-
 # Calibrated on questions with and without an answer in the store, and on questions about other stores (docs/search.md,
 # "Weak hits"; `python bench/usefulness.py --vectors`). The nearest of the first six hits of 12 questions without an
 # answer is at .54 at most, of 148 questions about another store at .39; FAR loses no question that has an answer.
@@ -246,6 +228,7 @@ LEAST_COVERAGE = 0.28
 LEAST_NEAR = 0.55  # of a memory that vectors alone make a good hit
 FAR = 0.1  # a memory less near has the words in another meaning
 _STAND_IN = 0.8  # of a word that the memory has as a synonym
+_SMOOTH = 0.5  # of a word's inverse frequency
 _FIRST = 3  # hits; if none of these is good, all are weak
 
 
@@ -272,6 +255,22 @@ def worths(hits: Sequence[Ranked], query: Query) -> list[Worth]:
         found.append(Worth(share, sum(1 for one in there if one)))
     some = any(good[:_FIRST])
     return [one._replace(weak=not (some and fine)) for one, fine in zip(found, good, strict=True)]
+
+
+def rarities(hits: Sequence[Ranked], query: Query, views: float) -> tuple[dict[int, float], float]:
+    """Return the rarity of each word of a query among the memories, by its group, and the number of memories, about.
+
+    The rarity is the logarithm of the memories for each that has the word; a memory has so many `views`.
+    """
+    hit = next((hit for hit in hits if hit.weights), None)
+    if hit is None:
+        return {}, 1.0
+    groups = dict.fromkeys(term.group for term in query.terms if not term.aside)
+    rarity = {}
+    for group, (weight, _) in zip(groups, _words(query, hit.weights), strict=True):
+        having = max((hit.among + 1) / exp(weight) - _SMOOTH, 0.0) / views
+        rarity[group] = log((hit.among / views + 1) / (having + _SMOOTH))
+    return rarity, max(hit.among / views, 1.0)
 
 
 def _words(query: Query, weights: Sequence[float]) -> list[tuple[float, list[tuple[int, float]]]]:

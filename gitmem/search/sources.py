@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 from gitmem.history.past_days import (
     FOLDER,
@@ -80,19 +80,19 @@ def work_tree(
     """Search the files of the working tree and the days kept from history; return at most `most` of them.
 
     If more match, those that do not fit are skipped, so that they hide no rare hit. A `hurried` search uses the kept
-    texts of a large store.
+    texts.
     """
     if hurried and not fits and (pool := _in_texts(store, terms, literals, allow, most)):
         return pool
     documents = Documents(store)
     size = documents.size()
-    if len(documents.keys) <= FEW_FILES and size <= FEW_BYTES:
+    if documents.are_few:
         everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
         # The ranking looks for the terms itself; for filters only files that hold a literal are worth cutting.
         read = everything if terms else [one for one in everything if any(literal in one.low for literal in literals)]
         return Pool(read, _times(size, sum(units.size for units in read)), told=documents.told)
     large = size > MANY_BYTES
-    if hurried and large:
+    if hurried:
         _want_texts(store)
     scan = partial(documents.scan, make_scanner(store.context, store.private, large=large), allow=allow)
     rarity = Rarity(*documents.sample(size), terms, literals) if large and terms and len(literals) > 1 else None
@@ -145,6 +145,11 @@ class Documents:
     def stat(self, key: str) -> FileVersion | None:
         """Return size and times of a file, or None if it is gone."""
         return stat_file(self._private, key[1:]) if key in self._days else stat_file(self._root, key)
+
+    @cached_property
+    def are_few(self) -> bool:
+        """Whether they are so few that a search reads them all."""
+        return len(self.keys) <= FEW_FILES and self.size() <= FEW_BYTES
 
     def size(self) -> float:
         """Return the bytes of all files, estimated from a sample where they are many."""
@@ -222,13 +227,14 @@ def _want_texts(store: Store) -> None:
 
 
 def renew_texts(store: Store) -> None:
-    """Write the texts of a store whose prompts asked for them, unless the kept ones are usable.
+    """Write the texts of a store with more than a few files, unless the kept ones are usable.
 
     Raises OSError if a write failed, BusyError if another process is at it.
     """
     folder = os.path.join(store.private, TEXTS)
-    if os.path.isdir(folder):
-        documents = Documents(store)
+    documents = Documents(store)
+    if not documents.are_few:
+        os.makedirs(folder, 0o700, exist_ok=True)
         with store.folder_lock(folder, "texts").acquire(_PATIENCE):
             if open_texts(store, documents.days) is None:
                 write_texts(store, documents.days, documents.texts())

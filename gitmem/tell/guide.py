@@ -251,6 +251,7 @@ def _of_exchange(hit: Hit, needles: Sequence[str]) -> Advice:
         text = excerpt(text, needles, _TOKENS)
     part = AdviceKind.AVOID if hit.status else AdviceKind.APPROACH
     source = hit.entry or f"{hit.path}:{hit.start}"
+    text += f" ({hit.reply})" if text and hit.reply else ""
     return Advice(part, f"{hit.date[:_DATE]} {text}".strip() if text else "", (source,), hit.worth.share)
 
 

@@ -6,8 +6,9 @@ Only words are compared: embedding the prompt would take longer than a prompt ma
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from math import comb, inf, log
 
 from gitmem.document.ids import BUGS, tail_of
 from gitmem.history.authors import People
@@ -67,12 +68,18 @@ _LEAD = f"{opening('prompt')}\nRemembered from earlier sessions, of what this pr
 _CLOSE = f"</{FENCE}>"
 _MAX_READ = 1_000  # characters of a prompt: the rest is usually pasted
 _CANDIDATES = 12
-# A memory is told if one of its lines has this share of the prompt's words, and so many: of what shares less, or has
-# the words in many places, readers of recorded sessions found half beside the point.
-_LEAST_SHARE, _LEAST_WORDS = 0.5, 4
-# Of a prompt that asks what was before: its words are not those of the answer. One word is enough if it is a rare one.
-_ASKED_SHARE, _ASKED_WORDS = 0.3, 2
-_SHARE_OF_REQUEST = 0.75
+# A memory is told if one of its lines has words of the prompt that are rare in this store: `surprise` is about the
+# logarithm of how unlikely it is that any of the memories has as many words of the prompt, as rare ones, by chance. Who
+# orders wants work, so more is asked of a line then; and of a line of an earlier request, which is no answer. Of few
+# memories nobody knows which words are rare: they count as some of `_FEWEST`.
+_LEAST, _OF_ORDER, _OF_REQUEST = 0.5, 1.0, 1.0
+_FITTING = (
+    -1.2
+)  # of a question: one or two memories fit, and have most of its words by their rarity; a fact half of them
+_MOST_WORDS, _HALF = 0.7, 0.5
+_FEWEST = 100.0
+_LEAST_SHARE = 1 / 3  # of the words by their rarity: of what shares less, most was beside the point
+_LINES, _STATE = "lines/", "State"  # no memories: which edit wrote a line, and what a running session was at
 _ASKING = (TaskType.QUESTION, TaskType.BUG_FIX)  # types of prompts that an earlier request's answer may answer
 _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
 _LEAST_ROOM = 25  # tokens
@@ -113,29 +120,27 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     if not typed:
         return _told(fixes)
     query = plain_query(without_ago(typed))
-    terms, back = parse_query(query).terms, asks_back(typed)
-    least, share = (1, _ASKED_SHARE) if back else (_LEAST_WORDS, _LEAST_SHARE)
-    enough = max(least, share * len(_words(terms)))  # words of one line
-    hits = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True).hits
+    terms = parse_query(query).terms
+    found = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True)
+    sure = Sureness(terms, found.rarities, found.memories, asks=asks_back(typed) or classify(query) in _ASKING)
     tails = {tail_of(one) for one in (*known, *chain(*fixes.values()))}
     new = [
         hit
-        for hit in hits
-        if (
-            hit.worth.words >= _ASKED_WORDS or not hit.weak
-            if back
-            else hit.worth.share >= _LEAST_SHARE and hit.worth.words >= _LEAST_WORDS
-        )
-        and _says(hit, terms, query, enough)
+        for hit in found.hits
+        if not hit.weak
+        and hit.worth.share >= _LEAST_SHARE
+        and sure.of(hit.text, is_near=hit.worth.share >= (_HALF if hit.fact else _MOST_WORDS))
         and tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
-        and not hit.path.startswith(LINKED)
+        and not hit.path.startswith((*LINKED, _LINES))
+        and hit.label != _STATE
+        and (sure.asks or not hit.path.startswith(f"{BUGS}/"))
         and not hit.is_beside
         and not _came_to_nothing(hit)
     ]
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in fixes)
     hits = with_authors(People(store), new[: len(_SHARES)])
-    return _told(fixes | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, terms, enough, room)})
+    return _told(fixes | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, sure, room)})
 
 
 def _told(pieces: Mapping[str, Sequence[str]]) -> PromptHelp:
@@ -157,29 +162,35 @@ def _fixes(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple
     return dict(new[:_FIXES])
 
 
-def _says(hit: Hit, terms: Sequence[Term], query: str, enough: float) -> bool:
-    """Return whether one line of a memory has `enough` words of a query.
+class Sureness(Value):
+    """How sure it is that a memory speaks of a prompt: by the rarity of the words that they share."""
 
-    A line of an earlier request needs more of them, and a prompt that asks or reports a fault: who orders again wants
-    the work done again, and the earlier result tells nothing of it.
-    """
-    words = _words(terms)
-    asked, rest = _taken_apart(hit.text)
-    if _most(rest, terms, words) >= enough:
-        return True
-    again = _most(asked, terms, words) >= max(_LEAST_WORDS, _SHARE_OF_REQUEST * len(words))
-    return again and classify(query) in _ASKING
+    terms: Sequence[Term]
+    rarities: Mapping[int, float]
+    memories: float
+    asks: bool
 
+    def of(self, text: str, *, is_near: bool = False) -> bool:
+        """Return whether a memory, is sure to speak of the prompt; `is_near` if it has most of its words."""
+        asked, rest = _taken_apart(text)
+        if not self.asks:
+            return self.best(rest) >= _LEAST + _OF_ORDER
+        return max(self.best(rest), self.best(asked) - _OF_REQUEST) >= (_FITTING if is_near else _LEAST)
 
-def _words(terms: Sequence[Term]) -> Collection[int]:
-    return {term.group for term in terms if not term.aside}
+    def best(self, text: str) -> float:
+        """Return the surprise at the line of a text that has the rarest words of the prompt."""
+        lines = map(fold, lines_of(text))
+        words = ({term.group for term in self.terms if not term.aside and _has(line, term)} for line in lines)
+        return max((self.surprise([self.rarities.get(one, 0.0) for one in groups]) for groups in words), default=-inf)
 
-
-def _most(text: str, terms: Sequence[Term], words: Collection[int]) -> int:
-    """Return how many of these words one line of a text has."""
-    lines = [fold(line) for line in lines_of(text)]
-    shared = (len({term.group for term in terms if term.group in words and _has(line, term)}) for line in lines)
-    return max(shared, default=0)
+    def surprise(self, rarities: Iterable[float]) -> float:
+        """Return by how much words are rarer than as many of the prompt's words in any memory are by chance."""
+        few = max(log(_FEWEST / self.memories), 0.0)
+        total, best = 0.0, -inf
+        for number, rarity in enumerate(sorted(rarities, reverse=True), 1):
+            total += rarity + few
+            best = max(best, total - log(self.memories) - few - log(comb(len(self.rarities), number)))
+        return best
 
 
 def _taken_apart(text: str) -> tuple[str, str]:
@@ -226,17 +237,15 @@ def _handle(hit: Hit) -> str:
     return handles([hit])[0]
 
 
-def _pieces(
-    store: Store, hits: Sequence[Hit], terms: Sequence[Term], enough: float, tokens: int
-) -> Iterator[tuple[Hit, str]]:
+def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> Iterator[tuple[Hit, str]]:
     """Yield each memory with its heading and text, as long as there is room; what an earlier one says is left out."""
-    needles, words, told = needles_of(terms), _words(terms), ""
+    needles, told = needles_of(sure.terms), ""
     left = tokens - estimate_tokens(_LEAD + _CLOSE) - 2
     for hit, share in zip(hits, _SHARES, strict=False):
         head = f"[{hit_head(hit)}]"
         text = bare_text(hit.text)
         new = "\n".join(one for one in lines_of(text) if one.removeprefix(f"{hit.label}: ") not in told)
-        if told and not hit.status and _most(new, terms, words) < enough:  # as a rule's exchange says it, too
+        if told and not hit.status and not sure.of(new):  # as a rule's exchange says it, too
             continue
         marks = estimate_tokens(hit.shown(text)) - estimate_tokens(text)
         room = int(left * share) - estimate_tokens(head) - marks - 2

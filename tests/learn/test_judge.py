@@ -106,8 +106,9 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     do_upkeep(again(asking), lambda: False)
     assert len(model_server.asked) == 1
     told = start_text(asking.store, start_parts(asking.store, [], None, []))
-    last = told.split("## What was done last")[1]
-    assert f"] {SENTENCES[0]} {SENTENCES[1]} {SENTENCES[2].removesuffix('.')} (partial).\n" in last
+    last = told.split("## Where the last session stopped")[1]
+    lines = re.findall(r"(?m)^- \[[^]]*\] (.*)$", last)
+    assert lines == [f"{SENTENCES[2].removesuffix('.')} (partial).", SENTENCES[1], SENTENCES[0]]
 
 
 def test_of_a_fix_whose_error_is_long_the_description_has_the_fix_whole(asking, recorder, model_server):

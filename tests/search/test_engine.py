@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from gitmem.search import engine, sources
+from gitmem.search import ranking, sources
 from gitmem.search.engine import answer
 from gitmem.search.hits import LENGTH
 from gitmem.search.query import parse_query
@@ -103,7 +103,7 @@ def test_the_total_counts_hits_beyond_the_limit(shelf, monkeypatch):
     assert totals("zebra", 2) == (2, 5, True)
     assert totals("zebra", 0) == (5, 5, True)
     assert totals("type:note", 2) == (2, 4, True)
-    monkeypatch.setattr(engine, "_MORE", 1)
+    monkeypatch.setattr(ranking, "_MORE", 1)
     assert totals("type:note", 2) == (2, 3, False)
     monkeypatch.setattr(sources, "FEW_FILES", 3)
     monkeypatch.setattr(sources, "MOST_FILES", 3)

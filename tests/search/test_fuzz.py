@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.search.hits import LENGTH, snippet
 from gitmem.search.query import MAX_TERMS, fold, parse_query
+from gitmem.search.snippet import LENGTH, snippet
 from gitmem.search.units import Units
 
 TEXT = """\

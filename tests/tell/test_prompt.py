@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.document.entry import MemoryType
 from gitmem.record.save import save
 from gitmem.store.store import Store
 from gitmem.tell.prompt import remembered, tell_prompt
@@ -102,11 +103,16 @@ def test_the_text_cannot_end_its_fence(day):
     assert remembered(day.store, ASKED).text.count("</gitmem-memory>") == 1
 
 
-def test_a_prompt_that_asks_what_was_before_needs_fewer_words(day):
+def test_the_rarity_of_the_shared_words_decides_and_not_their_number(day):
+    for text in ("Events go through NATS as the queue.", "Jest runs the unit tests, and we use no other runner."):
+        day.clock.now += timedelta(seconds=1)
+        save(day.store, day.save(text, MemoryType.DECISION))
+    assert "NATS" in remembered(day.store, "which queue do we use?").text
+    assert "Jest runs" in remembered(day.store, "should I keep using jest?").text
     assert "max_connections" in remembered(day.store, "What did we do about Redis again?").text
-    assert remembered(day.store, "What do we do about Redis again?").text == ""
     assert "max_connections" in remembered(day.store, "Redis pool 크기가 뭐였죠?").text
     assert remembered(day.store, "What did we do about Kafka again?").text == ""
+    assert remembered(day.store, "Rename the module of the mail templates").text == "", "words of thirty memories"
 
 
 def test_of_pasted_data_no_line_is_told_where_others_speak_of_it(day):
@@ -158,9 +164,9 @@ def test_a_prompt_is_not_told_what_the_start_told(day):
 
 
 def test_of_an_exchange_that_the_start_told_in_a_line_a_prompt_is_told(day):
-    entry = "- [2026-11-20 1{n}:00:00] **Exchange** #1b4e51f0: {text} ^x4f7k2m9q0{n}\n  Done: {text} It works.\n"
-    entries = entry.format(n=0, text="Checkout is mended.") + entry.format(n=1, text="The docs are written.")
-    entries = entries.replace("x4f7k2m9q00", "x4f7k2m9q0x")
-    Path(day.store.root, "memory.md").write_text(f"## Recent Context\n\n{entries}", "utf-8")
-    assert started(day) == ("x4f7k2m9q01",)
+    entry = (
+        "- [2026-11-20 10:00:00] **Exchange** #1b4e51f0: Mend the checkout ^x4f7k2m9q0x\n  Done: The checkout works.\n"
+    )
+    Path(day.store.root, "memory.md").write_text(f"## Recent Context\n\n{entry}", "utf-8")
+    assert started(day) == ()
     assert "max_connections" in tell_prompt(day.store, "s-1", ASKED)

@@ -43,7 +43,8 @@ def fill(desk, count: int, size: int = 1) -> None:
     for section, label in zip(SECTIONS, ("Decision", "State", "Exchange", "Issue"), strict=True):
         body.append(f"## {section}\n\n")
         for number in range(count):
-            text = f"{label} {number:04} 한글 words" + "\nmore of it, on another line" * size
+            result = " → the parser reads CRLF" if label == "Exchange" else ""
+            text = f"{label} {number:04} 한글 words{result}" + "\nmore of it, on another line" * size
             identifier = make_id(1_700_000_000_000 + number, f"{section}{number}".encode().rjust(7, b"x"))
             body.append(render_entry(Entry(identifier, "2026-11-20 10:00:00", label, text)))
         body.append("\n")
@@ -53,10 +54,11 @@ def fill(desk, count: int, size: int = 1) -> None:
 def test_the_most_binding_comes_first(desk):
     fill(desk, 3)
     text = told(desk, turn(desk), project=PROJECT, pending=("archive/memory_1.md",))
-    told_of = "Project|Not in memory.md yet|Core Decisions|What is open|Summaries to be written|What was done last"
+    told_of = "Project|Not in memory.md yet|Core Decisions|What is open|Summaries to be written|"
+    told_of += "Where the last session stopped, the newest first"
     assert "|".join(title.split(":")[0].split(" (")[0] for title in titles(text)) == told_of
     assert text.index("Decision 0002") < text.index("Decision 0000"), "the newest first"
-    assert text.index("Exchange 0000") < text.index("Exchange 0002"), "as it stands in the file"
+    assert text.index("Exchange 0002") < text.index("Exchange 0000"), "the newest first"
     assert "[GITMEM_ROTATE] file=archive/memory_1.md" in text
     assert "gitmem show" in text
     assert " ^0" not in text

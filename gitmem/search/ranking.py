@@ -1,0 +1,269 @@
+"""The steps of a search: from the units that were read to its hits' order, in one list (`RANKING`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
+from math import log
+
+from gitmem.document.ids import do_all_meet, do_meet, is_fact_id, scopes_in
+from gitmem.history.marks import marks_for
+from gitmem.model.fact import is_fact_path, parse_fact
+from gitmem.model.lines import Marks, marks_of
+from gitmem.model.request import TaskType, classify
+from gitmem.model.validity import Standing
+from gitmem.search.cut import SECTION
+from gitmem.search.files import LAYERS
+from gitmem.search.filters import (
+    MOST,
+    Filters,
+    allowed_text,
+    best_views,
+    excluded,
+    newest_of_subject_first,
+    without_links,
+)
+from gitmem.search.hits import bare_text, facts_of
+from gitmem.search.query import Query, Term
+from gitmem.search.rank import K1, NOTHING, Found, Ranked, find_terms, needles_of, score_file
+from gitmem.search.sources import Pool
+from gitmem.search.units import Units
+from gitmem.store.store import Store
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from gitmem.search.near import Embedding
+
+_MORE = 30  # hits beyond the limit that are read where a filter needs their text
+_COMPARED = 10  # hits beyond the limit that are compared by their subject
+_TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*")
+_ANSWERED = re.compile(
+    r"\n  (?:\*\*(?:Answer|Said|Error|Files|Outcome):\*\*|(?:Done|한 일|Files|파일|Keywords|키워드|Outcome|결과): )| → "
+)
+_BESIDE = 0.5  # factor for a memory of another part of the project
+_COMPOSED = ("summaries/", "weekly/", "monthly/", "concepts/")  # what is made of memories of several parts
+_ANSWERS = 0.3  # of a question's score, from which a fact goes before it
+_TELLERS = ("weekly/", "monthly/")
+
+
+class Scope(Value):
+    """The options of `answer`."""
+
+    limit: int
+    deep: bool
+    history: bool
+    ended: bool
+    at: str | None
+    beside: str
+    hurried: bool
+
+
+class Asked:
+    """A query as the steps of the ranking see it, and what they tell of the whole: see `SearchAnswer`."""
+
+    def __init__(self, store: Store, query: Query, filters: Filters, scope: Scope, pools: Sequence[Pool]) -> None:
+        """Take a query and what was read for it."""
+        self.store, self.query, self.filters, self.scope = store, query, filters, scope
+        self.similar: Embedding | None = None
+        self.pools = pools
+        # To count all hits, filters that need the text of a unit would have to read every unit.
+        self.most = scope.limit + _MORE if scope.limit and needs_text(query, filters) else None
+        self.marks = marks_of(())
+        self.views = 1.0  # of a memory, in the mean
+        self.number = self.left_out = 0
+        self.kept: list[Ranked] = []
+
+
+def _by_words(_: list[Ranked], asked: Asked) -> list[Ranked]:
+    """Score the units by the query's words; a period's section gives way to the days that were read themselves."""
+    ranked = [item for pool in asked.pools for item in rank(pool, asked.query)]
+    told = frozenset[str]().union(*(pool.told for pool in asked.pools))
+    return [item for item in ranked if not _is_told_again(item.units, item.index, told)] if told else ranked
+
+
+def _by_meaning(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
+    """Add what is near by vectors, if there are any."""
+    if asked.pools and asked.similar and (near := asked.similar.wait()):
+        from gitmem.search.near import fuse
+
+        ranked = fuse(asked.store, ranked, near, asked.query, asked.filters)
+    return sorted(ranked, key=_order if asked.query.terms else _newest)
+
+
+def _one_hit_a_memory(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
+    """Join the views of a memory, and drop what does not pass the filters."""
+    fitting = (item for item in best_views(ranked) if fits(item, asked.query, asked.filters))
+    matches = list(islice(fitting, asked.most))
+    asked.views = max(len(ranked) / max(len(matches), 1), 1.0)
+    return matches
+
+
+def _in_force(matches: list[Ranked], asked: Asked) -> list[Ranked]:
+    """Drop facts that ended, unless they are asked for, and links to exchanges that are hits themselves."""
+    scope = asked.scope
+    ids = {item.units.memory(item.index) for item in matches}
+    asked.marks = marks_for(asked.store, ids, hurried=scope.hurried)
+    asked.kept = matches if scope.ended or scope.history or scope.at else holding(matches, asked.marks)
+    asked.left_out = len(matches) - len(asked.kept)
+    memories = without_links(asked.kept)
+    asked.number = len(memories)
+    return memories
+
+
+def _newest_of_a_subject(memories: list[Ranked], asked: Asked) -> list[Ranked]:
+    """Return the first units; the newest comes first among equals, and among those of one subject."""
+    limit, here = asked.scope.limit, asked.store.here
+    if not asked.query.terms:
+        return memories[: limit or None]
+    first = memories[: limit + _MORE]
+    if here:
+        beside = (is_beside(item, asked.marks, here) for item in first)
+        first = [
+            item._replace(score=item.score * _BESIDE) if is_so else item
+            for item, is_so in zip(first, beside, strict=True)
+        ]
+    first.sort(key=lambda item: (-item.score, *_newest(item)))
+    most = min(limit + _COMPARED, MOST) if limit else MOST
+    words = tuple({needle.text for _, needle in needles_of(asked.query.terms)})
+    return [*newest_of_subject_first(first, words, asked.marks, most), *memories[limit + _MORE :]]
+
+
+def _answers_before_questions(memories: list[Ranked], asked: Asked) -> list[Ranked]:
+    """Put facts in force before the first exchange that only asked what the query asks."""
+    limit = asked.scope.limit or len(memories)
+    first, rest = memories[:limit], memories[limit:]
+    at = next((place for place, item in enumerate(first) if _only_asks(item)), limit)
+    facts = [
+        item
+        for item in memories[at + 1 : limit + _COMPARED]
+        if is_fact_id(item.units.memory(item.index)) and item.score >= memories[at].score * _ANSWERS
+    ]
+    if not facts:
+        return first
+    others = [item for item in (*first[at:], *rest[:_COMPARED]) if item not in facts]
+    scores = sorted((item.score for item in (*first[at:], *facts)), reverse=True)
+    return [
+        *first[:at],
+        *(item._replace(score=score) for item, score in zip((*facts, *others), scores, strict=False)),
+    ][:limit]
+
+
+# What each step buys is in docs/figures.md ("Search").
+RANKING: tuple[Callable[[list[Ranked], Asked], list[Ranked]], ...] = (
+    _by_words,
+    _by_meaning,
+    _one_hit_a_memory,
+    _in_force,
+    _newest_of_a_subject,
+    _answers_before_questions,
+)
+
+
+def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
+    """Drop facts that hold in no part of the project, unless no other hit is left, and files that are no facts."""
+    hits = [hit for hit in hits if _is_of_fact(hit, marks)]
+    memories = ((hit, hit.units.memory(hit.index)) for hit in hits)
+    kept = [hit for hit, one in memories if not marks.has_ended(one) or marks.statuses[one].standing is Standing.BESIDE]
+    return kept or hits
+
+
+def _is_of_fact(hit: Ranked, marks: Marks) -> bool:
+    """Return whether a hit among the facts is not of a copy of a fact's file, and not of one with a broken header."""
+    path, fact = hit.units.path, marks.facts.get(hit.units.named)
+    if fact is None or not is_fact_path(path):
+        return True
+    return fact.path == path and parse_fact(hit.units.text.encode("utf-8", "surrogateescape"), path) is not None
+
+
+def is_beside(hit: Ranked, marks: Marks, here: str) -> bool:
+    """Return whether a hit is of another part of the project than the one that the command works in."""
+    status = marks.statuses.get(hit.units.memory(hit.index))
+    if status is not None:
+        return status.standing is Standing.BESIDE
+    parts = scopes_in(facts_of(hit.units, hit.units.unit(hit.index)).tags)
+    return not (do_all_meet(parts, here) if hit.units.path.startswith(_COMPOSED) else do_meet(parts, (here,)))
+
+
+def _is_told_again(units: Units, index: int, periods: Collection[str]) -> bool:
+    """Return whether a unit is a section of a weekly or monthly document on one of these days or weeks."""
+    return units.path.startswith(_TELLERS) and units.kind(index) == SECTION and units.unit(index).heading in periods
+
+
+def rank(pool: Pool, query: Query) -> list[Ranked]:
+    """Return the units of a pool that match a query, with scores from 0 to about 1; without words all, with 0."""
+    if not query.terms:
+        return [Ranked(0.0, units, index, NOTHING, ()) for units in pool.read for index in range(len(units))]
+    found: list[dict[int, Found]] = []
+    needles = needles_of(query.terms)
+    for loosely in (False, True):
+        found = [find_terms(units, needles, loosely=loosely) for units in pool.read]
+        if any(found):
+            break
+    weights, average, among = _weigh(pool, found, query.terms)
+    most = (K1 + 1) * sum(weights) or 1.0  # the highest score by BM25
+    ranked = []
+    for units, of_file in zip(pool.read, found, strict=True):
+        dropped = excluded(query, units)
+        for index, (score, part) in score_file(units, of_file, weights, average).items():
+            if index not in dropped:
+                ranked.append(Ranked(score / most, units, index, of_file[index], weights, part, among=among))
+    return ranked
+
+
+def _only_asks(item: Ranked) -> bool:
+    """Return whether an exchange has the query's words in its question alone."""
+    units, unit = item.units, item.units.unit(item.index)
+    text = units.text[unit.start : unit.end]
+    if not _TURN.match(text):
+        return False
+    end = unit.start + (reply.start() if (reply := _ANSWERED.search(text)) else len(text))
+    in_answer = any(position > end for position, _ in item.found.places)
+    return not in_answer and classify(bare_text(units.text[unit.start : end])) is TaskType.QUESTION
+
+
+def _weigh(pool: Pool, found: Sequence[Mapping[int, Found]], terms: Sequence[Term]) -> tuple[list[float], float, float]:
+    """Return the weight of each term times its inverse document frequency, the average length of units, their number.
+
+    Only files with a term are cut into units; both are estimated from these for all files.
+    """
+    matching = [units for units, of_file in zip(pool.read, found, strict=True) if of_file]
+    units = sum(map(len, matching))
+    characters = sum(one.total for one in matching)
+    times = pool.times * sum(one.size for one in pool.read) / max(sum(one.size for one in matching), 1)
+    having, counts = [0.0] * len(terms), [0.0] * len(terms)
+    for unit in (unit for of_file in found for unit in of_file.values()):
+        for number, count in unit.counts.items():
+            having[number] += 1
+            counts[number] += count
+    weights, total = [], max(units * times, 1.0)
+    for term, one, count, every in zip(terms, having, counts, pool.counts or counts, strict=True):
+        frequency = max(one, every / (count or 1.0) * (one or 1.0))  # a unit may have a word several times
+        weights.append(term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5)))
+    return weights, max(characters / units, 1.0) if units else 1.0, total
+
+
+def fits(item: Ranked, query: Query, filters: Filters) -> bool:
+    """Return whether a ranked unit passes the phrases and filters of a query."""
+    if not needs_text(query, filters):
+        return True
+    unit = item.units.unit(item.index)
+    return allowed_text(query, item.units, unit) and (not filters.by_unit or filters.allow(facts_of(item.units, unit)))
+
+
+def _order(item: Ranked) -> tuple[float, int, str, int]:
+    return -item.score, _layer(item), item.units.path, item.index
+
+
+def _newest(item: Ranked) -> tuple[tuple[int, ...], int, str, int]:
+    date = facts_of(item.units, item.units.unit(item.index)).date
+    return tuple(-ord(character) for character in date), _layer(item), item.units.path, item.index
+
+
+def _layer(item: Ranked) -> int:
+    return LAYERS.index(item.units.layer)
+
+
+def needs_text(query: Query, filters: Filters) -> bool:
+    """Return whether only a unit's text tells whether it passes."""
+    return bool(filters.by_unit or query.phrases or query.without_phrases)

@@ -1,0 +1,107 @@
+"""What a hit shows of a text in one line: the words around the best matches, of an exchange those of its answer.
+
+A question has the query's words, its answer the ones that are looked for: so of an exchange the request is cut, and the
+rest of the line is the answer's. The next request is told where it may say that the answer was wrong.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.model.turns import may_refute
+from gitmem.search.cut import ENTRY
+from gitmem.search.units import Units
+
+LENGTH = 200  # characters of a snippet, with ellipses
+ELLIPSIS = "…"
+_BLANKS = re.compile(r"\s+")
+
+
+def snippet(text: str, places: list[tuple[int, float]], most: int = LENGTH) -> str:
+    """Return at most `most` characters on one line, cut at words, around the best places.
+
+    `places` are the positions of terms in `text`, with their weights.
+    """
+    if len(text) <= most:
+        clean = _BLANKS.sub(" ", text).strip()
+        if len(clean) <= most:
+            return clean
+    start = _best_start(sorted(places), most)
+    start = max(0, min(start, len(text) - most + 2))
+    if start:
+        blank = _BLANKS.search(text, start, start + most // 4)
+        start = blank.end() if blank else start
+    piece = _BLANKS.sub(" ", text[start : start + 2 * most]).strip()
+    head = ELLIPSIS if start else ""
+    room = most - len(head)
+    if len(piece) <= room and start + 2 * most >= len(text):
+        return head + piece
+    room -= len(ELLIPSIS)
+    cut = piece.rfind(" ", room * 2 // 3, room + 1)
+    return head + piece[: cut if cut > 0 else room].rstrip() + ELLIPSIS
+
+
+def _best_start(places: list[tuple[int, float]], most: int) -> int:
+    """Return a start a little before the stretch of `most` with the greatest weight."""
+    best, start = 0.0, 0
+    for index, (position, _) in enumerate(places):
+        worth = 0.0
+        for other, value in places[index:]:
+            if other > position + most * 2 // 3:
+                break
+            worth += value
+        if worth > best:
+            best, start = worth, position
+    return start - most // 5
+
+
+_REQUEST = 70  # characters of a snippet that an exchange's request may take
+_NEXT = 120  # characters of the next request
+_ANSWER = re.compile(r"\n  (?:\*\*(?:Answer|Said):\*\*|(?:Done|한 일):) ?| → ")
+_END = re.compile(r"\n  (?:\*\*|[A-Z][a-z]+: |[가-힣 ]{2,4}: )|\Z")
+_AFTER = re.compile(
+    r"\n  (?:\*\*(?:Error|Files|Outcome):\*\*|(?:Files|Failed|Keywords|Outcome|파일|실패|키워드|결과): )"
+)  # what is no answer
+_TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*((?: #[\w/-]+)*): ?")
+_ID = re.compile(r" \^[0-9a-z]{11,20}$", re.MULTILINE)
+_KNOWN_TO_BE = re.compile(r"\n  (?:\*\*Outcome:\*\*|Outcome:|결과:) (?:success|성공|refuted|사실 아님)")
+
+
+def of_exchange(text: str, places: list[tuple[int, float]]) -> str:
+    """Return the snippet of an exchange's text: its request, shortened, and the best of its answer; "" without one."""
+    answer = _ANSWER.search(text)
+    if answer is None:
+        return ""
+    request = " ".join(_ID.sub("", text[: answer.start()]).split())
+    if len(request) > _REQUEST:
+        request = f"{request[:_REQUEST].rpartition(' ')[0] or request[:_REQUEST]}{ELLIPSIS}"
+    begin = answer.end()
+    if after := _AFTER.search(text, begin):
+        text = text[: after.start()]
+    rest = [(at - begin, value) for at, value in places if begin <= at < len(text)]
+    said = snippet(_ID.sub("", text[begin:]) if not rest else text[begin:], rest, LENGTH - len(request) - 3)
+    return f"{request} → {said}" if request and said else request or said
+
+
+def next_request(units: Units, index: int) -> str:
+    """Return the request that followed an exchange in its session if it may say that it did not succeed, else ""."""
+    here = _turn(units, index)
+    if here is None or _KNOWN_TO_BE.search(_text(units, index)):
+        return ""
+    for after in range(index + 1, len(units)):
+        turn = _turn(units, after)
+        if turn is not None and turn[1] == here[1]:
+            text = _text(units, after)[turn.end() :]
+            end = _END.search(text)
+            request = " ".join(_ID.sub("", text[: end.start() if end else None]).partition(" → ")[0].split())
+            return f'the next request: "{request[:_NEXT]}"' if may_refute(request) else ""
+    return ""
+
+
+def _turn(units: Units, index: int) -> re.Match[str] | None:
+    return _TURN.match(_text(units, index)) if units.kind(index) == ENTRY else None
+
+
+def _text(units: Units, index: int) -> str:
+    unit = units.unit(index)
+    return units.text[unit.start : unit.end]

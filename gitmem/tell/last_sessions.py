@@ -1,0 +1,251 @@
+"""What a session's start tells of the sessions before it: where the last one stopped, and a line of each other.
+
+An exchange is told with its request and what the agent said of the result. One whose words name no subject ("b
+obviously → 0.3") is not told, nor is an agent's mere repetition of the request. Where nobody judged whether an exchange
+came to something, the next request of its session is told with it if it may say so ("no, they still come").
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.document.entry import entry_id, find_entries, without_ids
+from gitmem.document.ids import MEMORY, do_meet, scopes_in
+from gitmem.model.exchange import EXCHANGE, Exchange, exchanges_in, parse, sentence_of
+from gitmem.model.lines import normalized, with_marks
+from gitmem.model.outcome import Outcome
+from gitmem.model.request import TaskType, classify
+from gitmem.model.turns import may_refute
+from gitmem.text.words import keywords
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from gitmem.history.authors import People
+    from gitmem.model.lines import Marks
+
+Lines = list[tuple[str, str]]  # of a start, each with the id of its memory or ""
+
+PIECE = re.compile(r"[^\n]+(?:\n(?:[ \t]*\r?\n)*(?:  |\t)[ \t]*[^\s][^\n]*)*")  # an entry, or a line that is none
+HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] (?:\*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: )?")  # of an entry: time, type, tags
+_SESSION_FILE = re.compile(
+    r"sessions/[0-9]{4}/[0-9]{2}/([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})[0-9]{2}-([^/]{1,8})[^/]*\.md"
+)
+# Of an entry: day and minute, a label that says more than its section does, tags.
+_LONG_HEAD = re.compile(
+    r"^- \[([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{5})(?::[0-9]{2})?\] "
+    r"(?:\*\*(?:Exchange|Decision|Issue)\*\*(?: #[\w/-]+)*: |(\*\*[^*\n]{1,40}\*\*)(?: #[\w/-]+)*)"
+)
+_NOTHING = re.compile(
+    r"\n[ \t]+(?:(?:Keywords|키워드): [^\n]*|(?:Outcome: (?:success|unknown)|결과: (?:성공|모름))(?=\n|$))"
+)
+_STATE = "] **State**"
+_MINUTE = len("2026-11-26 12:00")
+_TAG = 8  # characters of a session's id in its tag
+_LEAST_WORDS, _LEAST_OF_LAST = 3, 2  # that carry a topic, in an exchange that is told, and in the last one
+_ECHO = 2  # words of a result that may repeat the request
+_MOST_FILES = 5
+_ARROW, _ANSWERED = " → ", " → the agent answered: "
+_WENT_WELL = (Outcome.SUCCESS, Outcome.UNKNOWN)
+_REQUEST, _RESULT, _LAST_RESULT, _NEXT = 160, 260, 600, 120  # characters of a line's parts
+_PER_SESSION = 400  # characters of the line of an earlier session
+_LAST_JUDGED = 1_200  # characters of the sentences of the last session, if a model judged it
+
+
+class Told(Value):
+    """An exchange, or another entry, as a line: its minute, its session's tag, its text, the id of its memory.
+
+    `request` is that of an exchange; `is_talk` is true for one that changed no file.
+    """
+
+    minute: str
+    session: str
+    text: str
+    id: str
+    request: str = ""
+    is_talk: bool = False
+
+
+class Known(Value):
+    """What a start marks or leaves out: ended facts, statements told elsewhere, exchanges in the spool."""
+
+    marks: Marks
+    told: frozenset[str]
+    exchanges: Collection[str]
+    people: People
+
+
+def last_lines(body: str, judged: Mapping[str, Lines], known: Known) -> tuple[Lines, Lines]:
+    """Return the lines of the last session, and a line of each session before it, the newest first.
+
+    `body` is that of `memory.md` without decisions and issues; `judged` are the lines of sessions that a model judged.
+    """
+    told = [one for one in _entries(body, known) if one.session not in judged]
+    told += [
+        Told(line[len("- [") : len("- [") + _MINUTE], session, line, "")
+        for session, lines in judged.items()
+        for line, _ in lines
+    ]
+    told.sort(key=lambda one: one.minute)
+    last = told[-1].session if told else ""
+    begin = next((one.minute for one in told if one.session == last), "")
+    now = [one for one in told if one.session == last or (not one.session and one.minute >= begin)]
+    before: dict[str, list[Told]] = {}
+    for one in told:
+        if one not in now:
+            before.setdefault(one.session or one.text, []).append(one)
+    newest = sorted(before.values(), key=lambda several: several[-1].minute)[::-1]
+    return [(one.text, one.id) for one in reversed(now)], [_in_a_line(several) for several in newest]
+
+
+def _in_a_line(several: Sequence[Told]) -> tuple[str, str]:
+    """Return the line of a session: what it was begun for, and the last of what it came to, as far as there is room."""
+    first, *rest = several
+    if not rest:
+        return first.text, first.id
+    text = f"- [{first.minute}] {first.request}" if first.request else first.text
+    texts: list[str] = []
+    room = _PER_SESSION - len(text)
+    for one in [rest[-1], *(one for one in reversed(rest[:-1]) if not one.is_talk)]:
+        part = HEAD.sub("", one.text)
+        room -= len(part)
+        if texts and room < 0:
+            break
+        texts.insert(0, part)
+    return f"{_ended(text)} … {' '.join(map(_ended, texts))}", ""
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…", "]", ")", '"')) else f"{text}."
+
+
+def _entries(body: str, known: Known) -> list[Told]:
+    """Return the entries of `memory.md` that say something, in order."""
+    pieces = [piece[0] for piece in PIECE.finditer(body) if not piece[0].startswith("#")]
+    pieces = [piece for piece in pieces if _STATE not in piece] or pieces  # a state repeats the end of its turn
+    told: list[Told] = []
+    following: dict[str, tuple[str, str]] = {}  # by session: the request after an exchange, and its line
+    at, is_last = "~", True
+    for piece in reversed(pieces):
+        at = piece[len("- [") : len("- [") + _MINUTE] if piece.startswith("- [") else at
+        identifier, exchange = entry_id(piece), _exchange(piece)
+        if identifier in known.exchanges:
+            continue
+        session = _session(exchange) if exchange else ""
+        if exchange:
+            text = _line(exchange, *following.get(session, ("", "")), known, is_last=is_last)
+            following[session], is_last = (halves(exchange)[0], text), False
+        else:
+            text = brief(without_ids(with_marks(piece, known.marks)))
+        if text and statement(text) not in known.told:
+            line = by_author(text, known.people.whose(identifier, MEMORY))
+            # A prompt may be told what the line of an exchange leaves out.
+            told.append(_told(at, line, "" if exchange else identifier, exchange, known.marks))
+    return told[::-1]
+
+
+def _told(at: str, line: str, identifier: str, exchange: Exchange | None, marks: Marks) -> Told:
+    if not exchange:
+        return Told(at, "", line, identifier)
+    request = _cut(with_marks(halves(exchange)[0], marks), _REQUEST)
+    is_talk = not exchange.files or exchange.outcome not in _WENT_WELL
+    return Told(at, _session(exchange), line, identifier, request, is_talk)
+
+
+def _exchange(piece: str) -> Exchange | None:
+    entry = next(iter(find_entries(piece)), None) if f"**{EXCHANGE}**" in piece.partition("\n")[0] else None
+    return parse(entry.entry) if entry else None
+
+
+def _session(exchange: Exchange) -> str:
+    return next((tag[:_TAG] for tag in exchange.tags[:1] if "/" not in tag), "")
+
+
+def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last: bool) -> str:
+    """Return the line of an exchange; "" if it names no subject.
+
+    `replied` is the next request of its session, `after` the line of that.
+    """
+    request, result = halves(exchange)
+    asked, got = _topics(request), _topics(result)
+    if got <= asked and len(result.split()) <= _ECHO and not (is_last and exchange.failed):
+        result = ""  # it repeats the request
+    least = _LEAST_OF_LAST if is_last else _LEAST_WORDS
+    if len(asked | got) < least or not (result or exchange.files or is_last):
+        return ""
+    said = [_cut(with_marks(request, known.marks, exchange.id), _REQUEST)] if request and (asked or not result) else []
+    said += [_cut(with_marks(result, known.marks), _LAST_RESULT if is_last else _RESULT)] if result else []
+    is_talk = not exchange.files and classify(request) is TaskType.REVIEW
+    line = f"- [{exchange.time[:_MINUTE]}] {(_ANSWERED if is_talk else _ARROW).join(said)}"
+    line += f" [{', '.join(exchange.files[:_MOST_FILES])}]" if is_last and exchange.files else ""
+    failed = f"\n  {_cut(with_marks(exchange.failed[0], known.marks), _RESULT)}" if is_last and exchange.failed else ""
+    if not replied:
+        return line + ("" if exchange.outcome in _WENT_WELL else f" ({exchange.outcome.value})") + failed
+    reply = _cut(with_marks(replied, known.marks), _NEXT)
+    is_told = exchange.outcome is Outcome.SUCCESS or not may_refute(replied) or reply in after
+    return line + ("" if is_told else f' (the next request: "{reply}")') + failed
+
+
+def halves(exchange: Exchange) -> tuple[str, str]:
+    """Return the request of an exchange, and what the agent said of the result."""
+    request, _, result = exchange.summary.partition(_ARROW)
+    if exchange.asked or not (result or exchange.details or exchange.raw):  # the summary is the agent's sentence
+        request, result = exchange.asked, exchange.summary
+    details = "" if exchange.details in result else exchange.details
+    return request, " ".join(filter(None, (result, details)))
+
+
+def _topics(text: str) -> frozenset[str]:
+    return frozenset(key for key, _ in keywords(text))
+
+
+def session_tag_of(path: str) -> str:
+    """Return the beginning of a session's id, by the path of its file."""
+    name = _SESSION_FILE.fullmatch(path)
+    return name[6] if name else ""
+
+
+def judged_lines(path: str, data: bytes, here: str, marks: Marks, *, is_last: bool) -> Lines:
+    """Return the lines of a session that a model judged: of the last one a line an exchange, else one line."""
+    name = _SESSION_FILE.fullmatch(path)
+    if not name:
+        return []
+    exchanges = [one for one in exchanges_in(data) if not here or do_meet(scopes_in(one.tags), (here,))]
+    begun = f"{'-'.join(name.group(1, 2, 3))} {name[4]}:{name[5]}"
+    sentences, room = list[tuple[str, str]](), _LAST_JUDGED if is_last else _PER_SESSION
+    for exchange in reversed(exchanges):
+        sentence = with_marks(sentence_of(exchange), marks)
+        room -= len(sentence)
+        if sentences and room < 0:
+            break
+        sentences.insert(0, (exchange.time[:_MINUTE], sentence))
+    if is_last:
+        return [(f"- [{at}] {sentence}", "") for at, sentence in sentences]
+    return [(f"- [{begun}] {' '.join(sentence for _, sentence in sentences)}", "")] if sentences else []
+
+
+def by_author(piece: str, author: str) -> str:
+    """Return an entry with the name of its author, "" for the user's own."""
+    first, newline, rest = piece.partition("\n")
+    return f"{first} (by {author}){newline}{rest}" if author and piece else piece
+
+
+def brief(piece: str) -> str:
+    """Return an entry without details that do not help a new session: seconds, tags, keywords, a good outcome."""
+    return _NOTHING.sub("", _LONG_HEAD.sub(r"- [\1] \2", piece, count=1))
+
+
+def statement(entry: str) -> str:
+    """Return an entry's text, without time, type and tags, for comparison."""
+    return normalized(HEAD.sub("", entry, count=1))
+
+
+def _cut(line: str, most: int) -> str:
+    """Return a line cut at a word; a mark on a fact that ended, in brackets, stays whole."""
+    if len(line) <= most:
+        return line
+    begin, end = line.rfind(" [", 0, most), line.find("]", most - 1)
+    if line.rfind("]", 0, most) < begin and end >= 0:
+        most = end + 2  # and the blank behind it
+    return line if len(line) <= most else f"{line[:most].rpartition(' ')[0]} …"

@@ -1,0 +1,55 @@
+"""The order of hits, and what each shows in its line."""
+
+from pathlib import Path
+
+from gitmem.document.entry import MemoryType
+from gitmem.record.save import save
+from gitmem.search.engine import answer
+
+LOG = "daily/2026/11/2026-11-20.md"
+
+
+def exchange(number: int, request: str, reply: str, tag: str = "aaaaaaaa") -> str:
+    return f"- [10:{number:02}:00] **Exchange** #{tag}: {request} ^x4f7k2m9q{number:02}\n\n  **Answer:** {reply}\n\n"
+
+
+def test_a_fact_comes_before_a_question_that_was_only_asked(desk):
+    asked = [exchange(at, "which database do we use?", f"I looked at part {at}.") for at in range(10, 18)]
+    log = Path(desk.store.root, LOG)
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(asked), "utf-8")
+    save(desk.store, desk.save("The database is SQLite, one file a project.", MemoryType.DECISION))
+    hits = answer(desk.store, "which database do we use").hits
+    assert "SQLite" in hits[0].text
+    assert sum("SQLite" in hit.text for hit in hits) == 1, "a save and its fact are one hit"
+    assert len(hits) == 9
+
+
+def test_the_line_of_an_exchange_shows_the_words_that_answer(shelf):
+    reply = f"{'I read the settings first. ' * 20}The staging mirror listens on 8123. {'Then I stopped. ' * 20}"
+    shelf.put(LOG, exchange(10, f"say which port the staging mirror listens on, {'please ' * 40}", reply))
+    (hit,) = answer(shelf.store, "port of the staging mirror").hits
+    assert hit.snippet.startswith("say which port the staging mirror")
+    assert "8123" in hit.snippet
+    assert len(hit.snippet) <= 200
+
+
+def test_an_exchange_is_told_with_the_next_request_that_may_refute_it(shelf):
+    done = exchange(10, "Stop the duplicate mails", "Each mail is sent once.")
+    shelf.put(
+        LOG,
+        done
+        + exchange(11, "Write the docs of the queue", "Done.", "bbbbbbbb")
+        + exchange(12, "they still come", "I look."),
+    )
+    first, *_ = answer(shelf.store, "duplicate mails").hits
+    assert first.standing == 'the next request: "they still come"'
+    shelf.put(LOG, done + exchange(12, "Now write the docs of the mail queue", "Done."))
+    first, *_ = answer(shelf.store, "duplicate mails").hits
+    assert first.standing == ""
+
+
+def test_lines_of_transcripts_take_no_place_from_other_hits(shelf):
+    shelf.put(LOG, "".join(exchange(at, f"Rename the zebra m{at}", "It is renamed.") for at in range(10, 15)))
+    shallow = [hit.path for hit in answer(shelf.store, "zebra", limit=3).hits]
+    assert [hit.path for hit in answer(shelf.store, "zebra", limit=3, deep=True).hits][:3] == shallow
