@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from gitmem.hosts.host import Host, Scope, folder_name, text_of, transcripts_in
+from gitmem.hosts.host import (
+    Host,
+    InstallPlace,
+    Scope,
+    command_hooks,
+    folder_name,
+    shared_server,
+    text_of,
+    transcripts_in,
+)
 from gitmem.hosts.says import Says
 from gitmem.hosts.subagents import files_in
 from gitmem.platform.safe_open import read_json
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.hosts.settings import Edit
+
 
 _CONFIG = (".claude", "CLAUDE_CONFIG_DIR")  # the user's folder, and the variable that names another
 _AUTO_MEMORY = "autoMemoryDirectory"
@@ -18,7 +32,46 @@ _EVENTS = (
 )
 
 
+_SUMMARY_FILES = (("skills", "memory-rotate", "SKILL.md"), ("agents", "memory-summarizer.md"))
+
+
+def _claude(host: Host, place: InstallPlace) -> Sequence[Edit]:
+    """Return what Claude Code gets.
+
+    A project's list of servers is a file of its own, which a team shares; the two of a user's are in Claude Code's
+    own file, the one for a project under the top of its repository (https://code.claude.com/docs/en/mcp).
+    """
+    from gitmem.hosts.edits import READS, SERVER, SERVERS, skills, slash_commands
+    from gitmem.hosts.install import FileEdit
+    from gitmem.hosts.settings import SUMMARIES, AllowEdit, HooksEdit, ServerEdit
+    from gitmem.platform.machine import read_resource
+
+    own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
+    listing = os.path.join(place.project, ".mcp.json") if place.scope is Scope.PROJECT else own
+    above = ("projects", place.project) if place.scope is Scope.LOCAL else ()
+    # A user cannot allow tools for a team, and `claude -p` takes no permission from a project's shared settings.
+    allowing = place._replace(scope=Scope.LOCAL) if place.scope is Scope.PROJECT else place
+    folder = os.path.dirname(_claude_settings(place))
+    return (
+        HooksEdit(_claude_settings(place), command_hooks(host)),
+        ServerEdit(listing, (*above, SERVERS, SERVER), shared_server(place)),
+        AllowEdit(_claude_settings(allowing), READS),
+        *skills(folder),
+        *slash_commands(folder),
+        *(
+            FileEdit(os.path.join(folder, *parts), SUMMARIES, read_resource("templates", "claude", *parts))
+            for parts in _SUMMARY_FILES
+        ),
+    )
+
+
+def _claude_settings(place: InstallPlace) -> str:
+    name = "settings.local.json" if place.scope is Scope.LOCAL else "settings.json"
+    return os.path.join(place.folder(".claude", "CLAUDE_CONFIG_DIR"), name)
+
+
 HOST = Host(
+    edits=_claude,
     name="claude",
     title="Claude Code",
     folder=".claude",

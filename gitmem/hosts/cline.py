@@ -12,16 +12,22 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 
-from gitmem.hosts.host import ASKS, DUE, LATE, Host, InstallPlace, Payload, is_below, refused, text_of
+from gitmem.hosts.host import ASKS, DUE, LATE, Host, InstallPlace, Payload, Scope, is_below, refused, text_of
 from gitmem.hosts.says import QUEUES, UNTESTED, WORDLESS, Says
 from gitmem.hosts.sessions_in_json import document_lines
 from gitmem.model.transcript import Record, Role, content_text, objects, records
 from gitmem.platform.machine import UTC, datetime
 from gitmem.platform.safe_open import read_json, read_regular
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.hosts.settings import Edit
+
 
 _ASKS = "ask_question"
 _REFUSED = "This tool call was rejected by the user"
@@ -141,7 +147,37 @@ def _sessions(place: InstallPlace) -> list[str]:
     return [path for path in paths if is_below(text_of(_about(path), "cwd"), place.project)]
 
 
+_CLINE_SECONDS = 30  # by default Cline waits three for the server's first answer, too few on a busy machine
+
+
+def _cline(host: Host, place: InstallPlace) -> Sequence[Edit]:
+    """Return what Cline gets; a project has no list of servers of its own."""
+    from gitmem.hosts.edits import SERVER, SERVERS, skills
+    from gitmem.hosts.settings import ServerEdit
+
+    folder = place.folder(host.folder, "CLINE_DIR")
+    data = place.environ.get("CLINE_DATA_DIR") or os.path.join(place.own(host.folder, "CLINE_DIR"), "data")
+    started = place.server | {"disabled": False, "timeout": _CLINE_SECONDS}
+    server = ServerEdit(os.path.join(data, "settings", "cline_mcp_settings.json"), (SERVERS, SERVER), started)
+    return (
+        *_event_files(os.path.join(folder, "hooks"), host),
+        *[server] * (place.scope is Scope.USER),
+        *skills(folder),
+    )
+
+
+def _event_files(folder: str, host: Host) -> Iterator[Edit]:
+    """Yield an executable file an event, which runs the line; none on Windows, where hosts cannot start it."""
+    from gitmem.hosts.install import FileEdit
+    from gitmem.hosts.settings import HOOKS
+
+    for event, line in host.commands().items() if sys.platform != "win32" else ():
+        text = f"#!/bin/sh\n# Written by 'gitmem install'. Without gitmem on the machine it does nothing.\n{line}\n"
+        yield FileEdit(os.path.join(folder, event), HOOKS, text.encode(), executable=True)
+
+
 HOST = Host(
+    edits=_cline,
     name="cline",
     title="Cline CLI",
     folder=".cline",

@@ -1,20 +1,26 @@
-"""Codex CLI: its events, settings and transcripts."""
+"""Codex CLI: its events, settings and transcripts. Seen with 0.169.0.
+
+A hook runs only once it is trusted: the user opens `/hooks` in Codex, or `gitmem install codex --trust` writes what
+that writes, the hash of the hook as Codex computes it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from gitmem.hosts.claude_events import EVENTS
 from gitmem.hosts.host import (
     ASKS,
     Host,
+    InstallPlace,
     Payload,
     answered,
     begun_below,
+    command_hooks,
     refused,
     text_of,
 )
@@ -22,6 +28,11 @@ from gitmem.hosts.says import UNTESTED, WORDLESS, Says
 from gitmem.hosts.subagents import called_by
 from gitmem.model.transcript import Record, Role, content_text, objects, records
 from gitmem.platform.safe_open import read_end
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.hosts.settings import Edit
+
 
 _CODEX_INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
 _CODEX_FAILED = "Process exited with code "
@@ -167,7 +178,28 @@ def _codex_output(text: str) -> tuple[str, bool]:
     return after.partition("Output:\n")[2] or text, failed or text.startswith(_CODEX_UNDONE)
 
 
+_END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer one is warned of
+_CODEX_LINE = "gitmem hook codex {} 2>nul || exit /b 0"  # for `%COMSPEC% /C`, which reads no shell's line
+
+
+def _codex(host: Host, place: InstallPlace) -> Sequence[Edit]:
+    from gitmem.hosts.edits import skills
+    from gitmem.hosts.settings import TRUST, HooksEdit
+    from gitmem.hosts.text_settings import TablesEdit
+
+    folder, hooks = place.folder(".codex", "CODEX_HOME"), command_hooks(host)
+    hooks["SessionEnd"]["timeout"] = _END_SECONDS
+    hooks = {event: {**hook, "commandWindows": _CODEX_LINE.format(event)} for event, hook in hooks.items()}
+    return (
+        HooksEdit(os.path.join(folder, "hooks.json"), hooks),
+        TablesEdit(os.path.join(folder, "config.toml"), {"mcp_servers.gitmem": place.server}),
+        *skills(folder),
+        TablesEdit(os.path.join(place.own(".codex", "CODEX_HOME"), "config.toml"), {}, TRUST),
+    )
+
+
 CODEX = Host(
+    edits=_codex,
     name="codex",
     title="Codex",
     folder=".codex",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from gitmem.hosts.host import (
@@ -23,6 +23,7 @@ from gitmem.hosts.host import (
     InstallPlace,
     Payload,
     answered,
+    command_hooks,
     first_object,
     folder_name,
     refused,
@@ -34,6 +35,11 @@ from gitmem.hosts.subagents import files_in
 from gitmem.model.transcript import Record, Role, Unread, content_text, objects, records
 from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.safe_open import read_json
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.hosts.settings import Edit
+
 
 _INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL)
 _WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?", re.MULTILINE)
@@ -171,7 +177,30 @@ _EVENTS = {
     "AfterAgent": "Stop",
     "SessionEnd": "SessionEnd",
 }
+_GEMINI_TIMEOUT = 10_000  # milliseconds
+
+
+def _gemini(host: Host, place: InstallPlace) -> Sequence[Edit]:
+    from gitmem.hosts.edits import as_toml, slash_commands, usual
+    from gitmem.hosts.settings import HooksEdit
+
+    folder = place.folder(host.folder)
+    settings = os.path.join(folder, "settings.json")
+    hooks = HooksEdit(settings, command_hooks(host, _GEMINI_TIMEOUT))
+    return usual(folder, hooks, settings, place.server, *slash_commands(folder, as_toml))
+
+
+def _qwen(host: Host, place: InstallPlace) -> Sequence[Edit]:
+    from gitmem.hosts.edits import slash_commands, usual
+    from gitmem.hosts.settings import HooksEdit
+
+    folder = place.folder(host.folder)
+    settings = os.path.join(folder, "settings.json")
+    return usual(folder, HooksEdit(settings, command_hooks(host)), settings, place.server, *slash_commands(folder))
+
+
 GEMINI = Host(
+    edits=_gemini,
     name="gemini",
     title="Gemini CLI",
     folder=".gemini",
@@ -264,6 +293,7 @@ def _qwen_answers(told: Payload) -> Payload | None:
 
 
 QWEN = Host(
+    edits=_qwen,
     name="qwen",
     title="Qwen Code",
     folder=".qwen",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from gitmem.platform.machine import read_resource
@@ -17,6 +17,8 @@ from gitmem.text.terminal import FENCE
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from gitmem.hosts.says import Says
     from gitmem.model.transcript import Record, Unread
 
@@ -151,21 +153,22 @@ class Host(Value):
     that has `DUE`. `folder`, below the home, shows that the host is there. `read` turns a payload into Claude Code's
     keys, or into None if memory does not need it; `recorded` adds to a payload that is to be answered what only the
     session's record says. `decide` makes the answer to a call to be asked about or refused, `hears_before` says
-    whether the model is given what a hook says before a call. `records` reads the lines of a transcript; `lines`
-    reads these from a path, or returns None if it is a text file. `sessions` are the paths of a project's
-    transcripts; `transcript` makes the path of one from the environment, the home and the session's id, for hosts
-    whose payloads name none. `subagents` are the paths of the transcripts of a session's subagents, `says` which
-    words of its user it tells. `sign` is the key of a line in an answer that the host shows to the user, "" if it
-    shows none. `trust` makes the tables by which the host trusts the hooks in a file with this path and text, if it
-    asks for that; `note` says what a user has to do once after
-    installing. `slash` is what the host has people type before a command's name. `off_switch` is the setting, by its
-    keys, and the value with which the host runs no hooks.
+    whether the model is given what a hook says before a call. `edits` returns what `gitmem install` writes at a place.
+    `records` reads the lines of a transcript; `lines` reads these from a path, or returns None if it is a text file.
+    `sessions` are the paths of a project's transcripts; `transcript` makes the path of one from the environment, the
+    home and the session's id, for hosts whose payloads name none. `subagents` are the paths of the transcripts of a
+    session's subagents, `says` which words of its user it tells. `sign` is the key of a line in an answer that the
+    host shows to the user, "" if it shows none. `trust` makes the tables by which the host trusts the hooks in a file
+    with this path and text, if it asks for that; `note` says what a user has to do once after installing. `slash` is
+    what the host has people type before a command's name. `programs` are its programs, if not its name alone.
+    `off_switch` is the setting, by its keys, and the value with which the host runs no hooks.
     """
 
     name: str
     title: str
     folder: str
     events: Mapping[str, str]
+    edits: Callable[[Host, InstallPlace], Sequence[Any]]
     scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.USER)
     read: Callable[[Payload], Payload | None] = as_it_is
     recorded: Callable[[Payload], Payload] = dict
@@ -182,6 +185,7 @@ class Host(Value):
     trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
     note: str = ""
     slash: str = "/gitmem:"
+    programs: tuple[str, ...] = ()
     off_switch: tuple[tuple[str, ...], bool] | None = None
 
     @property

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from gitmem.hosts.host import (
@@ -35,6 +35,11 @@ from gitmem.hosts.says import NOTHING_TESTED, UNTESTED, Says
 from gitmem.model.transcript import Record, Role, content_text, records
 from gitmem.model.words import UserWords, WordKind
 from gitmem.platform.machine import UTC, datetime
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitmem.hosts.settings import Edit
+
 
 _ASKS = "question"
 _REFUSED = "The user rejected permission to use this specific tool call"
@@ -190,8 +195,47 @@ def _refusing(event: str, decision: str, reason: str) -> Payload:
     return nested_decision(event, "deny", told)
 
 
+def _pi(host: Host, place: InstallPlace) -> Sequence[Edit]:
+    from gitmem.hosts.edits import plugin_file, usual
+
+    folder = place.folder(host.folder if place.scope is Scope.USER else ".pi")
+    server = place.server | {"exposure": "direct"}
+    return usual(
+        folder, plugin_file("pi.js", folder, "extensions", "gitmem.js"), os.path.join(folder, "mcp.json"), server
+    )
+
+
+def _amp(host: Host, place: InstallPlace) -> Sequence[Edit]:
+    from gitmem.hosts.edits import SERVER, plugin_file, skills
+    from gitmem.hosts.settings import ServerEdit
+
+    own = place.scope is Scope.USER
+    folder = place.folder(host.folder if own else ".amp")
+    return (
+        plugin_file("amp.ts", folder, "plugins", "gitmem.ts"),
+        ServerEdit(os.path.join(folder, "settings.json"), ("amp.mcpServers", SERVER), place.server),
+        *skills(folder if own else os.path.join(place.project, ".agents")),
+    )
+
+
+def _opencode(host: Host, place: InstallPlace) -> Sequence[Edit]:
+    from gitmem.hosts.edits import config_folder, plugin_file, slash_commands, usual
+
+    folder, settings = os.path.join(place.project, f".{host.name}"), os.path.join(place.project, f"{host.name}.json")
+    if place.scope is Scope.USER:
+        folder = config_folder(host, place)
+        settings = os.path.join(folder, f"{host.name}.json")
+    plugin = plugin_file("opencode.js", folder, "plugins", "gitmem.js")
+    named = plugin.data.replace(b'const HOST = "opencode"', f'const HOST = "{host.name}"'.encode())
+    words = place.server["args"]
+    started = [place.server["command"], *(words if isinstance(words, list) else ())]
+    server = {"type": "local", "command": started, "enabled": True}
+    return usual(folder, plugin._replace(data=named), settings, server, *slash_commands(folder), key="mcp")
+
+
 def _make_host(name: str, title: str) -> Host:
     return Host(
+        edits=_opencode,
         name=name,
         title=title,
         slash="/gitmem/",
@@ -255,6 +299,7 @@ def _pi_parts(message: Payload, base: Record) -> Iterator[Record]:
 
 
 PI = Host(
+    edits=_pi,
     name="pi",
     title="pi",
     folder=os.path.join(".pi", "agent"),
@@ -281,6 +326,7 @@ def _amp_read(payload: Payload) -> Payload | None:
 
 
 AMP = Host(
+    edits=_amp,
     name="amp",
     title="Amp",
     folder=os.path.join(".config", "amp"),

@@ -20,17 +20,17 @@ _HOSTS = {
     "codex": ("codex", "/rollout-", '"payload":{'),
     "gemini": ("gemini", "/.gemini/tmp/", '"projectHash":'),
     "qwen": ("gemini", "/.qwen/projects/", '"provenance":'),
-    "copilot": ("claude_events", "/.copilot/session-state/", '"copilotVersion":'),
-    "droid": ("claude_events", "/.factory/sessions/", '"type":"session_start"'),
+    "copilot": ("copilot", "/.copilot/session-state/", '"copilotVersion":'),
+    "droid": ("droid", "/.factory/sessions/", '"type":"session_start"'),
     "pi": ("plugins", "/.pi/agent/sessions/", '"type":"session","version":'),
     "cline": ("cline", ".messages.json", ""),
-    "cursor": ("claude_events", "/.cursor/projects/", ""),
+    "cursor": ("cursor", "/.cursor/projects/", ""),
     "amp": ("plugins", "", ""),
     "opencode": ("plugins", "", '"id":"ses_'),
     "kilo": ("plugins", "", ""),
-    "crush": ("edits", "", ""),
-    "roo": ("edits", "", ""),
-    "vscode": ("edits", "", ""),
+    "crush": ("tools_only", "", ""),
+    "roo": ("tools_only", "", ""),
+    "vscode": ("tools_only", "", ""),
 }
 NAMES = tuple(_HOSTS)
 _DATABASE = ".db#"  # between the path of a database and the id of a session in it

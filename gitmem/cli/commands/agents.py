@@ -49,15 +49,13 @@ from gitmem.store.settings import made_files, take_answer_back
 from gitmem.text.sentences import count, listed
 from gitmem.text.terminal import plain
 
-_PROGRAMS = {"vscode": ("code", "codium", "code-insiders"), "cursor": ("cursor", "cursor-agent")}  # else the name
-
 
 def found_hosts(app: App) -> list[Host]:
     """Return the hosts that are on this machine: their program is on the PATH, or their folder in the home."""
     return [
         host
         for host in map(find_host, NAMES)
-        if any(find_program(name, app.environ, SCRIPTS_TOO) for name in _PROGRAMS.get(host.name, (host.name,)))
+        if any(find_program(name, app.environ, SCRIPTS_TOO) for name in host.programs or (host.name,))
         or os.path.isdir(os.path.join(app.home(), host.folder))
     ]
 
