@@ -27,7 +27,7 @@ from pathlib import Path
 
 from gitmem.learn.end import read_records
 from gitmem.learn.lessons import learn_bugs
-from gitmem.model.error_occurrence import fix_of, is_bug
+from gitmem.model.error_occurrence import find_occurrences
 from gitmem.model.transcript import hook_events
 from gitmem.model.turns import Failure, Turn, fold
 from gitmem.platform.machine import Context
@@ -72,15 +72,15 @@ def recorded(folder: Path, store: Store, *, verbose: bool) -> None:
     again = known = given = wrong = unasked = others = 0
     for turn in sorted(turns, key=lambda turn: turn.started):
         group = next((group for group in RECURS if turn.exchange_id in group), set())
-        for failure in {one.error: one for one in turn.failures if is_bug(one)}.values():
-            found = match(store, failure.error)
+        for one in find_occurrences([turn]):
+            found = match(store, f"{one.error.type}: {one.error.message}")
             recurs = bool(group & came)
             again += recurs
             known += recurs and bool(found)
             others += not recurs
             unasked += bool(found) and not recurs
             solution = found[0].solution if found else None
-            worked = fix_of(failure, turn.files)
+            worked = one.last.told
             is_wrong = bool(solution and worked and not same_fix(solution.text, worked))
             given += solution is not None
             wrong += is_wrong
@@ -115,7 +115,6 @@ def made(store: Store, *, verbose: bool) -> None:
         if verbose and (told != fix or other):
             said = told or ("nothing told" if is_known else "not recognised")
             print(f"{pair['tool']}: {said}; look-alike: {[one.pattern.title for one in other]}")
-    # Four of the errors come again at another port, of which no fix is told.
     print(
         f"made: {known} of {len(pairs)} recognised, {right} told their mend; {wrong} wrong, {taken} look-alikes taken"
     )

@@ -109,7 +109,7 @@ class Recorder:
         self.deliver("UserPromptSubmit", self.record("user", prompt, promptId=turn), turn, prompt=prompt)
         for index, (tool, given, error) in enumerate(
             [
-                ("Bash", {"command": f"make {number}"}, "Exit code 2\nerror: it broke"),
+                ("Bash", {"command": f"make {number}"}, "Exit code 2\nerror: the spindle broke"),
                 ("Bash", {"command": fix}, "") if fix else edit,
                 ("Bash", {"command": f"make {number}"}, ""),
             ]

@@ -20,7 +20,7 @@ from tests.web.conftest import Viewer
 SAID = "Session tokens are kept in the Redis cache."  # what the recorded session says wherever it can
 ISSUE = "The login page flickers in Safari."
 QUESTION = "Where are the session tokens kept, in the Redis cache?"
-_BROKE = "Exit code 2\nerror: it broke"
+_BROKE = "Exit code 2\nerror: the spindle broke"
 _SUMMARY = f"""---
 id: summary-1
 kind: summary

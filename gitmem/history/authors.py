@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
-_VERSION = " ".join(["origins 13", *Origin._fields])  # the number is of how they are found
+_VERSION = " ".join(["origins 14", *Origin._fields])  # the number is of how they are found
 _EMPTY = f"{_VERSION}\n\n\n@\n".encode()
 _MANY = 50  # ids that are looked for one by one
 _SECONDS = 300.0  # for all of history, in the background

@@ -166,8 +166,7 @@ def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[byte
     if made is None or now is None or (was and {*was.seen} - {*made.seen}):
         return None
     seen = {*made.seen}.difference(was.seen if was else ())
-    episodes = {*made.episodes}.difference(was.episodes if was else ())
-    left = unseen(now, seen, episodes)
+    left = unseen(now, seen)
     with contextlib.suppress(ValueError):  # a header that cannot be edited in place
         return (render_pattern(left) if left else None,)
     return None

@@ -29,9 +29,10 @@ from gitmem.model.episode import (
     title_of,
 )
 from gitmem.model.error import ErrorSignature, is_again
-from gitmem.model.error_occurrence import ErrorOccurrence, find_occurrences
+from gitmem.model.error_occurrence import find_occurrences
 from gitmem.model.exchange import Exchange, exchanges_in
 from gitmem.model.outcome import Outcome, first_paragraph, verdict_of
+from gitmem.model.pattern import ErrorOccurrence
 from gitmem.model.request import classify
 from gitmem.model.similarity import GOES_ON, overlap, stems_of
 from gitmem.model.transcript import Record, hook_events
@@ -145,16 +146,16 @@ def _episode_of(
 ) -> Episode:
     """Return the episode of a task."""
     first = turns[0]
-    sights = find_occurrences(turns, project)
+    found = find_occurrences(turns, project)
     request = human_text(first.prompt) or exchanges[0].summary
     task = one_line(headline(request, _TASK), _TASK)
     errors, scopes = list[ErrorSignature](), [turn.scope for turn in turns]
-    for sight in sights:
-        if len(errors) < _MAX_ERRORS and not any(is_again(error, sight.error) for error in errors):
-            errors.append(sight.error)
+    for one in found:
+        if len(errors) < _MAX_ERRORS and not any(is_again(error, one.error) for error in errors):
+            errors.append(one.error)
     # The plan that was noted last: hooks and transcript tell the same one.
     steps = next((task.steps for task in reversed(notes) if task.steps), ())[:_MAX_PLAN]
-    fixes = ((one_line(title_of(sight.error), _SUMMARY), sight.fix) for sight in sights if sight.fix)
+    fixes = ((one_line(title_of(one.error), _SUMMARY), one.last.told) for one in found if one.last.told)
     place = f"../../../{link_to}"
     return Episode(
         id=episode_id(first.session, exchanges[0].id),
@@ -171,7 +172,7 @@ def _episode_of(
         errors=tuple(errors),
         steps=sum(turn.tools for turn in turns),
         seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in turns)),
-        mended_in=max((sight.seconds for sight in sights if sight.works), default=0),
+        mended_in=max((one.last.seconds for one in found), default=0),
         tools=tuple(Counter(tool for turn in turns for tool in turn.used).most_common(_MAX_TOOLS)),
         problem=one_line(title_of(errors[0]), _LINE) if errors else task,
         solution=_solution(turns),
@@ -181,7 +182,7 @@ def _episode_of(
             for memory in notes
             for decision in memory.decisions
         ),
-        gotchas=_gotchas(sights),
+        gotchas=_gotchas(found),
         tips=_lines(
             [*(f"{error}: {fix} fixed it" for error, fix in fixes)]
             + [text for memory in notes for text in memory.discoveries]
@@ -207,13 +208,14 @@ def _solution(turns: Sequence[Turn]) -> str:
     return one_line(shorten(first_paragraph(answer), _SUMMARY + _LINE), _SUMMARY + _LINE).removesuffix(".")
 
 
-def _gotchas(sights: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
-    """Return attempts that did not help, and errors that nothing fixed."""
+def _gotchas(found: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
+    """Return what was changed in vain, and the errors that nothing fixed."""
     lines = []
-    for sight in sights:
-        title = one_line(title_of(sight.error), _SUMMARY)
-        lines += [f"{title}: {tried} did not help" for tried in sight.tried]
-        lines += [] if sight.works else [f"{title}{UNMENDED}"]
+    for one in found:
+        title = one_line(title_of(one.error), _SUMMARY)
+        tried = dict.fromkeys(case.change for case in one.cases[:-1])
+        lines += [f"{title}: {change} did not help" for change in tried if change not in {"", one.last.told}]
+        lines += [] if one.last.worked or one.last.fix else [f"{title}{UNMENDED}"]
     return _lines(lines)
 
 

@@ -23,8 +23,9 @@ from gitmem.learn.reply import Claim, Ending, Fix, Judged, Verdict
 from gitmem.learn.results import JudgedSession, keep_results
 from gitmem.model.entries import relative_files
 from gitmem.model.episode import title_of
-from gitmem.model.error_occurrence import ErrorOccurrence, find_occurrences
+from gitmem.model.error_occurrence import find_occurrences
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, fact_keywords, make_fact
+from gitmem.model.pattern import ErrorOccurrence
 from gitmem.model.similarity import says_the_same, stems_of
 from gitmem.model.turns import Turn
 from gitmem.record.fact_book import Changes, FactBook, fact_message, wider
@@ -232,11 +233,14 @@ class _Keeper:
         for fix in fixes:
             turn = self._turn(fix.request)
             words = stems_of(fix.error)
-            occurrences = [one for one in find_occurrences([turn], project) if one.exchange == turn.exchange_id]
-            near = max(occurrences, key=lambda one: len(words & stems_of(title_of(one.error))), default=None)
+            near = max(
+                find_occurrences([turn], project),
+                key=lambda one: len(words & stems_of(title_of(one.error))),
+                default=None,
+            )
             named = stems_of(title_of(near.error)) if near is not None else frozenset()
             if near is not None and len(words & named) >= min(_FEWEST_SHARED, len(named)):
-                seen.append(near._replace(fix=fix.fix, cause=fix.cause, tried=()))
+                seen.append(near._replace(cases=(near.last._replace(fix=fix.fix, cause=fix.cause),)))
                 continue
             # A fact is told by its first 200 characters, of which the fix says more than the end of its error.
             room = max(MAX_DESCRIPTION - len(fix.fix) - len(": ."), _LEAST_OF_ERROR)

@@ -15,14 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gitmem.document.ids import BUGS, id_in
 from gitmem.document.message import Message, Op, Trailer, one_line, session_message
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.learn.episodes import find_episode_file, tasks_in
 from gitmem.learn.extract import find_facts
 from gitmem.learn.facts import learn_findings
-from gitmem.model.episode import episode_id
-from gitmem.model.error import MATCH, ErrorSignature, likeness
-from gitmem.model.error_occurrence import ErrorOccurrence, find_occurrences, with_errors
+from gitmem.model.error import ErrorSignature, is_telling, likeness
+from gitmem.model.error_occurrence import find_occurrences, with_errors
 from gitmem.model.fact import FactKind
-from gitmem.model.pattern import BugPattern, begun, parse_pattern, pattern_id, render_pattern, seen_again
+from gitmem.model.pattern import BugPattern, ErrorOccurrence, begun, parse_pattern, render_pattern, seen_again
 from gitmem.model.project_knowledge import (
     Knowledge,
     KnowledgeKind,
@@ -38,6 +36,7 @@ from gitmem.model.project_knowledge import (
     structure_lines,
     with_commands,
 )
+from gitmem.model.similarity import SAME_ERROR
 from gitmem.model.turns import Turn
 from gitmem.project.code import Past, list_files, project_code
 from gitmem.record.exchanges import find_session_file, with_links
@@ -52,19 +51,17 @@ _NAMES_CODE = re.compile(r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b", re.IGNORECASE)
 
 
 def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the errors of a finished session and their fixes; return the commit. A second call adds nothing.
+    """Save the errors of a finished session and what fixed them; return the commit. A second call adds nothing.
 
     Raises GitmemError if the patterns could not be committed.
     """
     project = os.path.dirname(store.root)
-    sights = find_occurrences([redacted(turn, store) for turn in with_errors(turns)], project)
-    if not sights:
+    found = find_occurrences([redacted(turn, store) for turn in with_errors(turns)], project)
+    if not any(is_telling(one.error) for one in found):
         return None
 
     def plan(transaction: Transaction) -> bool:
-        episodes = _episodes(transaction, turns, {sight.exchange for sight in sights})
-        told = [sight._replace(episode=episodes.get(sight.exchange, "")) for sight in sights]
-        changed, new = patterns_with(store, transaction, told)
+        changed, new = patterns_with(store, transaction, found)
         changes = rendered(changed)
         if path := find_session_file(transaction, session, turns[0].started):
             changes |= with_links(transaction, path, {pattern.path: pattern.title for pattern in changed.values()})
@@ -78,16 +75,16 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
 
 
 def patterns_with(
-    store: Store, transaction: Transaction, sights: Iterable[ErrorOccurrence]
+    store: Store, transaction: Transaction, found: Iterable[ErrorOccurrence]
 ) -> tuple[dict[str, BugPattern], int]:
-    """Return the patterns that change with these sights, by path, and how many of them are new."""
+    """Return the patterns that change with these errors, by path, and how many of them are new."""
     signatures = {header.path: signature_of(header) for header in pattern_headers(store)}
     changed: dict[str, BugPattern] = {}
-    new, there = 0, {*map(id_in, transaction.names(BUGS))}
-    for sight in sights:
-        pattern = _known(transaction, signatures, changed, sight.error)
-        after = begun(sight) if pattern is None else seen_again(pattern, sight)
-        if pattern is None and after.id in there:
+    new, existing = 0, {*map(id_in, transaction.names(BUGS))}
+    for one in (one for one in found if is_telling(one.error)):
+        pattern = _known(transaction, signatures, changed, one.error)
+        after = begun(one) if pattern is None else seen_again(pattern, one)
+        if pattern is None and after.id in existing:
             continue  # a user rewrote the file
         new += pattern is None
         signatures[after.path] = after.error
@@ -95,28 +92,12 @@ def patterns_with(
     return changed, new
 
 
-def _episodes(transaction: Transaction, turns: Sequence[Turn], wanted: set[str]) -> dict[str, str]:
-    """Return the ids of the existing episodes of these exchanges, by exchange."""
-    found: dict[str, str] = {}
-    for task in tasks_in(turns):
-        own = [turn.exchange_id for turn in task]
-        if wanted & set(own):
-            ids = (episode_id(task[0].session, exchange) for exchange in own)
-            there = (one for one in ids if find_episode_file(transaction, one, task[0].started))
-            found |= dict.fromkeys(own, next(there, ""))
-    return found
-
-
 def _known(
     transaction: Transaction, known: dict[str, ErrorSignature], changed: dict[str, BugPattern], error: ErrorSignature
 ) -> BugPattern | None:
-    """Return the pattern that matches an error best; None if none does, or its file cannot be parsed."""
-    own = pattern_id(error)
-    scored = ((path, id_in(path) == own, likeness(signature, error)) for path, signature in known.items())
-    likely = sorted(((1.0 if is_own else score, is_own, path) for path, is_own, score in scored), reverse=True)
-    for score, _, path in likely:
-        if score <= MATCH:
-            break
+    """Return the pattern that is most like an error; None if none is, or its file cannot be parsed."""
+    scored = ((likeness(signature, error), path) for path, signature in known.items())
+    for _, path in sorted(((score, path) for score, path in scored if score > SAME_ERROR), reverse=True):
         if path in changed:
             return changed[path]
         try:

@@ -1,51 +1,93 @@
-"""A bug pattern: a known error with its occurrences and solutions (docs/format.md, "Learned patterns"). Pure.
+"""A bug pattern: a known error with each time that it came (docs/format.md, "Learned patterns"). Pure.
 
-All numbers are computed from lists of ids, so what two machines learned joins as sets of ids do. The same solution may
-stand twice in a merged file; reading joins its lists.
+A case is kept raw: the command that failed, what was changed, the command that then worked, in which exchange and when;
+who it was says git. What two machines learned joins as a set of cases. What is told, and how often it worked, is
+computed from them.
 """
 
 from __future__ import annotations
 
-from itertools import chain
-
 from gitmem.document.document import Document, as_line, as_moment, as_texts
 from gitmem.document.ids import BUGS, agreed_id, file_name_of, kind_id
 from gitmem.document.plain_header import flow, plain_value
+from gitmem.model.command import is_once, runs_otherwise
 from gitmem.model.edits import PLACE, is_place
-from gitmem.model.error import ErrorSignature, fields_of, long_numbers, signature
+from gitmem.model.error import ErrorSignature, fields_of, signature
 from gitmem.platform.machine import UTC, datetime
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator
-    from typing import TypeVar
-
-    from gitmem.model.error_occurrence import ErrorOccurrence
-
-    T = TypeVar("T", "Solution", "Cause")
-
+    from collections.abc import Collection, Container, Iterator, Mapping
 
 FOLDER = "patterns"
 KIND = "bug-pattern"
 LETTER = "b"
-MAX_SEEN = 200  # ids of a list
-MAX_SOLUTIONS = 12
-_MAX_FRAMES, _MAX_FILES, _MAX_COMMANDS, _MAX_CAUSES = 12, 12, 6, 4
+MAX_FILES = 12
+MAX_CASES = 100
+_MAX_COMMANDS, _MAX_SOLUTIONS = 6, 12
 _TITLE = 160
 _BEFORE_TIME = datetime.fromtimestamp(0, UTC)  # of a pattern whose header says no time
 
 
-class Solution(Value):
-    """A solution of an error, with the exchanges in which it worked or failed.
+class Case(Value):
+    """A time that an error came: `changed` are edits and commands, `worked` is the same command, "" if it failed on.
 
-    `commands` are the programs that failed where it worked, `ports` those that their errors named.
+    `fix` and `cause` are the words of a model, or of a log, on what fixed it; `seconds` went by until then.
     """
+
+    exchange: str
+    at: datetime = _BEFORE_TIME
+    command: str = ""
+    changed: tuple[str, ...] = ()
+    worked: str = ""
+    fix: str = ""
+    cause: str = ""
+    seconds: int = 0
+
+    @property
+    def told(self) -> str:
+        """What made the command work, as far as one thing is known to; "" if not."""
+        return self.fix or (self.change if self.worked else "")
+
+    @property
+    def change(self) -> str:
+        """The one thing that was changed, or that is otherwise in the command that worked; "" for none or several."""
+        if not self.changed:
+            return f"`{self.worked}`" if self.worked and runs_otherwise(self.command, self.worked) else ""
+        files = {_file(change) for change in self.changed}
+        if len(files) > 1 or any(map(is_place, self.changed)) or (not all(files) and len(self.changed) > 1):
+            return ""
+        if all(files):
+            return "; ".join(self.changed)
+        return "" if is_once(self.changed[0]) else f"`{self.changed[0]}`"
+
+
+def _file(change: str) -> str:
+    """Return the file that an edit changes, "" for a command."""
+    return change[: change.find("`", len(PLACE))] if change.startswith(PLACE) else ""
+
+
+class ErrorOccurrence(Value):
+    """An error in a turn: its cases, the last of which may have worked, the turn's files and part of the project."""
+
+    error: ErrorSignature
+    cases: tuple[Case, ...]
+    files: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> Case:
+        """The last time that the error came in the turn."""
+        return self.cases[-1]
+
+
+class Solution(Value):
+    """What was changed once or more, the exchanges in which the command then worked, and those in which it did not."""
 
     text: str
     worked: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
-    ports: tuple[str, ...] = ()
 
     @property
     def success_rate(self) -> float:
@@ -59,43 +101,20 @@ class Solution(Value):
         return (len(self.worked) + 1) / (len(self.worked) + len(self.failed) + 2)
 
 
-class Cause(Value):
-    """A sentence of an agent about the cause of an error, the exchanges that say it, and the ports it named there."""
-
-    text: str
-    said: tuple[str, ...] = ()
-    ports: tuple[str, ...] = ()
-
-
-def is_of_port(told: Solution | Cause, port: str) -> bool:
-    """Return whether what is told of an error is of no other port than this one; "" is any.
-
-    A sentence from before ports were kept names its own.
-    """
-    is_act = told.text.startswith(PLACE) or (told.text.startswith("`") and told.text.endswith("`"))
-    ports = told.ports or (() if is_act else long_numbers(told.text))
-    return not (port and ports) or port in ports or port in told.text
-
-
 class BugPattern(Value):
-    """A known error, with the ids of the exchanges in which it came; `updated` is the last time.
+    """A known error with its cases, the oldest first; `updated` is when it came last.
 
-    `episodes` are those in which something fixed it, `scope` are the parts of the project it came in (none: all),
-    `stale` says that its files changed a lot since then. `file` is the path it was read from, `source` its content;
-    both are empty for a new one.
+    `scope` are the parts of the project it came in (none: all), `stale` says that its files changed a lot since then.
+    `file` is the path it was read from, `source` its content; both are empty for a new one.
     """
 
     id: str
     error: ErrorSignature
     created: datetime
     updated: datetime
-    seen: tuple[str, ...]
-    commands: tuple[str, ...] = ()
+    cases: tuple[Case, ...] = ()
     files: tuple[str, ...] = ()
-    solutions: tuple[Solution, ...] = ()
-    causes: tuple[Cause, ...] = ()
     stale: bool = False
-    episodes: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
     file: str = ""
     source: bytes = b""
@@ -105,18 +124,37 @@ class BugPattern(Value):
         """The pattern's file."""
         return self.file or f"{BUGS}/{file_name_of(self.id, self.title)}"
 
-    def best(self, command: str = "", port: str = "") -> Solution | None:
-        """Return the solution that worked in most of its trials and most often; None if none says what it did.
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The exchanges in which the error came."""
+        return tuple(dict.fromkeys(case.exchange for case in self.cases))
 
-        One that worked for a program of `command`, which failed, goes before the others. What fixed an error of
-        another `port` alone says nothing of this one.
-        """
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that failed."""
+        return tuple(dict.fromkeys(case.command for case in self.cases if case.command))[:_MAX_COMMANDS]
 
-        def rank(one: Solution) -> tuple[bool, float, int, str]:
-            return any(name in command for name in one.commands), one.confidence, len(one.worked), one.text
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """The causes that a model found, the newest first."""
+        return tuple(dict.fromkeys(case.cause for case in reversed(self.cases) if case.cause))
 
-        fits = (one for one in self.solutions if one.worked and not is_place(one.text) and is_of_port(one, port))
-        return max(fits, key=rank, default=None)
+    @property
+    def solutions(self) -> tuple[Solution, ...]:
+        """What was changed, each once, that which worked most often first."""
+        found: dict[str, Solution] = {}
+        for case in self.cases:
+            if text := case.told or case.change:
+                known = found.get(text, Solution(text))
+                name = "worked" if case.worked or case.fix else "failed"
+                ids, commands = (*getattr(known, name), case.exchange), (*known.commands, case.command)
+                found[text] = known._replace(**{name: ids}, commands=tuple(dict.fromkeys(filter(None, commands))))
+        return tuple(sorted(found.values(), key=lambda one: (-one.confidence, -len(one.worked))))[:_MAX_SOLUTIONS]
+
+    def best(self, command: str = "") -> Solution | None:
+        """Return the solution that worked in most of its trials, of this command before others; None if none did."""
+        worked = (one for one in self.solutions if one.worked)
+        return max(worked, key=lambda one: (command in one.commands, one.confidence, len(one.worked)), default=None)
 
     @property
     def title(self) -> str:
@@ -130,71 +168,45 @@ def pattern_id(error: ErrorSignature) -> str:
     return kind_id(LETTER, KIND, error.type, error.message)
 
 
-def begun(sight: ErrorOccurrence) -> BugPattern:
+def begun(found: ErrorOccurrence) -> BugPattern:
     """Return the pattern of an error that came for the first time."""
-    empty = BugPattern(pattern_id(sight.error), sight.error, sight.at, sight.at, (), scope=sight.scope)
-    return seen_again(empty, sight)
+    at, error = found.cases[0].at, found.error._replace(frames=())
+    return seen_again(BugPattern(pattern_id(error), error, at, at, scope=found.scope), found)
 
 
-def seen_again(pattern: BugPattern, sight: ErrorOccurrence) -> BugPattern:
-    """Return a pattern with one more sight of its error; the same sight twice changes nothing."""
-    solutions, ports = pattern.solutions, (sight.port,) if sight.port else ()
-    for text in sight.tried:
-        solutions = _with(solutions, Solution(text, failed=(sight.exchange,)))
-    if sight.fix:
-        commands = (sight.command,) if sight.command else ()
-        solutions = _with(solutions, Solution(sight.fix, (sight.exchange,), (), commands, ports))
-    causes = _with(pattern.causes, Cause(sight.cause, (sight.exchange,), ports)) if sight.cause else pattern.causes
+def seen_again(pattern: BugPattern, found: ErrorOccurrence) -> BugPattern:
+    """Return a pattern with one more occurrence of its error; the same one twice changes nothing."""
+    new = [case for case in found.cases if case not in pattern.cases]
+    cases = sorted((*pattern.cases, *new), key=lambda case: case.at)
+    times = [case.at for case in found.cases]
     return pattern._replace(
-        error=pattern.error._replace(frames=_joined(pattern.error.frames, sight.error.frames, _MAX_FRAMES)),
-        created=min(pattern.created, sight.at),
-        updated=max(pattern.updated, sight.at),
-        seen=_joined(pattern.seen, (sight.exchange,), MAX_SEEN),
-        commands=_joined(pattern.commands, filter(None, (sight.command,)), _MAX_COMMANDS),
-        files=_joined(pattern.files, sight.files, _MAX_FILES),
-        solutions=solutions[:MAX_SOLUTIONS],
-        causes=causes[:_MAX_CAUSES],
-        stale=pattern.stale and sight.at <= pattern.updated,
-        episodes=_joined(pattern.episodes, filter(None, (sight.fix and sight.episode,)), MAX_SEEN),
-        scope=tuple(dict.fromkeys((*pattern.scope, *sight.scope))) if pattern.scope and sight.scope else (),
+        created=min(pattern.created, *times),
+        updated=max(pattern.updated, *times),
+        cases=tuple(cases)[-MAX_CASES:],
+        files=tuple(dict.fromkeys((*pattern.files, *found.files)))[:MAX_FILES],
+        stale=pattern.stale and max(times) <= pattern.updated,
+        scope=tuple(dict.fromkeys((*pattern.scope, *found.scope))) if pattern.scope and found.scope else (),
     )
 
 
-def claims(pattern: BugPattern) -> Iterator[tuple[str, str, str]]:
-    """Yield what a pattern says of each exchange: the claim, the text that it is about, the exchange's id."""
-    yield from (("seen", "", exchange) for exchange in pattern.seen)
-    for solution in pattern.solutions:
-        yield from (("worked", solution.text, exchange) for exchange in solution.worked)
-        yield from (("failed", solution.text, exchange) for exchange in solution.failed)
-    for cause in pattern.causes:
-        yield from (("said", cause.text, exchange) for exchange in cause.said)
+def claims(pattern: BugPattern) -> Iterator[tuple[str, str]]:
+    """Yield what a pattern says of each exchange: the case in its words, and the exchange's id."""
+    yield from ((_claim(case), case.exchange) for case in pattern.cases)
 
 
-def only(pattern: BugPattern, kept: Container[tuple[str, str, str]]) -> BugPattern:
+def _claim(case: Case) -> str:
+    return "\n".join((case.command, *case.changed, case.worked, case.fix, case.cause))
+
+
+def only(pattern: BugPattern, kept: Container[tuple[str, str]]) -> BugPattern:
     """Return a pattern with these of its claims alone."""
-
-    def left(claim: str, text: str, exchanges: Iterable[str]) -> tuple[str, ...]:
-        return tuple(one for one in exchanges if (claim, text, one) in kept)
-
-    solutions = (
-        solution._replace(
-            worked=left("worked", solution.text, solution.worked), failed=left("failed", solution.text, solution.failed)
-        )
-        for solution in pattern.solutions
-    )
-    causes = (cause._replace(said=left("said", cause.text, cause.said)) for cause in pattern.causes)
-    return pattern._replace(
-        seen=left("seen", "", pattern.seen),
-        solutions=tuple(solution for solution in solutions if solution.worked or solution.failed),
-        causes=tuple(cause for cause in causes if cause.said),
-    )
+    return pattern._replace(cases=tuple(case for case in pattern.cases if (_claim(case), case.exchange) in kept))
 
 
-def unseen(pattern: BugPattern, exchanges: Collection[str], episodes: Collection[str]) -> BugPattern | None:
-    """Return a pattern without what these exchanges and episodes taught; None if nothing else did."""
-    left = only(pattern, {claim for claim in claims(pattern) if claim[-1] not in exchanges})
-    episodes = tuple(one for one in pattern.episodes if one not in episodes)
-    return left._replace(episodes=episodes) if left.seen else None
+def unseen(pattern: BugPattern, exchanges: Collection[str]) -> BugPattern | None:
+    """Return a pattern without what these exchanges taught; None if nothing else did."""
+    left = pattern._replace(cases=tuple(case for case in pattern.cases if case.exchange not in exchanges))
+    return left if left.cases else None
 
 
 def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
@@ -204,25 +216,45 @@ def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
     if given.get("kind") != KIND or not agreed_id(given.get("id"), path) or not isinstance(error, dict):
         return None
     created = as_moment(given.get("created")) or _BEFORE_TIME
-    solutions: tuple[Solution, ...] = ()
-    for text, one in _rows(given.get("solutions")):
-        lists = (_each(one.get(name)) for name in Solution._fields[1:])
-        solutions = _with(solutions, Solution(text, *lists))
-    causes: tuple[Cause, ...] = ()
-    for text, one in _rows(given.get("causes")):
-        causes = _with(causes, Cause(text, _each(one.get("said")), _each(one.get("ports"))))
+    updated = max(created, as_moment(given.get("updated")) or created)
+    cases = dict.fromkeys((*_cases_before(given, created), *_cases(given.get("cases"))))
     return BugPattern(
         id=as_line(given["id"]),
         error=signature(error.get("type"), error.get("message"), error.get("frames")),
         created=created,
-        updated=max(created, as_moment(given.get("updated")) or created),
-        solutions=solutions,
-        causes=causes,
+        updated=updated,
+        cases=tuple(sorted(cases, key=lambda case: case.at)),
         stale=given.get("stale") is True,
         file=path,
         source=data,
-        **{name: _each(given.get(name)) for name in ("seen", "commands", "files", "episodes", "scope")},
+        **{name: tuple(dict.fromkeys(as_texts(given.get(name)))) for name in ("files", "scope")},
     )
+
+
+def _cases(listed: object) -> Iterator[Case]:
+    for one in listed if isinstance(listed, list) else ():
+        if isinstance(one, dict) and (exchange := as_line(one.get("exchange"))):
+            lines = {name: as_line(one.get(name)) for name in ("command", "worked", "fix", "cause")}
+            seconds, at = one.get("seconds"), as_moment(one.get("at")) or _BEFORE_TIME
+            took = max(seconds, 0) if type(seconds) is int else 0
+            yield Case(exchange, at, changed=tuple(as_texts(one.get("changed"))), seconds=took, **lines)
+
+
+def _cases_before(given: Mapping[str, object], created: datetime) -> Iterator[Case]:
+    """Yield the cases of a header of an older version, which kept exchanges by solution and by cause."""
+    causes = {exchange: text for text, one in _rows(given.get("causes")) for exchange in as_texts(one.get("said"))}
+    told: set[str] = set()
+    for text, one in _rows(given.get("solutions")):
+        command, is_edit = next(iter(as_texts(one.get("commands"))), ""), text.startswith(PLACE)
+        for exchange in as_texts(one.get("worked")):
+            told.add(exchange)
+            yield Case(exchange, created, command, fix=text, cause=causes.get(exchange, ""))
+        for exchange in as_texts(one.get("failed")):
+            told.add(exchange)
+            yield Case(exchange, created, command, changed=(text if is_edit else text.strip("`"),))
+    for exchange in as_texts(given.get("seen")):
+        if exchange not in told:
+            yield Case(exchange, created, cause=causes.get(exchange, ""))
 
 
 def _rows(listed: object) -> Iterator[tuple[str, dict[str, object]]]:
@@ -233,7 +265,7 @@ def _rows(listed: object) -> Iterator[tuple[str, dict[str, object]]]:
 
 
 def render_pattern(pattern: BugPattern) -> bytes:
-    """Return a pattern's file: a new one, or the one it was read from with the changed fields and more solutions.
+    """Return a pattern's file: a new one, or the one it was read from with the changed fields and more cases.
 
     Raises ValueError if a field of that file cannot be changed in place.
     """
@@ -242,16 +274,19 @@ def render_pattern(pattern: BugPattern) -> bytes:
         head = [f"{key}: {flow(value)}" for key, value in fields.items()]
         return "\n".join(["---", *head, "---", *_body(pattern), ""]).encode("utf-8", "replace")
     document, before = Document.parse(pattern.source), parse_pattern(pattern.source)
-    known = _fields(before) if before else {}
+    known = document.metadata
     for key, value in fields.items():
         if value != known.get(key):
             document = document.set(key, value)
-    for key in known.keys() - fields.keys():
+    for key in known.keys() & {*_FIELDS_BEFORE, "stale", "scope"} - fields.keys():
         document = document.remove(key)
     old = {*(_body(before) if before else ())} - {*_body(pattern)}
     lines = [line for line in document.body.rstrip().split("\n") if line not in old]
     more = [line for line in _body(pattern) if line.startswith("- ") and line not in lines]
     return document.with_body(document.newline.join([*lines, *more, ""])).render()
+
+
+_FIELDS_BEFORE = ("commands", "seen", "solutions", "causes", "episodes")  # of older versions
 
 
 def _fields(pattern: BugPattern) -> dict[str, object]:
@@ -261,51 +296,19 @@ def _fields(pattern: BugPattern) -> dict[str, object]:
         "created": pattern.created,
         "updated": pattern.updated,
         "error": fields_of(pattern.error),
-        "commands": pattern.commands,
         "files": pattern.files,
-        "seen": pattern.seen,
-        "solutions": list(map(_filled, pattern.solutions)),
-        "causes": list(map(_filled, pattern.causes)),
-        "episodes": pattern.episodes,
+        "cases": [{key: value for key, value in case._asdict().items() if value} for case in pattern.cases],
         "scope": pattern.scope,
         "stale": pattern.stale,
     }
     return {key: plain_value(value) for key, value in fields.items() if value or key == "error"}
 
 
-def _filled(value: Solution | Cause) -> dict[str, object]:
-    return {key: one for key, one in value._asdict().items() if one}  # without empty lists
-
-
 def _body(pattern: BugPattern) -> list[str]:
     """Return the lines that a user reads and a search finds; numbers are left to the header."""
     lines = [f"# {pattern.title}", ""]
     lines += [f"- Came with `{command}`" for command in pattern.commands]
-    lines += [f"- Cause: {cause.text}" for cause in pattern.causes]
+    lines += [f"- Cause: {cause}" for cause in pattern.causes]
     return lines + [
-        f"- {'Mended by' if solution.worked else 'Did not help'}: {solution.text}" for solution in pattern.solutions
+        f"- {'Fixed by' if solution.worked else 'Did not help'}: {solution.text}" for solution in pattern.solutions
     ]
-
-
-def _with(known: tuple[T, ...], more: T) -> tuple[T, ...]:
-    """Return solutions or causes with one more, its ids joined to those of the same words; working beats failing."""
-    same = next((one for one in known if _key(one.text) == _key(more.text)), None)
-    if same is None:
-        return tuple(chain(known, (more,)))
-    lists = {name: _joined(getattr(same, name), getattr(more, name), MAX_SEEN) for name in same._fields[1:]}
-    if "worked" in lists:
-        lists["failed"] = tuple(one for one in lists["failed"] if one not in lists["worked"])
-    lists |= {name: lists[name][:_MAX_COMMANDS] for name in ("commands", "ports") if name in lists}
-    return tuple(one._replace(**lists) if one is same else one for one in known)
-
-
-def _key(text: str) -> str:
-    return " ".join(text.split()).casefold()
-
-
-def _joined(known: Iterable[str], more: Iterable[str], most: int) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*known, *more)))[:most]
-
-
-def _each(value: object) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(as_texts(value)))  # a merge may have doubled one

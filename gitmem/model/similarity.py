@@ -1,25 +1,27 @@
 """Every measure of likeness between texts of memories, its threshold and the reason for it. Pure.
 
 No measure knows what words mean: two rules that share most of their words and are not the same may contradict each
-other, so that pair waits for a user or a model. Errors have a measure of their own (`likeness` of error signatures), as
-have lines of files (`gitmem.text.difference`) and hits of a search (`gitmem.search.rank`).
+other, so that pair waits for a user or a model. Lines of files have a measure of their own
+(`gitmem.text.difference`), as have hits of a search (`gitmem.search.rank`).
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
 from gitmem.document.ids import do_meet
 from gitmem.model.fact import Fact, FactKind
-from gitmem.text.words import keywords, phrases
+from gitmem.text.words import keywords, phrases, stop_words
 
 RELATED = 1 / 3  # overlap; facts with less in common are about different things, so no model is asked about them
 RIVALS = 1 / 2  # overlap; what shares half with a rule has its subject, the other half is what may differ
 GOES_ON = 1 / 2  # overlap; a request of which half speaks of what the task spoke of goes on with it
 SAME_CLAIM = 0.6  # overlap within one turn, where little else shares so many words
 SAME_LINE, _FEWEST_OF_A_LINE = 0.7, 4  # overlap of lines told beside each other; with fewer words it is chance
+SAME_ERROR = 0.5  # `error_likeness` of one error on two days
 _FEWEST_SHARED = 2  # words of one claim; a single one is only a topic
 _SUBJECT_AND_VALUE = 2  # words of a statement that has no more than a subject and a value: "Indent with tabs"
 WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)  # kinds whose facts can contradict each other
@@ -33,6 +35,8 @@ _SUBJECT = re.compile(
     r"|(?:[Tt]he|[Oo]ur)\s+([\w-]{1,60})|([^.,;:?!]{1,60}?[가-힣])(?:은|는|이|가)\s"
 )
 _LONGEST = 400  # characters of a statement
+_OF_ERROR = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
+_NAME = re.compile(r"(?<![A-Za-z0-9])[`'\"\u2018\u201c]([^`'\"\u2019\u201d\n]{1,120})[`'\"\u2019\u201d](?![A-Za-z0-9])")
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
@@ -133,3 +137,21 @@ def rivals_of(new: Fact, facts: Iterable[Fact]) -> tuple[Fact, ...]:
 def winner_over(own: Fact, project: Iterable[Fact]) -> Fact | None:
     """Return the fact of a project that goes before a contradicting fact of the user's own store, None if none."""
     return next(iter(rivals_of(own, project)), None)
+
+
+def error_words(message: str) -> Counter[str]:
+    """Return the words of an error's message, without those that say nothing and what was masked."""
+    words = (word.casefold() for word in _OF_ERROR.findall(message))
+    return Counter(word for word in words if word[0] != "<" and word not in stop_words())
+
+
+def error_likeness(one: str, other: str) -> float:
+    """Return how alike two messages of errors are, 0 to 1: the share of words in both; one that differs counts twice.
+
+    Messages that quote other names are different: the same sentence about another thing.
+    """
+    if {*_NAME.findall(one)} != {*_NAME.findall(other)}:
+        return 0.0
+    first, second = error_words(one), error_words(other)
+    shared, all_words = (first & second).total(), (first | second).total()
+    return shared / (2 * all_words - shared) if shared else 0.0

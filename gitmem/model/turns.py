@@ -12,12 +12,10 @@ import re
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.command import (
-    bare,
-    effects_before,
     has_effect,
     runs_again,
-    shows_fixed,
     without_wrappers,
+    works_now,
     written,
 )
 from gitmem.model.edits import PLACE
@@ -330,8 +328,7 @@ def _failed_again(failure: Failure, event: HookEvent) -> Failure:
         return failure
     if not (ran or _is_retry(failure, event)):
         return _with_changes(failure, effect_of(event.command.rpartition("&&")[0]))  # only the end may have failed
-    before = effects_before(failure.command, event.command) if ran else ""
-    return _with_changes(failure._replace(again=True), (before,))
+    return failure._replace(again=True)
 
 
 def _with_changes(failure: Failure, changes: Iterable[str]) -> Failure:
@@ -342,7 +339,7 @@ def _with_changes(failure: Failure, changes: Iterable[str]) -> Failure:
 def effect_of(command: str) -> tuple[str, ...]:
     """Return a command on one line if it has an effect on others, or the file that it writes."""
     if command and has_effect(command):
-        return (" ".join(bare(command).split()),)
+        return (" ".join(command.split()),)
     return (f"{PLACE}{path}`",) if (path := written(command)) else ()
 
 
@@ -359,7 +356,7 @@ def _is_retry(failure: Failure, event: HookEvent) -> bool:
     if failure.tool != event.tool:
         return False
     if event.command:
-        return shows_fixed(failure.command, failure.error, event.command, event.text)
+        return works_now(failure.command, event.command, event.text)
     return failure.command in {_what(event), _call(event)}
 
 

@@ -20,7 +20,7 @@ def known_patterns(store: Store) -> list[BugPattern]:
 
 def pattern_headers(store: Store) -> list[Header]:
     """Return the headers of the bug patterns; the key is the error's type and when it came first."""
-    return read_headers(store, FOLDER, ("type", "message", "frames"), _header)
+    return read_headers(store, FOLDER, ("type", "message"), _header)
 
 
 def read_pattern(store: Store, path: str) -> BugPattern | None:
@@ -42,4 +42,4 @@ def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] 
     if pattern is None:
         return None
     error = pattern.error
-    return (error.type, pattern.created.isoformat()), [error.type, error.message, list(error.frames)]
+    return (error.type, pattern.created.isoformat()), [error.type, error.message]

@@ -33,7 +33,7 @@ class Cleanup(Value):
 def clean_up(store: Store, *, dry_run: bool = False) -> Cleanup:
     """Remove old useless episodes and unused bug patterns from the tree, and the links of sessions to them.
 
-    History keeps them, an undo restores them. A pattern keeps the ids of its episodes, whose verdicts are of its fixes.
+    History keeps them, an undo restores them.
     """
     found = Cleanup(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
     if dry_run or not (found.episodes or found.patterns):

@@ -19,13 +19,13 @@ from gitmem.history.marks import marked
 from gitmem.learn.lessons import known_knowledge
 from gitmem.model.episode import FOLDER as EPISODES_FOLDER
 from gitmem.model.episode import REJECTED, ending
-from gitmem.model.error import MATCH, likeness, quoted, read_errors, signature
+from gitmem.model.error import is_again, quoted, read_errors, signature
 from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
-from gitmem.model.pattern import LETTER, BugPattern
+from gitmem.model.pattern import LETTER
 from gitmem.model.project_knowledge import KnowledgeKind, command_lines, purposes_in, read_commands
 from gitmem.model.request import TaskType, classify
-from gitmem.model.similarity import is_negated, overlap, stems_of
+from gitmem.model.similarity import SAME_ERROR, is_negated, is_same_line, stems_of
 from gitmem.model.validity import in_force
 from gitmem.model.working import TaskStatus, WorkingMemory
 from gitmem.record.working_memory import running
@@ -35,7 +35,7 @@ from gitmem.search.hits import Hit, bare_text
 from gitmem.search.query import fold, parse_query
 from gitmem.search.recall import with_own
 from gitmem.store.known_facts import known_facts
-from gitmem.store.known_patterns import pattern_headers, read_pattern, signature_of
+from gitmem.store.known_patterns import known_patterns, read_pattern
 from gitmem.store.store import Store
 from gitmem.tell.advice import Advice, AdviceKind, Complexity, Guidance
 from gitmem.tell.known_errors import counts, fix_line, from_other, match, own_part, without_risk
@@ -52,12 +52,9 @@ _LINES = 4  # of a part, but for what was done and decided
 _MOST_DONE, _EXCHANGES, _TOKENS = 14, 6, 300  # lines of that part, exchanges in it, tokens of an exchange
 _FEW = 2  # lines of a kind from one episode, of errors; ids of a source
 _EPISODES, _RULES, _OF_PROJECT = 3, 3, 3  # episodes; lines of rules and of a document
-_READ = 20  # patterns
 _PATTERNS = "patterns/"  # errors and what is known of the project, which have parts of their own
 _DATE = len("2026-11-20")
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
-_FEWEST, _REPEATS = 4, 0.7  # words of lines that can be compared; the share of them in lines that say the same
-_MANY_MORE = 2  # times the words: a line so much longer says more
 _DID_NOT_HELP = ("did not help", REJECTED)
 _FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
 
@@ -86,18 +83,12 @@ def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
     for line in lines:
         same = [one.text for one in kept if one.part is line.part]
         most = _MOST_DONE if line.part is AdviceKind.APPROACH else _LINES
-        if line.text and len(same) < most and not any(_repeats(line.text, one) for one in same):
+        if line.text and len(same) < most and not any(is_same_line(line.text, one) for one in same):
             kept.append(line)
     return tuple(
         one._replace(text=marked(store, one.text, one.sources[0]), confidence=round(min(one.confidence, 1.0), 2))
         for one in kept
     )
-
-
-def _repeats(one: str, other: str) -> bool:
-    words, others = (frozenset(re.findall(r"\w+", fold(text))) for text in (one, other))
-    few, many = sorted((len(words), len(others)))
-    return one == other or (few >= _FEWEST and many <= _MANY_MORE * few and overlap(words, others) >= _REPEATS)
 
 
 def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
@@ -122,7 +113,7 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Ad
     seen = read_errors(error) if error else []
     for occurrence in memory.errors:
         error_seen = signature(occurrence.type, occurrence.message)
-        if any(likeness(error_seen, one) > MATCH for one in seen):
+        if any(is_again(error_seen, one) for one in seen):
             told = f"`{occurrence.command}` failed with it at {occurrence.at[11:16]}: {occurrence.message}"
             yield Advice(AdviceKind.AVOID, f"The same again after {told}", (tag,), 1.0)
     for hypothesis in memory.hypotheses:
@@ -144,14 +135,14 @@ def _of_error(store: Store, error: str) -> Iterator[Advice]:
         pattern, alike = one.pattern, one.score
         if one.solution:
             # A fix that helped whom it was told is surer, one that did not is less sure.
-            helped = usefulness_of(useful, (pattern.id, *pattern.episodes)) / BEGINS
-            sure = min(one.score * one.solution.confidence * helped, 1.0)
-            ids = (pattern.id, *pattern.episodes[-1:], *one.solution.worked[-_LINES:])
-            yield Advice(AdviceKind.TRY, fix_line(one, one.solution), ids, sure / 2 if one.author else sure)
+            sure = min(one.score * one.solution.confidence * usefulness_of(useful, (pattern.id,)) / BEGINS, 1.0)
+            ids = (pattern.id, *one.solution.worked[-_LINES:])
+            yield Advice(AdviceKind.TRY, fix_line(one), ids, sure / 2 if one.author else sure)
         if one.author:
             continue
+        ids = (pattern.id, *pattern.seen[-_LINES:])
         for cause in pattern.causes[:1]:
-            yield Advice(AdviceKind.CHALLENGE, f"Cause: {cause.text}", (pattern.id, *cause.said[-_LINES:]), alike)
+            yield Advice(AdviceKind.CHALLENGE, f"Cause: {cause}", ids, alike)
         for other in pattern.solutions:
             if other.failed and not other.worked:
                 text = f"{other.text} did not help against {pattern.title}"
@@ -160,36 +151,19 @@ def _of_error(store: Store, error: str) -> Iterator[Advice]:
 
 def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
     """Yield the last errors that came from these files, with what fixed them; stale ones are left out."""
-    names = {_base(file) for file in named}
-    headers = pattern_headers(store) if names else []
-    paths = [
-        header.path
-        for header in headers
-        if any(frame.partition(":")[0] in names for frame in signature_of(header).frames)
-    ]
-    read = (read_pattern(store, path) for path in paths[:_READ])
-    about = [own for one in read if one and not one.stale and _is_of(one, named) and (own := own_part(store, one))]
-    for pattern in sorted(about, key=lambda one: (one.updated, one.id), reverse=True)[:_FEW]:
+    found = (pattern for pattern in known_patterns(store) if named and not pattern.stale)
+    of_files = (pattern for pattern in found if any(_is_same(file, named) for file in pattern.files))
+    for pattern in islice(filter(None, (own_part(store, one) for one in of_files)), _FEW):
         best = pattern.best()
         fixed = f"fixed by {best.text}" if best else "not known to be fixed"
         text = f"{pattern.title}: {seen_times(len(pattern.seen)).lower()}, {fixed}, last {pattern.updated:%Y-%m-%d}"
         ids = (pattern.id, *(best.worked if best else pattern.seen)[-_FEW:])
-        yield Advice(AdviceKind.CHALLENGE, text, ids, best.confidence if best else MATCH)
-
-
-def _is_of(pattern: BugPattern, named: Sequence[str]) -> bool:
-    """Return whether a pattern is of one of these files: where it has a file of that name, of that very one."""
-    same = [file for file in pattern.files if _base(file) in set(map(_base, named))]
-    return not same or any(_is_same(file, named) for file in same)
+        yield Advice(AdviceKind.CHALLENGE, text, ids, best.confidence if best else SAME_ERROR)
 
 
 def _is_same(file: str, named: Iterable[str]) -> bool:
     """Return whether one of the names means a file: a whole path, or the end of one."""
     return any(f"/{file}".endswith(f"/{one}") for one in named)
-
-
-def _base(file: str) -> str:
-    return file.rpartition("/")[2]
 
 
 def _hits(store: Store, task: str) -> list[Hit]:

@@ -10,27 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.document.ids import do_meet
+from gitmem.document.message import one_line
 from gitmem.history.authors import People
 from gitmem.history.authorship import Origin, claim_id, counts_id
 from gitmem.history.marks import marked
-from gitmem.model.command import (
-    installs_named,
-    runs_elsewhere,
-    says_all,
-    was_done,
-)
-from gitmem.model.edits import PLACE
-from gitmem.model.error import (
-    MATCH,
-    ErrorSignature,
-    likeness,
-    port_in,
-    read_errors,
-    says_little,
-    signature,
-)
-from gitmem.model.pattern import BugPattern, Cause, Solution, claims, is_of_port, only
-from gitmem.model.turns import inner_program
+from gitmem.model.command import runs_elsewhere
+from gitmem.model.error import ErrorSignature, is_again, is_telling, likeness, read_errors, signature
+from gitmem.model.pattern import BugPattern, Solution, claims, only
+from gitmem.model.similarity import SAME_ERROR
 from gitmem.store.known_facts import Header
 from gitmem.store.known_patterns import pattern_headers, read_pattern, signature_of
 from gitmem.store.store import Store
@@ -68,7 +55,7 @@ def experience(store: Store, pattern: BugPattern) -> list[Experience]:
     Of the user's own part, claims about exchanges that another author brought are left out.
     """
     people = People(store)
-    by_author: dict[str, set[tuple[str, str, str]]] = {}
+    by_author: dict[str, set[tuple[str, str]]] = {}
     for claim in claims(pattern):
         author = _others(people, people.makers(claim_id(pattern.id, *claim)))
         author = author or (people.other(claim[-1]) if people.makers(claim[-1]) else "")
@@ -100,10 +87,9 @@ def count_files(store: Store) -> Iterator[bytes]:
 
 
 class Matched(Value):
-    """A known pattern, the error that matches it, their likeness (over `MATCH`), and the best solution, if any.
+    """A known pattern, the error that it is like, how much, and the solution to tell, None if none is known.
 
-    The pattern is what one author's commits hold of it; `author` is "" for the user. `cause` is what the agent said
-    of the error.
+    The pattern is what one author's commits hold of it; `author` is "" for the user.
     """
 
     pattern: BugPattern
@@ -111,58 +97,40 @@ class Matched(Value):
     score: float
     solution: Solution | None
     author: str = ""
-    cause: Cause | None = None
 
     @property
-    def told(self) -> Solution | Cause | None:
-        """What is told of the error: what fixed it, else what the agent said of it."""
-        return self.solution or self.cause
+    def told(self) -> str:
+        """What is told of the error: what made the command work, else what a model said of its cause."""
+        return self.solution.text if self.solution else next(iter(self.pattern.causes), "")
 
 
 def match(store: Store, output: str, command: str = "") -> list[Matched]:
-    """Return the bug patterns that match the errors in a command's output: error by error, the likeliest first.
+    """Return the bug patterns that are like the errors in a command's output: error by error, the likeliest first.
 
-    An edit is no solution of an error that no rule names: it is in the code since, so the cause is another one. What
-    fixed an error of one port, or was said of it, says nothing of another. What fixed an error here says nothing of
-    one in a container.
+    What worked here says nothing of a command that runs in a container, and the other way round.
     """
-    errors = read_errors(output)
+    errors = [error for error in read_errors(output) if is_telling(error)]
     headers = pattern_headers(store) if errors else []
     found: dict[tuple[str, str], Matched] = {}
-    for error in errors:
-        port = port_in(output, error) if headers else ""
-        for one in match_error(store, error, headers, command, port):
-            solution = one.solution
-            if solution and solution.text.startswith(PLACE) and not error.type:
-                solution = None
-            if solution and (not _is_of_place(solution, command) or says_all(output, solution.text.strip("`"))):
-                solution = None
-            cause = next((each for each in one.pattern.causes if is_of_port(each, port)), None)
-            found.setdefault((one.pattern.id, one.author), one._replace(solution=solution, cause=cause))
+    for one in (one for error in errors for one in match_error(store, error, headers, command)):
+        commands = one.solution.commands if one.solution else ()
+        is_elsewhere = commands and runs_elsewhere(commands[0]) != runs_elsewhere(command or commands[0])
+        found.setdefault((one.pattern.id, one.author), one._replace(solution=None) if is_elsewhere else one)
     return list(found.values())
 
 
-def _is_of_place(solution: Solution, command: str) -> bool:
-    """Return whether what fixed an error fixes it where a command ran: in a container only what is installed there."""
-    text = solution.text
-    installs = text.startswith(PLACE) or installs_named(text) or " lock" in text
-    return installs or not runs_elsewhere(command) or inner_program(command) in solution.commands
-
-
-def match_error(
-    store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "", port: str = ""
-) -> list[Matched]:
-    """Return the bug patterns of these headers that match an error of a command: the user's, then the likeliest.
+def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "") -> list[Matched]:
+    """Return the bug patterns of these headers that are like an error of a command: the user's, then the likeliest.
 
     Those of another part of the project are left out.
     """
     found = []
     for header in headers:
         score = likeness(signature_of(header), error) if header.key[0] == error.type else 0.0
-        pattern = read_pattern(store, header.path) if score > MATCH else None
+        pattern = read_pattern(store, header.path) if score > SAME_ERROR else None
         told = pattern is not None and do_meet(pattern.scope, (store.here,))
         parts = experience(store, pattern) if pattern is not None and told else ()
-        found += [Matched(one.part, error, score, one.part.best(command, port), one.author) for one in parts]
+        found += [Matched(one.part, error, score, one.part.best(command), one.author) for one in parts]
     return sorted(found, key=lambda one: (bool(one.author), -one.score, -len(one.pattern.seen), one.pattern.id))
 
 
@@ -184,7 +152,7 @@ _OTHERS = _LEAD.replace("has occurred before", "is known to others")
 
 
 def tell_error(store: Store, session: str, output: str, command: str = "") -> str:
-    """Return the fixes of the errors in a command's output, and record question and answer; "" if none is known.
+    """Return what is known of the errors in a command's output, and record question and answer; "" if nothing is.
 
     A session is told a memory once, and never one that was told before and did not help, nor a command that it ran
     just before in vain.
@@ -195,9 +163,8 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     from gitmem.record.read import glance  # late, as few outputs have an error
 
     now, pending = store.context.clock(), glance(store)
-    matched = match(store, output, command)
-    if any(one.solution for one in matched):
-        matched = [*untried(matched, _ran_lately(pending, session))]
+    ran = _ran_lately(pending, session)
+    matched = [one for one in match(store, output, command) if not (one.solution and one.solution.text in ran)]
     told = [*fixes_of(store, matched)] or [*_sights_of(store, matched)]
     known = known_to(store.private, session, now)
     new = [(text, ids) for text, ids in told if ids[0] not in known]
@@ -215,7 +182,7 @@ def _sights_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, 
     """Yield that the user's own errors came before and where to read on, if nothing is known to have fixed them."""
     for one in matched:
         pattern = one.pattern
-        if not (one.author or one.told or pattern.best() or says_little(one.error)):
+        if not (one.author or one.told or pattern.best()):
             line = f"{pattern.title}\n{seen_times(len(pattern.seen))}, last on {pattern.updated:%Y-%m-%d}; "
             line += f"what fixed it is unknown. To read on: 'gitmem show ^{pattern.seen[-1]}' ^{pattern.id}"
             yield marked(store, line), (pattern.id,)
@@ -229,7 +196,7 @@ def _another_way(
 
     memory = working_with(store, session, pending.events if pending else ())
     for seen in memory.errors[-1:] if memory else ():
-        is_now = any(likeness(signature(seen.type, seen.message), error) > MATCH for error in errors)
+        is_now = any(is_again(signature(seen.type, seen.message), error) for error in errors)
         if is_now and seen.times % _AGAIN == 0:
             tried = "; ".join(seen.tried) or "nothing that changed a file or the environment"
             yield opening("error")
@@ -243,56 +210,43 @@ def _nth(number: int) -> str:
     return "third" if number == _AGAIN else f"{number}th"
 
 
-def untried(matched: Iterable[Matched], ran: Sequence[str]) -> Iterator[Matched]:
-    """Yield the patterns whose solution these commands, which ran before the error came, did not do already."""
-    for one in matched:
-        if not (one.solution and was_done(one.solution.text.strip("`"), ran)):
-            yield one
-
-
-def _ran_lately(pending: Pending | None, session: str) -> list[str]:
-    """Return the commands that worked in a session's present turn, as far as hooks brought them."""
+def _ran_lately(pending: Pending | None, session: str) -> set[str]:
+    """Return the commands that worked in a session's present turn, as far as hooks brought them, as they are told."""
     turns = [turn for turn in pending.turns if turn.session == session] if pending else []
-    return [run.command for turn in turns[-1:] for run in turn.runs if not run.failed]
+    return {f"`{one_line(run.command, _MAX_FIX)}`" for turn in turns[-1:] for run in turn.runs if not run.failed}
 
 
 def fixes_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the best fix of each error, then that of another author, with the ids of their sources.
+    """Yield what fixed each error, then what fixed it for another author, with the ids of their sources.
 
     What was told before and did not help is left out.
     """
     useful = counts(store)
-    best: dict[tuple[bool, object], tuple[Matched, Solution | Cause]] = {}
+    best: dict[tuple[bool, object], Matched] = {}
     for one in matched:
-        if one.told and usefulness_of(useful, (one.pattern.id, *one.pattern.episodes)) >= USELESS:
-            best.setdefault((bool(one.author), one.error), (one, one.told))
-    for one, told in sorted(best.values(), key=lambda pair: bool(pair[0].author)):
+        if one.told and usefulness_of(useful, (one.pattern.id,)) >= USELESS:
+            best.setdefault((bool(one.author), one.error), one)
+    for one in sorted(best.values(), key=lambda one: bool(one.author)):
         own = best.get((False, one.error))
-        if one.author and own and own[1].text == told.text:
-            continue
-        yield marked(store, fix_line(one, told)), (one.pattern.id, *one.pattern.episodes[-1:])
+        if not (one.author and own and own.told == one.told):
+            yield marked(store, fix_line(one)), (one.pattern.id,)
 
 
-def fix_line(found: Matched, told: Solution | Cause) -> str:
-    """Return a pattern as text: the error, how often it came, what fixed it and when, and the pattern's id.
-
-    Without a sure fix it is what the agent said of the error.
-    """
-    pattern, fix = found.pattern, told.text[:_MAX_FIX]
-    named = pattern.title
+def fix_line(found: Matched) -> str:
+    """Return a pattern as text: the error, how often it came, what fixed it and when, and the pattern's id."""
+    pattern, fix, solution = found.pattern, found.told[:_MAX_FIX], found.solution
     if found.author:
-        return f"{named}\n{from_other(fix, found.author, pattern.id)} ^{pattern.id}"
+        return f"{pattern.title}\n{from_other(fix, found.author, pattern.id)} ^{pattern.id}"
     date, times = f"{pattern.updated:%Y-%m-%d}", seen_times(len(pattern.seen))
-    seen, when = f"{times}. " if len(pattern.seen) > 1 else "", f"Last time ({date}) "
-    if (told.said if isinstance(told, Cause) else told.worked)[-1:] != pattern.seen[-1:]:
-        seen, when = f"{times}, last on {date}. ", "Before, "
-    if isinstance(told, Cause):
-        return f'{named}\n{seen}{when}the agent said of it: "{fix}" ^{pattern.id}'
-    tried = len(told.worked) + len(told.failed)
-    more = f" It helped {len(told.worked)} of {tried} times." if tried > 1 else ""
+    if solution is None:
+        return f'{pattern.title}\n{times}, last on {date}. Its cause, as a model found: "{fix}" ^{pattern.id}'
+    seen, when = f"{times}. " if len(pattern.seen) > 1 else "", f"Last time ({date}) this"
+    if pattern.seen[-1] not in solution.worked:
+        seen, when = f"{times}, last on {date}. ", "Before, it"
+    tried = len(solution.worked) + len(solution.failed)
+    more = f" It helped {len(solution.worked)} of {tried} times." if tried > 1 else ""
     more += " Its files changed a lot since." if pattern.stale else ""
-    what = "it" if when == "Before, " else "this"
-    return f'{named}\n{seen}{when}{what} was fixed by: "{fix}"{more} ^{pattern.id}'
+    return f'{pattern.title}\n{seen}{when} was fixed by: "{fix}"{more} ^{pattern.id}'
 
 
 # A pipe or a substitution into an interpreter, more rights, what downloads. As a string: rarely needed.

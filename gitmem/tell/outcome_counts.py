@@ -85,9 +85,9 @@ def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
     failed = [redacted(turn, store) for turn in with_errors(turns)]
     fixed = {
         found.pattern.id
-        for sight in find_occurrences(failed)
-        if sight.works
-        for found in match_error(store, sight.error, pattern_headers(store))
+        for one in find_occurrences(failed)
+        if one.last.worked
+        for found in match_error(store, one.error, pattern_headers(store))
     }
     numbers = (len(told), len(told & fixed))
     if (session, *numbers) not in [(fix.session, fix.told, fix.fixed) for fix in notes.fixes]:

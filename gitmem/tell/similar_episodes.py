@@ -8,9 +8,10 @@ from math import log
 
 from gitmem.document.ids import do_meet
 from gitmem.model.episode import FOLDER, Episode
-from gitmem.model.error import MATCH, ErrorSignature, likeness, read_error
+from gitmem.model.error import ErrorSignature, likeness, read_error
 from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType
+from gitmem.model.similarity import SAME_ERROR
 from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.tell.usage_log import Count
 from gitmem.values import TYPE_CHECKING, Value
@@ -97,7 +98,7 @@ def _ranked(
         if episode is None or not do_meet(episode.scope, (store.here,)):
             continue
         like = max((likeness(signature, error) for signature in episode.errors), default=0.0) if error else 0.0
-        if error is None or like > MATCH:
+        if error is None or like > SAME_ERROR:
             count = all_counts.get(episode.id, Count())
             shared = 1 + _SHARED_FILE * _shared(files, episode.files)
             found.append(RankedEpisode(episode, path, weigh(rank * shared * (like or 1), count), count, like))

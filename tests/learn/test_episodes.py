@@ -50,11 +50,11 @@ def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder,
     assert first.files == ("f1.py", "f2.py", "f3.py")
     assert len(first.exchanges) == 3  # "And write its docs" goes on with it
     assert dict(first.tools)["Bash"] >= 2
-    assert [error.message for error in first.errors] == ["it broke"]
+    assert [error.message for error in first.errors] == ["the spindle broke"]
     assert first.gotchas == ()
     assert not any("fixed it" in tip for tip in first.tips)  # which lines were changed is not told
     second = next(one for path in paths if (one := read_episode(desk.store, path)).id != first.id)
-    assert second.tips == ("it broke: `uv sync` fixed it",)
+    assert second.tips == ("the spindle broke: `uv sync` fixed it",)
     [pattern] = known_patterns(desk.store)
     assert pattern.episodes == (second.id,)
     sessions = desk.text(next(Path(desk.store.root).glob("sessions/*/*/*.md")).relative_to(desk.store.root).as_posix())

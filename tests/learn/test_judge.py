@@ -40,8 +40,13 @@ UV = {
 }
 NFS = UV | {"kind": "issue", "statement": "The index breaks on NFS.", "request": 3}
 NFS |= {"quote": "Known issue: the index breaks on NFS"}
-FIX = {"error": "make 1 fails: error: it broke", "cause": "f1.py was wrong", "mend": "Change f1.py", "request": 1}
-FIX |= {"quote": "FAILED `make 1`: Exit code 2 error: it broke"}
+FIX = {
+    "error": "make 1 fails: error: the spindle broke",
+    "cause": "f1.py was wrong",
+    "mend": "Change f1.py",
+    "request": 1,
+}
+FIX |= {"quote": "FAILED `make 1`: Exit code 2 error: the spindle broke"}
 SENTENCES = ("CRLF 파서를 f1.py에 추가했다.", "The docs of CRLF are written.", "The index breaks on NFS.")
 REQUESTS = [
     {"request": number, "sentence": sentence, "state": state, "topic": topic}

@@ -75,7 +75,7 @@ def test_a_session_is_undone_although_a_later_one_met_the_same_error(desk, gone,
     assert ("`pip install pyyaml`" in tried) is (gone != 1)
     assert {exchange for worked in tried.values() for exchange in worked} == set(left)
     body = (desk.store.read(pattern.path) or b"").decode()
-    assert ("Mended by: `pip install pyyaml`" in body) is (gone != 1)
+    assert ("Fixed by: `pip install pyyaml`" in body) is (gone != 1)
     assert bare_git(Path(desk.store.root), "status", "--porcelain") == ""
     undo(desk.store, revision=done.commit)
     assert {turn.exchange_id for turn in turns} == set(known_patterns(desk.store)[0].seen)

@@ -25,7 +25,7 @@ def test_what_helped_comes_first_and_an_error_finds_the_episode_that_fixed_it(de
     assert add_told(desk.store, {second.id: {"2026-01-01": None}}, "Count") is None
     assert counts(desk.store)[second.id] == Count(1, pytest.approx(0.65))
     assert [one.episode.id for one in similar(desk.store, "CRLF parser 파서")] == [second.id, first.id]
-    found = similar(desk.store, error="make: *** [all] Error 2\nerror: it broke")
+    found = similar(desk.store, error="make: *** [all] Error 2\nerror: the spindle broke")
     assert {one.episode.id for one in found} == {first.id, second.id}
     assert similar(desk.store, error="error: disk quota of the volume exceeded") == []
     assert similar(desk.store, "CRLF", outcome=Outcome.FAILED) == []
@@ -49,7 +49,7 @@ def test_of_episodes_with_an_error_those_that_succeeded_come_first(desk, recorde
         for second in range(2):
             judge(desk.store, name, helped=True)
             desk.clock.now += timedelta(seconds=second + 1)
-    found = similar(desk.store, error="make: *** [all] Error 2\nerror: it broke")
+    found = similar(desk.store, error="make: *** [all] Error 2\nerror: the spindle broke")
     assert found[0].episode.outcome is Outcome.SUCCESS
     assert found[0].score < found[1].score
     assert len(found) == 3

@@ -8,89 +8,150 @@ from hypothesis import strategies as st
 
 from gitmem.merge.documents import MergeStatus, merge
 from gitmem.model.error import ErrorSignature, read_error
-from gitmem.model.error_occurrence import ErrorOccurrence
-from gitmem.model.pattern import BugPattern, begun, parse_pattern, render_pattern, seen_again
+from gitmem.model.pattern import (
+    BugPattern,
+    Case,
+    ErrorOccurrence,
+    begun,
+    parse_pattern,
+    render_pattern,
+    seen_again,
+    unseen,
+)
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
 ERROR = read_error("ModuleNotFoundError: No module named 'yaml'")
 assert ERROR is not None
 
 
-def sight(
-    number: int, fix: str = "", tried: tuple[str, ...] = (), error: ErrorSignature = ERROR, cause: str = ""
+def came(  # noqa: PLR0917
+    number: int,
+    change: str = "",
+    tried: tuple[str, ...] = (),
+    error: ErrorSignature = ERROR,
+    command: str = "pytest -q",
+    cause: str = "",
 ) -> ErrorOccurrence:
-    files = (f"a{number}.py",)
-    return ErrorOccurrence(
-        f"x{number:010}", AT + timedelta(hours=number), error, "pytest", fix, tried, files, cause=cause
-    )
+    exchange, at = f"x{number:010}", AT + timedelta(hours=number)
+    vain = [Case(exchange, at, command, (one,)) for one in tried]
+    last = Case(exchange, at, command, (change,) if change else (), command if change else "", cause=cause)
+    return ErrorOccurrence(error, (*vain, last), (f"a{number}.py",))
 
 
-def learned(*sights: ErrorOccurrence) -> BugPattern:
-    pattern = begun(sights[0])
-    for one in sights[1:]:
+def learned(*found: ErrorOccurrence) -> BugPattern:
+    pattern = begun(found[0])
+    for one in found[1:]:
         pattern = seen_again(pattern, one)
     return pattern
 
 
 def test_a_pattern_is_read_as_it_was_written():
-    pattern = learned(sight(1, "`uv sync`", ("`pip install pyyaml`",)), sight(2), sight(3, "`uv sync`"))
+    pattern = learned(came(1, "uv sync", ("pip install pyyaml",)), came(2), came(3, "uv sync", cause="It is new."))
     data = render_pattern(pattern)
     assert parse_pattern(data) == pattern._replace(source=data)
-    text = data.decode()
-    assert text.count("# ModuleNotFoundError: No module named 'yaml'") == 1
-    assert "- Mended by: `uv sync`" in text
-    assert "- Did not help: `pip install pyyaml`" in text
+    assert data.decode().endswith(
+        "# ModuleNotFoundError: No module named 'yaml'\n\n- Came with `pytest -q`\n- Cause: It is new.\n"
+        "- Fixed by: `uv sync`\n- Did not help: `pip install pyyaml`\n"
+    )
+    assert seen_again(pattern, came(3, "uv sync", cause="It is new.")) == pattern
 
 
 def test_the_id_follows_from_type_and_masked_message():
     again = read_error("E   ModuleNotFoundError: No module named 'yaml'")
     assert again is not None
-    assert begun(sight(1)).id == begun(sight(7, error=again)).id
-    assert begun(sight(1)).id[0] == "b"
-    assert begun(sight(1)).id != begun(sight(1, error=ErrorSignature("ModuleNotFoundError", "of another"))).id
+    assert begun(came(1)).id == begun(came(7, error=again)).id
+    assert begun(came(1)).id[0] == "b"
+    assert begun(came(1)).id != begun(came(1, error=ErrorSignature("ModuleNotFoundError", "of another"))).id
 
 
-def test_a_changed_file_without_its_lines_is_no_solution():
-    assert learned(sight(1, "change `src/a.py`")).best() is None
-    assert learned(sight(1, "change `src/a.py`: `+ import yaml`")).best() is not None
+def test_rates_are_computed_from_the_cases():
+    pattern = learned(came(1, "uv sync"), came(2, "pip install x"), came(3, "", ("pip install x",)))
+    assert [(one.text, one.success_rate) for one in pattern.solutions] == [("`uv sync`", 1.0), ("`pip install x`", 0.5)]
+    best = pattern.best()
+    assert best is not None
+    assert (best.text, best.confidence) == ("`uv sync`", pytest.approx(2 / 3))
+    assert learned(came(1, "", ("pip install x",))).best() is None
+    left = unseen(pattern, {"x0000000001"})
+    assert left is not None
+    assert left.best() is not None
+    assert unseen(pattern, set(pattern.seen)) is None
 
 
-def test_a_solution_that_worked_for_the_program_that_failed_goes_first():
-    mypy = sight(3, "`mypy --install-types`")._replace(command="mypy")
-    pattern = learned(sight(1, "`uv sync`"), sight(2, "`uv sync`"), mypy)
-    assert [one.commands for one in pattern.solutions] == [("pytest",), ("mypy",)]
-    found = [pattern.best(command) for command in ("", "cd a && uv run pytest -q", "mypy .", "make")]
+def test_what_fixed_the_command_that_failed_goes_first():
+    pattern = learned(came(1, "uv sync"), came(2, "uv sync"), came(3, "mypy --install-types", command="mypy ."))
+    found = [pattern.best(command) for command in ("", "pytest -q", "mypy .", "make")]
     assert [one.text for one in found if one] == ["`uv sync`", "`uv sync`", "`mypy --install-types`", "`uv sync`"]
 
 
-def test_causes_are_kept_once_with_the_exchanges_that_say_them():
-    causes = "The lock file was stale.", "the lock  file was stale.", "", "Python is too old."
-    pattern = learned(*(sight(number, cause=cause) for number, cause in enumerate(causes)))
-    assert [(one.text, len(one.said)) for one in pattern.causes] == [
-        ("The lock file was stale.", 2),
-        ("Python is too old.", 1),
-    ]
-    data = render_pattern(pattern)
-    assert parse_pattern(data) == pattern._replace(source=data)
-    assert "- Cause: The lock file was stale.\n" in data.decode()
+BEFORE = """---
+id: b4f7k2m9q0x
+kind: bug-pattern
+created: 2026-09-11T09:12:40+00:00
+updated: 2026-09-12T09:12:40+00:00
+error: {type: ModuleNotFoundError, message: "No module named 'yaml'", frames: ["config.py:load"]}
+commands: [pytest]
+files: [pyproject.toml]
+seen: [x0000000001, x0000000002, x0000000003]
+solutions:
+- {text: "`uv sync`", worked: [x0000000001], commands: [pytest], ports: ["5432"]}
+- {text: "`pip install x`", failed: [x0000000002]}
+causes: [{text: The lock file was stale., said: [x0000000001]}]
+episodes: [e4f7k2m9q0x]
+---
+# ModuleNotFoundError: No module named 'yaml'
+
+- Came with `pytest`
+- Mended by: `uv sync`
+
+Mine.
+"""
 
 
-def test_what_a_user_wrote_into_the_file_stays():
-    data = render_pattern(learned(sight(1, "`uv sync`"))).replace(b"# Module", b"Mine.\n\n# Module")
-    pattern = parse_pattern(data)
+def test_a_file_of_an_older_version_is_read_and_brought_to_the_new_form_when_its_error_comes_again():
+    pattern = parse_pattern(BEFORE.encode())
     assert pattern is not None
-    again = render_pattern(seen_again(pattern, sight(2, "`uv lock`"))).decode()
-    assert "Mine.\n" in again
-    assert again.count("Mended by: ") == 2
-    assert render_pattern(pattern) == data
+    assert pattern.seen == ("x0000000001", "x0000000002", "x0000000003")
+    assert [(one.text, one.worked, one.failed) for one in pattern.solutions] == [
+        ("`uv sync`", ("x0000000001",), ()),
+        ("`pip install x`", (), ("x0000000002",)),
+    ]
+    assert pattern.causes == ("The lock file was stale.",)
+    data = render_pattern(seen_again(pattern, came(9, "uv lock")))
+    again = parse_pattern(data)
+    assert again is not None
+    assert again.cases[:-1] == pattern.cases
+    assert again.cases[-1] == came(9, "uv lock").last
+    assert "Mine.\n" in data.decode()
+    assert not any(name in data.decode() for name in ("seen:", "solutions:", "episodes:", "ports"))
 
 
-sights = st.lists(
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"# No header\n",
+        b"---\nkind: bug-pattern\n---\n",
+        b"---\nid: b4f7k2m9q0x\nkind: bug-pattern\nerror: x\n---\n",
+    ],
+)
+def test_a_document_of_another_form_is_no_pattern(data):
+    assert parse_pattern(data) is None
+
+
+def test_odd_fields_are_left_out():
+    head = "---\nid: b4f7k2m9q0x\nkind: bug-pattern\nerror: {type: [1], message: 3}\n"
+    pattern = parse_pattern(f"{head}cases: [3, {{at: x}}, {{exchange: x1, seconds: true}}]\n---\n".encode())
+    assert pattern is not None
+    assert pattern.seen == ("x1",)
+    assert pattern.solutions == ()
+
+
+occurrences = st.lists(
     st.builds(
-        sight,
+        came,
         st.integers(1, 9),
-        st.sampled_from(["", "`uv sync`", "`uv lock`"]),
-        st.lists(st.sampled_from(["`make`", "`uv lock`"]), max_size=2, unique=True).map(tuple),
+        st.sampled_from(["", "uv sync", "uv lock"]),
+        st.lists(st.sampled_from(["make gen", "uv lock"]), max_size=2, unique=True).map(tuple),
         cause=st.sampled_from(["", "It is new.", "It is old."]),
     ),
     max_size=4,
@@ -104,27 +165,12 @@ def after(data: bytes, more: list[ErrorOccurrence]) -> bytes:
     return render_pattern(pattern) if pattern else data
 
 
-def said(data: bytes) -> dict[str, object]:
-    """Return all that a file says, regardless of order."""
-    pattern = parse_pattern(data)
-    assert pattern is not None
-    solutions = {one.text: (set(one.worked), set(one.failed)) for one in pattern.solutions}
-    causes = {(one.text, exchange) for one in pattern.causes for exchange in one.said}
-    return {
-        "seen": set(pattern.seen),
-        "solutions": solutions,
-        "causes": causes,
-        "files": set(pattern.files),
-        "last": pattern.updated,
-    }
-
-
 @settings(deadline=None, max_examples=60)
-@given(before=sights, ours=sights, theirs=sights)
+@given(before=occurrences, ours=occurrences, theirs=occurrences)
 @pytest.mark.slow
 def test_two_machines_patterns_join_whichever_comes_first_and_lose_nothing(before, ours, theirs):
     base = after(b"", before)
-    one, other = after(base, ours or [sight(1)]), after(base, theirs or [sight(2)])
+    one, other = after(base, ours or [came(1)]), after(base, theirs or [came(2)])
     merged = merge("patterns/bugs/b.md", base or None, one, other)
     assert merged == merge("patterns/bugs/b.md", base or None, other, one)
     assert merged.status is not MergeStatus.REVIEW
@@ -132,13 +178,10 @@ def test_two_machines_patterns_join_whichever_comes_first_and_lose_nothing(befor
     assert data is not None
     for side in (one, other):
         assert merge("patterns/bugs/b.md", side, data, side).data == data  # a second merge changes nothing
-    now, sides = said(data), [said(one), said(other)]
-    assert now["seen"] == sides[0]["seen"] | sides[1]["seen"]
-    assert now["files"] == sides[0]["files"] | sides[1]["files"]
-    assert now["causes"] == sides[0]["causes"] | sides[1]["causes"]
-    assert now["last"] == max(side["last"] for side in sides)
-    for side in sides:
-        for text, (worked, failed) in side["solutions"].items():
-            all_worked, all_failed = now["solutions"][text]
-            assert worked <= all_worked
-            assert failed <= all_failed | all_worked
+    now, sides = parse_pattern(data), [parse_pattern(one), parse_pattern(other)]
+    assert now is not None
+    assert sides[0] is not None
+    assert sides[1] is not None
+    assert set(now.cases) == {*sides[0].cases, *sides[1].cases}
+    assert set(now.files) == {*sides[0].files, *sides[1].files}
+    assert now.updated == max(side.updated for side in sides if side)

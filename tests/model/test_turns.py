@@ -195,19 +195,6 @@ def test_what_changed_between_a_failure_and_the_same_command():
     assert [run.after for run in turn.runs] == [(), (), (), (), (), ("change `a.py`: `- x` `+ y`",), ()]
 
 
-def test_what_brought_another_error_fixed_the_first():
-    turn = one(
-        prompt(0),
-        failed(1, "make && jq . a.json", tool_id="1"),
-        failed(2, "brew install jq && jq . a.json", tool_id="2"),
-        tool(3, name="Edit", files=("a.json",), changes=("change `a.json`: `- x` `+ y`",), tool_id="3"),
-        tool(4, "make && jq . a.json", tool_id="4"),
-    )
-    first, second = turn.failures
-    assert (first.meanwhile, first.fixed_by) == ("brew install jq", "make && jq . a.json")
-    assert (second.meanwhile, second.fixed_by) == ("change `a.json`: `- x` `+ y`", "make && jq . a.json")
-
-
 @pytest.mark.parametrize(
     "row, later, works",
     [

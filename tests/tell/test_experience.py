@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.learn.lessons import learn_bugs
-from gitmem.model.pattern import Solution, render_pattern
+from gitmem.model.pattern import Case, render_pattern
 from gitmem.model.turns import Failure, Turn
 from gitmem.store.known_patterns import known_patterns
 from gitmem.store.store import Store
@@ -27,11 +27,15 @@ def learned(store: Store, session: str, fix: str) -> str:
     return turn.exchange_id
 
 
-def committed(git: RunsGit, store: Store, name: str, *solutions: Solution) -> None:
-    """Have somebody add these solutions to the known error by plain git."""
+def worked(change: str, *exchanges: str) -> list[Case]:
+    return [Case(exchange, START, "pytest -q", (change,), "pytest -q") for exchange in exchanges]
+
+
+def committed(git: RunsGit, store: Store, name: str, *cases: Case) -> None:
+    """Have somebody add these cases to the known error by plain git."""
     [pattern] = known_patterns(store)
     path = Path(store.root, pattern.path)
-    path.write_bytes(render_pattern(pattern._replace(solutions=(*pattern.solutions, *solutions))))
+    path.write_bytes(render_pattern(pattern._replace(cases=(*pattern.cases, *cases))))
     git(Path(store.root), "add", "patterns")
     message = f"Save\n\nGitmem-Op: pattern\nGitmem-Pattern: {pattern.id}"
     git(Path(store.root), "commit", "-qm", message, f"--author={name}")
@@ -51,8 +55,8 @@ def test_each_part_is_of_who_committed_it(team: Team):
 def test_claims_about_the_user_s_own_exchanges_are_of_who_makes_them(team: Team, bare_git, name: str):
     ada = team.of("Ada")
     own = learned(ada, "s-1", "uv sync")
-    committed(bare_git, ada, name, Solution("`./fix`", worked=(own, "x1111111111", "x2222222222")))
-    committed(bare_git, ada, name, Solution("uv  SYNC", worked=("x3333333333",)))
+    committed(bare_git, ada, name, *worked("./fix", own, "x1111111111", "x2222222222"))
+    committed(bare_git, ada, name, *worked("uv sync", "x3333333333"))
     [pattern] = known_patterns(ada)
     mine, other = experience(ada, pattern)
     assert [(one.text, one.worked) for one in mine.part.solutions] == [("`uv sync`", (own,))]
@@ -68,7 +72,7 @@ def test_what_nobody_committed_is_of_nobody_known(team: Team):
     ada = team.of("Ada")
     learned(ada, "s-1", "uv sync")
     [pattern] = known_patterns(ada)
-    forged = pattern._replace(solutions=(Solution("`./fix`", worked=pattern.seen),))
+    forged = pattern._replace(cases=(*pattern.cases, *worked("./fix", *pattern.seen)))
     assert [one.author for one in experience(ada, forged)] == ["", UNKNOWN]
 
 

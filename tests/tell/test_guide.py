@@ -58,7 +58,7 @@ def test_an_error_is_told_what_fixed_it_and_what_did_not(desk):
     found = guide(desk.store, "", error=ERROR)
     assert found.lines[0].part is AdviceKind.TRY
     assert found.lines[0].text.splitlines()[1].startswith("Seen 2 times, last on 20")
-    assert 'Before, it was fixed by: "`uv sync`"' in found.lines[0].text
+    assert 'was fixed by: "`uv sync`"' in found.lines[0].text
     assert found.lines[0].sources[0].startswith("b")
     assert "\n  Seen 2 times" in as_text(found), "below its bullet"
     assert as_text(found).count(found.lines[0].sources[0]) == 1

@@ -7,6 +7,7 @@ from gitmem.document.ids import (
     id_in,
 )
 from gitmem.errors import NotFoundError
+from gitmem.model.edits import PLACE
 from gitmem.model.episode import Episode
 from gitmem.model.pattern import BugPattern
 from gitmem.search.hits import named
@@ -45,9 +46,7 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
 
 
 def show_pattern(store: Store, prefix: str, app: App) -> None:
-    """Print the bug pattern whose id begins with a text, with the time until it was fixed."""
-    from statistics import mean  # takes every other command 10 ms
-
+    """Print the bug pattern whose id begins with a text."""
     patterns = known_patterns(store)
     these = [one for one in patterns if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
     if len(these) != 1:
@@ -56,12 +55,8 @@ def show_pattern(store: Store, prefix: str, app: App) -> None:
             "'gitmem patterns list' lists them with their ids.",
         )
     pattern = these[0]
-    paths = (path for path in episode_paths(store) if id_in(path) in pattern.episodes)
-    times = [episode.mended_in for path in paths if (episode := read_episode(store, path)) and episode.mended_in]
-    seconds = mean(times) if times else None
-    value = {**pattern_value(pattern), "mended_in": seconds}
-    text = named(store, "\n".join(_pattern_lines(pattern, seconds)), pattern.path)
-    app.answer(value, plain(text), "pattern")
+    text = named(store, "\n".join(_pattern_lines(pattern)), pattern.path)
+    app.answer(pattern_value(pattern), plain(text), "pattern")
 
 
 def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:
@@ -84,9 +79,9 @@ def pattern_value(pattern: BugPattern) -> dict[str, object]:
     ]
     return {
         "id": pattern.id,
-        "error": fields(pattern.error, "type message frames"),
-        **fields(pattern, "created updated seen commands files"),
-        "causes": [cause._asdict() for cause in pattern.causes],
+        "error": fields(pattern.error, "type message"),
+        **fields(pattern, "created updated seen commands files causes"),
+        "cases": [fields(case, "exchange at command changed worked fix cause seconds") for case in pattern.cases],
         "solutions": solutions,
         **fields(pattern, "stale path"),
     }
@@ -100,17 +95,16 @@ def _took(episode: Episode) -> str:
     return f"Took {' and '.join(took)}{fixed}." if took else ""
 
 
-def _pattern_lines(pattern: BugPattern, seconds: float | None) -> list[str]:
+def _pattern_lines(pattern: BugPattern) -> list[str]:
     lines = [pattern.title, ""]
     lines.append(f"Seen in {count(len(pattern.seen), 'exchange')}, last on {pattern.updated:%Y-%m-%d}.")
-    lines += [f"Came with: {', '.join(pattern.commands)}"] if pattern.commands else []
     lines += [f"Files: {', '.join(pattern.files)}"] if pattern.files else []
-    lines += [f"Cause: {cause.text} ({' '.join(cause.said)})" for cause in pattern.causes]
     lines += ["The files have changed a lot since."] if pattern.stale else []
-    lines += [f"Fixed within {age(seconds)} on average."] if seconds else []
-    for solution in sorted(pattern.solutions, key=lambda one: -one.confidence):
-        tried = len(solution.worked) + len(solution.failed)
-        after = f" when {', '.join(solution.commands)} failed" if solution.commands else ""
-        ids = " ".join(solution.worked or solution.failed)
-        lines += ["", f"{solution.text}", f"  worked in {len(solution.worked)} of {tried}{after}: {ids}"]
+    for case in reversed(pattern.cases):
+        lines += ["", f"{case.at:%Y-%m-%d %H:%M} {case.exchange}" + (f": `{case.command}` failed" * bool(case.command))]
+        lines += [f"  Cause: {case.cause}"] * bool(case.cause)
+        lines += [f"  {change if change.startswith(PLACE) else f'`{change}`'}" for change in case.changed]
+        took = f" after {age(case.seconds)}" if case.seconds else ""
+        lines += [f"  then worked{took}: `{case.worked}`"] * bool(case.worked)
+        lines += [f"  Fixed by: {case.fix}"] * bool(case.fix)
     return [*lines, "", f"{pattern.id}, in {pattern.path}"]
