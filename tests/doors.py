@@ -61,6 +61,7 @@ class World:
                 f"knowledge/{number}.md", f"# Part {number}\n\nThe importer reads part {number} of its settings.\n"
             )
         self.say("`uv sync`", SAID, header=True)
+        self.say("changed: [uv sync]", f'fix: "{SAID}"', header=True)
 
     @property
     def store(self) -> Store:

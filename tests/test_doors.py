@@ -39,7 +39,7 @@ def test_what_is_settled_is_marked_where_it_is_told(world):
         assert ", now ^d000000000a" not in told, f"{name}: the line says it in words"
 
 
-@pytest.mark.parametrize("how", ["stale", "unknown", "learned"])
+@pytest.mark.parametrize("how", ["stale", "unknown", "learned", "passing", "over"])
 @pytest.mark.few(1)
 def test_where_a_fact_stands_in_the_project_is_said_where_it_is_told(world, bare_git, how):
     """It cites a line that another commit changed, is of a commit that is not here, or of a branch, about no file."""
@@ -53,6 +53,10 @@ def test_where_a_fact_stands_in_the_project_is_said_where_it_is_told(world, bare
         more = f"files: [cache.py]\ncommit: {bare_git(top, 'rev-parse', 'HEAD~1').strip()}\nbranch: main\n"
         world.fact("d000000000b", SAID, more=f"{more}lines: ['ffffffffffff:0badc0de cache.py']\n")
         mark = "may be out of date, since changed: cache.py"
+    elif how in {"passing", "over"}:  # meant for a phase, or until a day
+        until, words = ("the beta ends", "until") if how == "passing" else ("2026-10-20", "over since")
+        world.fact("d000000000b", SAID, more=f"until: {until}\n")
+        mark = f"{words} {until}, as said on 2026-10-03"
     elif how == "unknown":
         world.fact("d000000000b", SAID, more="commit: 0123456789ab\nbranch: feature/x\n")
         mark = "learned on feature/x at 0123456, a commit that is not known here"
@@ -74,6 +78,17 @@ def test_where_a_fact_stands_in_the_project_is_said_where_it_is_told(world, bare
         assert places, f"{name}: the test has to see something"
         for place in places:
             assert mark in told[place.end() : place.end() + 200], (name, told)
+
+
+def test_that_a_model_found_a_fact_is_said_where_it_is_told(world):
+    world.fact("d000000000b", SAID, more="confidence: 0.9\norigin: {session: s-two, by: fake-mini}\n")
+    asking = ("start", "recall", "search", "guide", "memory_search", "memory_guide", "prompt recall")
+    for name in (*asking, "facts show"):
+        assert "fake-mini" in DOORS[name](world), name
+    assert "fake-mini" in world.page("/facts")
+    world.fact("d000000000b", SAID, more="confidence: 1.0\norigin: {session: s-two, by: fake-mini}\n")
+    for name in asking:
+        assert "fake-mini" not in DOORS[name](world), name
 
 
 def test_who_asks_where_something_is_kept_gets_the_fact_in_force(world):

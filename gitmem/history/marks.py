@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gitmem.model.validity import FactPlace
     from gitmem.store.store import Store
 
+_LONGEST = 80  # characters of a phase
 # The facts, places and marks of the last call of `place_marks`.
 _last: list[tuple[list[Fact], dict[str, FactPlace], Marks]] = []
 
@@ -69,11 +70,13 @@ def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:
 
 
 def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
-    standing = [fact for fact in facts if fact.binds and (fact.commit or fact.branch or fact.lines or fact.scope)]
+    standing = [fact for fact in facts if fact.binds and _has_place(fact)]
     placed = [fact for fact in standing if fact.commit or fact.branch or fact.lines]
     code = store.code() if placed else None
     if not standing:
         return {}
+    from gitmem.document.message import one_line
+    from gitmem.model.fact import day_of
     from gitmem.model.validity import FactPlace, Ground
 
     places: dict[str, FactPlace] = {}
@@ -88,4 +91,12 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
     for fact in standing:
         if fact.scope and not do_meet(fact.scope, (store.here,)):
             places[fact.id] = FactPlace(Ground.BESIDE, fact.branch, fact.commit, fact.scope)
+        if fact.until:
+            end = "over since" if fact.is_over(day_of(store.context.clock())) else "until"
+            said = f"{end} {one_line(fact.until, _LONGEST)}, as said on {day_of(fact.when)}"
+            places[fact.id] = places.get(fact.id, FactPlace(Ground.PASSING))._replace(until=said)
     return places
+
+
+def _has_place(fact: Fact) -> bool:
+    return bool(fact.commit or fact.branch or fact.lines or fact.scope or fact.until)

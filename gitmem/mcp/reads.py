@@ -90,7 +90,7 @@ def _hits(values: Iterable[dict[str, object]]) -> str:
 
 def hit_value(hit: Hit) -> dict[str, object]:
     """Return a hit as JSON, without empty fields; `tokens` counts the whole entry."""
-    known = {"date": hit.date, "type": hit.label or hit.field, **fields(hit, "session author commit part")}
+    known = {"date": hit.date, "type": hit.label or hit.field, **fields(hit, "session author commit part found")}
     return {
         **fields(hit, "path start_line=start end_line=end"),
         "score": round(hit.score, 3),

@@ -144,6 +144,15 @@ class Fact(Value):
         return self.updated or self.created
 
     @property
+    def found_by(self) -> str:
+        """Return the model that found it, "" once a user confirmed or pinned it, and for what nobody's model found."""
+        return "" if self.pinned or self.confidence == CONFIRMED else self.origin.get("by", "")
+
+    def is_over(self, today: str) -> bool:
+        """Return whether it held until a day that has passed; of a phase or a branch nobody knows."""
+        return re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", self.until) is not None and self.until < today
+
+    @property
     def session(self) -> str:
         """Return the session it was first learned in."""
         return self.origin.get("session", "")

@@ -50,12 +50,14 @@ class Ground(StrEnum):
     BRANCH = "on its branch only"
     WAITS = "its branch is gone"
     BESIDE = "of another part of the project"
+    PASSING = "for a time only"
 
 
 class FactPlace(Value):
     """The ground of a fact; the `author` if that is somebody else.
 
-    `files` are those of which lines changed, or the parts of the project that it is of.
+    `files` are those of which lines changed, or the parts of the project that it is of; `until` says for how long the
+    fact was meant.
     """
 
     ground: Ground
@@ -63,9 +65,13 @@ class FactPlace(Value):
     commit: str = ""
     files: tuple[str, ...] = ()
     author: str = ""
+    until: str = ""
 
     def __str__(self) -> str:
         """Return the ground in words, for a mark."""
+        if self.until:
+            rest = "" if self.ground is Ground.PASSING else str(self._replace(until=""))
+            return "; ".join(filter(None, (self.until, rest)))
         branch = one_line(self.branch or "a commit without a branch", _LONGEST_BRANCH)
         learned = f"learned on {branch}" + (f" by {self.author}" if self.author else "")
         files = ", ".join(one_line(file, _LONGEST_BRANCH) for file in self.files[:_FILES])

@@ -155,6 +155,12 @@ class Hit(Value):
         return f"of {' and '.join(scopes)}" if scopes else ""
 
     @property
+    def found(self) -> str:
+        """Which model found a fact that nobody saved or confirmed; "" for any other memory."""
+        fact = self.marks.facts.get(self.entry) if self.marks else None
+        return f"found by a model ({fact.found_by})" if fact and fact.found_by else ""
+
+    @property
     def is_beside(self) -> bool:
         """Whether it is of another part of the project than the one that the command works in."""
         return self.status == Standing.BESIDE

@@ -280,6 +280,7 @@ def hit_head(hit: Hit) -> str:
         hit.label or hit.field or hit.heading,
         short_session(hit.session),
         f"by {hit.author}" if hit.author else "",
+        hit.found,
         handle,
         " ".join(["also", *(f"^{link}" for link in links)]) if links else "",
         "" if hit.is_beside else hit.part,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 KNOWN_FOLDER = "known"
-_RULES = "11"  # of what is derived from a document; what the columns are says the first line of a cache
+_RULES = "12"  # of what is derived from a document; what the columns are says the first line of a cache
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"
@@ -306,8 +306,8 @@ def choose_headers(
 
 # The line of a fact in the cache ends with its state and the digest of its words: `u0123abcd"]`.
 _STATE, _WORDS = -11, slice(-10, -2)
-# The states: `u`, unchanged, linked to no other fact, and of the whole project; `p`, the same but of a branch, a commit
-# or a part of the project; `o`, any other.
+# The states: `u`, unchanged, linked to no other fact, and of the whole project; `p`, the same but of a time, a branch, a
+# commit or a part of the project; `o`, any other.
 _PLAIN, _PLACED, _OTHER = "upo"
 
 
@@ -315,7 +315,7 @@ def _state(fact: Fact) -> str:
     links = (fact.review, fact.updated, fact.supersedes, fact.superseded_by)
     if any(links) or fact.status is not FactStatus.ACTIVE:
         return _OTHER
-    return _PLACED if fact.branch or fact.commit or fact.lines or fact.scope else _PLAIN
+    return _PLACED if fact.branch or fact.commit or fact.lines or fact.scope or fact.until else _PLAIN
 
 
 def _digest(description: str) -> str:

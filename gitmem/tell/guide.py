@@ -230,8 +230,8 @@ def _of_exchange(hit: Hit, needles: Sequence[str]) -> Advice:
 
 
 def _plain(hit: Hit) -> str:
-    """Return the text of a fact on one line, shortened."""
-    return one_line(bare_text(hit.text), _LONGEST)
+    """Return the text of a fact on one line, shortened, with the model that found it."""
+    return one_line(bare_text(hit.text), _LONGEST) + (f" ({hit.found})" if hit.found else "")
 
 
 def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> Iterator[Advice]:

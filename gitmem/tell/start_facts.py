@@ -12,7 +12,7 @@ from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import place_marks
-from gitmem.model.fact import BINDING, CONFIRMED, Fact, FactKind, day_of
+from gitmem.model.fact import BINDING, Fact, FactKind, day_of
 from gitmem.model.lines import Marks, marks_of, normalized
 from gitmem.platform.machine import datetime
 from gitmem.store.known_facts import choose_headers, fact_headers, fact_of, facts_of, never
@@ -43,7 +43,6 @@ _REASON = re.compile(rb"(?m)^\*\*(Why|How):\*\* ([^\r\n]+)")
 _PER_CONFIDENCE = 3.0  # a user's statements come before proposals of answers
 _MIN_SCORE = 1.0
 _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FOUND = "Found by a model ({}) in the sessions; nobody saved or confirmed it:"
 
 
@@ -78,7 +77,7 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     words = {word.casefold() for word in _WORD.findall(recent)}
     own = f"{store.context.machine}/"  # an agent loads its own memory by itself
     today = day_of(store.context.clock())
-    others = [fact for fact in current if not fact.adopted.startswith(own) and not is_over(fact, today)]
+    others = [fact for fact in current if not fact.adopted.startswith(own) and not fact.is_over(today)]
     scored = [(fact, score) for fact in others if (score := _score(fact, words, recent)) >= _MIN_SCORE]
     # What a user or an agent saved or said goes before what a model judged.
     scored.sort(key=lambda one: (one[0].pinned or "by" not in one[0].origin, one[1], one[0].when, one[0].id))
@@ -91,22 +90,12 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
         author = (people.other if group[0].id in changes else people.whose)(group[0].id)
         reason = "" if place >= _WITH_REASON or late() else _reason(store, group[0])
         line = _line(group, reason, author, changes.get(group[0].id), marks)
-        heading = "" if has_heading or not _is_found(group[0]) else f"{_FOUND.format(group[0].origin['by'])}\n"
+        heading = "" if has_heading or not group[0].found_by else f"{_FOUND.format(group[0].found_by)}\n"
         has_heading = has_heading or bool(heading)
         lines.append((heading + line, group[0].id))
     settled = _digests(fact for fact in facts if marks.has_ended(fact.id)) - _digests(current)
     texts = frozenset(normalized(fact.description) for fact in told)
     return ChosenFacts(texts, _digests(told), settled, marks, current, lines)
-
-
-def is_over(fact: Fact, today: str) -> bool:
-    """Return whether a fact held until a day that has passed; of a phase or an event nobody knows."""
-    return _DAY.fullmatch(fact.until) is not None and fact.until < today
-
-
-def _is_found(fact: Fact) -> bool:
-    """Return whether a model found a fact, and nobody confirmed it."""
-    return "by" in fact.origin and not fact.pinned and fact.confidence != CONFIRMED
 
 
 def _line(group: Sequence[Fact], reason: str, author: str, change: OthersChange | None, marks: Marks) -> str:
@@ -119,7 +108,6 @@ def _line(group: Sequence[Fact], reason: str, author: str, change: OthersChange 
     about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`" if change else about
     about = f"by {author}, {about}" if author else about
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
-    about += f"; until {fact.until}" if fact.until else ""
     about += "; the agent's word" if fact.origin.get("word") == "agent" else ""
     # A merge left two texts in the file, under a heading or "(top)"; the ids of facts are those of a contradiction.
     about += "" if all(map(is_fact_id, fact.review)) else "; one of two versions, see `gitmem review`"

@@ -131,7 +131,7 @@ def fact_value(view: View, fact: Fact, status: Status) -> dict[str, Any]:
         **fields(status, "standing holds since stale"),
         **fields(fact, "created updated=when confidence session files commit branch scope"),
         "author": view.people.whose(fact.id),
-        "by": fact.origin.get("by", ""),
+        "by": fact.found_by,
     }
 
 

@@ -95,7 +95,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "snippet": hit.shown_snippet,
         **fields(hit, "tokens commit?"),
         "text": hit.shown(hit.passage),
-        **fields(hit, "weak status? others own views part?"),
+        **fields(hit, "weak status? others own views part? found?"),
     }
 
 
@@ -116,6 +116,7 @@ def hits_text(app: App, hits: Sequence[Hit], query: str, *, by_layer: bool = Fal
             hit.label or hit.field or hit.heading,
             short_session(hit.session),
             f"by {hit.author}" if hit.author else "",
+            hit.found,
             f"only in history: gitmem get --at {hit.commit[:_SHORT]} {place}" if hit.commit else "",
             "" if hit.is_beside else hit.part,
             hit.standing,
