@@ -306,8 +306,8 @@ def choose_headers(
 
 # The line of a fact in the cache ends with its state and the digest of its words: `u0123abcd"]`.
 _STATE, _WORDS = -11, slice(-10, -2)
-# The states: `u`, unchanged, linked to no other fact, and of the whole project; `p`, the same but of a time, a branch, a
-# commit or a part of the project; `o`, any other.
+# The states: `u`, unchanged, linked to no other fact, and of the whole project; `p`, the same but of a time, a branch,
+# a commit or a part of the project; `o`, any other.
 _PLAIN, _PLACED, _OTHER = "upo"
 
 
