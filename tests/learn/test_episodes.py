@@ -55,7 +55,6 @@ def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder,
     assert not any("fixed it" in tip for tip in first.tips)  # which lines were changed is not told
     second = next(one for path in paths if (one := read_episode(desk.store, path)).id != first.id)
     assert second.tips == ("the spindle broke: `uv sync` fixed it",)
-    [pattern] = known_patterns(desk.store)
     sessions = desk.text(next(Path(desk.store.root).glob("sessions/*/*/*.md")).relative_to(desk.store.root).as_posix())
     assert all(f"^{identifier}" in sessions for identifier in first.exchanges)
     root = Path(desk.store.root)

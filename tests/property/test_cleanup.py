@@ -14,7 +14,7 @@ from gitmem.history.undo import undo
 from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.error import ErrorSignature
 from gitmem.model.outcome import Outcome
-from gitmem.model.pattern import BugPattern, render_pattern
+from gitmem.model.pattern import BugPattern, Case, render_pattern
 from gitmem.model.request import TaskType
 from gitmem.platform.machine import Context
 from gitmem.store.init import Place, init_store
@@ -73,7 +73,9 @@ class Kept:
 
     def pattern(self, number: int, days: int, seen: int, told: list[float | None]) -> None:
         at, ids = NOW - timedelta(days=days), tuple(f"x{number}{one}" for one in range(seen))
-        made = BugPattern(f"b{number}4f7k2m9q0", ErrorSignature("KeyError", f"part {number}"), at, at, ids)
+        made = BugPattern(
+            f"b{number}4f7k2m9q0", ErrorSignature("KeyError", f"part {number}"), at, at, tuple(map(Case, ids))
+        )
         self.add(made.path, render_pattern(made))
         self.tell(made.id, told)
         if days > UNUSED_DAYS and seen + len(told) < MIN_USAGE_COUNT:
