@@ -48,8 +48,9 @@ _ECHO = 2  # words of a result that may repeat the request
 _MOST_FILES = 5
 _ARROW, _ANSWERED = " → ", " → the agent answered: "
 _WENT_WELL = (Outcome.SUCCESS, Outcome.UNKNOWN)
-_REQUEST, _RESULT, _LAST_RESULT, _NEXT = 160, 260, 600, 120  # characters of a line's parts
-_PER_SESSION = 400  # characters of the line of an earlier session
+_REQUEST, _RESULT, _LAST_RESULT, _NEXT = 160, 400, 600, 120  # characters of a line's parts
+_PER_SESSION, _MOST_PER_SESSION = 280, 2_000  # characters of the line of an earlier session; more where they are few
+_BEFORE = 7_000  # characters of these lines, about
 _LAST_JUDGED = 1_200  # characters of the sentences of the last session, if a model judged it
 
 
@@ -96,24 +97,26 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known) -> tuple[Li
         if one not in now:
             before.setdefault(one.session or one.text, []).append(one)
     newest = sorted(before.values(), key=lambda several: several[-1].minute)[::-1]
-    return [(one.text, one.id) for one in reversed(now)], [_in_a_line(several) for several in newest]
+    room = min(max(_BEFORE // max(len(newest), 1), _PER_SESSION), _MOST_PER_SESSION)
+    return [(one.text, one.id) for one in reversed(now)], [_in_a_line(several, room) for several in newest]
 
 
-def _in_a_line(several: Sequence[Told]) -> tuple[str, str]:
-    """Return the line of a session: what it was begun for, and the last of what it came to, as far as there is room."""
+def _in_a_line(several: Sequence[Told], room: int) -> tuple[str, str]:
+    """Return the line of a session: what it was begun for, and the last of what it came to, work before talk."""
     first, *rest = several
     if not rest:
         return first.text, first.id
     text = f"- [{first.minute}] {first.request}" if first.request else first.text
-    texts: list[str] = []
-    room = _PER_SESSION - len(text)
-    for one in [rest[-1], *(one for one in reversed(rest[:-1]) if not one.is_talk)]:
-        part = HEAD.sub("", one.text)
+    last, room = len(rest) - 1, room - len(text)
+    chosen: dict[int, str] = {}
+    for place in sorted(range(len(rest)), key=lambda place: (place != last, rest[place].is_talk, -place)):
+        part = HEAD.sub("", rest[place].text)
         room -= len(part)
-        if texts and room < 0:
-            break
-        texts.insert(0, part)
-    return f"{_ended(text)} … {' '.join(map(_ended, texts))}", ""
+        if not chosen or room >= 0:
+            chosen[place] = _ended(part)
+        else:
+            room += len(part)
+    return f"{_ended(text)} … {' '.join(chosen[place] for place in sorted(chosen))}", ""
 
 
 def _ended(text: str) -> str:
@@ -192,8 +195,10 @@ def halves(exchange: Exchange) -> tuple[str, str]:
     request, _, result = exchange.summary.partition(_ARROW)
     if exchange.asked or not (result or exchange.details or exchange.raw):  # the summary is the agent's sentence
         request, result = exchange.asked, exchange.summary
+    if exchange.details.startswith(result.rstrip(".… ")):
+        return request, exchange.details
     details = "" if exchange.details in result else exchange.details
-    return request, " ".join(filter(None, (result, details)))
+    return request, f"{result} {details}".strip()
 
 
 def _topics(text: str) -> frozenset[str]:
