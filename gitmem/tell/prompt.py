@@ -123,6 +123,9 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     terms = parse_query(query).terms
     found = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True)
     sure = Sureness(terms, found.rarities, found.memories, asks=asks_back(typed) or classify(query) in _ASKING)
+    may_be_error = sure.asks and not _quoted(
+        prompt
+    )  # an error that is quoted is known, or it is not
     tails = {tail_of(one) for one in (*known, *chain(*fixes.values()))}
     new = [
         hit
@@ -134,7 +137,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         and not hit.is_of(session)
         and not hit.path.startswith((*LINKED, _LINES))
         and hit.label != _STATE
-        and (sure.asks or not hit.path.startswith(f"{BUGS}/"))
+        and (may_be_error or not hit.path.startswith(f"{BUGS}/"))
         and not hit.is_beside
         and not _came_to_nothing(hit)
     ]
@@ -149,15 +152,24 @@ def _told(pieces: Mapping[str, Sequence[str]]) -> PromptHelp:
     return PromptHelp(text, tuple(dict.fromkeys(chain(*pieces.values()))))
 
 
-def _fixes(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the fixes of errors that a prompt quotes, each with its ids; their modules are imported if it may."""
+def _quoted(prompt: str) -> str:
+    """Return the error that a prompt quotes, as an output; the module that knows is imported if it may."""
     text = user_text(prompt)
     if not MAY_QUOTE.search(text):
-        return {}
+        return ""
     from gitmem.model.error import quoted
+
+    return quoted(text)
+
+
+def _fixes(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the fixes of errors that a prompt quotes, each with its ids."""
+    error = _quoted(prompt)
+    if not error:
+        return {}
     from gitmem.tell.known_errors import fixes_of, match
 
-    found = [(plain(line), ids) for line, ids in fixes_of(store, match(store, quoted(text)))]
+    found = [(plain(line), ids) for line, ids in fixes_of(store, match(store, error))]
     new = [(line, ids) for line, ids in found if ids[0] not in known and estimate_tokens(line) <= _FIX]
     return dict(new[:_FIXES])
 
