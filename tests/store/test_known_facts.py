@@ -244,7 +244,7 @@ def book(gitmem: Runner) -> tuple[Store, dict[str, str]]:  # noqa: F811
 
 def hits(store, *, hurried, monkeypatch):
     if not hurried:
-        monkeypatch.setattr("gitmem.search.engine.marks_for", lambda store, shown, hurried: marks.known_marks(store))
+        monkeypatch.setattr("gitmem.search.ranking.marks_for", lambda store, shown, hurried: marks.known_marks(store))
     return [answer(store, query, hurried=True).hits for query in QUERIES]
 
 

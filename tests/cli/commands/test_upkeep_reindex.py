@@ -15,7 +15,7 @@ def started(monkeypatch):
     commands = []
     monkeypatch.setattr("gitmem.search.near.SECONDS", 20.0)  # a busy machine is no late provider
     monkeypatch.setattr("gitmem.store.store.Store.start", lambda store, *command: commands.append(command))
-    monkeypatch.setattr("gitmem.cli.commands.upkeep.lower_priority", lambda: None)  # of this process of tests
+    monkeypatch.setattr("gitmem.store.jobs.lower_priority", lambda: None)  # of this process of tests
     return commands
 
 
