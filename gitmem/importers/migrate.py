@@ -58,6 +58,7 @@ from gitmem.record.save import day_log, memory_of, new_daily
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.store.transcripts import put, read
 from gitmem.values import Value
 
 BATCH = 50  # items of one transaction, which holds the store's lock for a few seconds at most
@@ -157,8 +158,6 @@ def _bring(store: Store, done: Migrated, items: Iterable[MigrationItem], *, dry_
 
 def _bring_transcript(store: Store, done: Migrated, item: TranscriptItem, *, dry_run: bool) -> Migrated:
     """Add a raw transcript to its branch, and its exchanges as the session's file, unless both are there."""
-    from gitmem.store.transcripts import put, read
-
     stored = read(store, item.session)
     is_new = stored is None or len(stored) < len(item.lines)
     try:

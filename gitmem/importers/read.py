@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
+from pathlib import Path
 
 from gitmem.document.entry import TIMELINE, Entry, MemoryType, clean_text
 from gitmem.document.ids import make_id
@@ -218,7 +219,6 @@ def _days(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | None) -
 def _tables(path: str) -> dict[str, list[_Row]] | None:
     """Return the rows of the tables of a database, which is opened for reading only; None where it is none."""
     import sqlite3
-    from pathlib import Path
 
     size = 0
     found: dict[str, list[_Row]] = {table: [] for table in _TABLES}

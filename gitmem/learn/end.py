@@ -15,7 +15,9 @@ from gitmem.document.ids import daily_path, scopes_in, session_tag
 from gitmem.errors import UnreadableError
 from gitmem.hosts.host import CLAUDE
 from gitmem.hosts.registry import file_of, find_host, read_transcript, writer
+from gitmem.learn.concepts import group
 from gitmem.learn.facts import keep_turn, learn
+from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences
 from gitmem.model.exchange import EXCHANGE, FIX_MARK, exchanges_in, split_fields
 from gitmem.model.identity import is_copy, known_id, saved_in
 from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
@@ -23,12 +25,14 @@ from gitmem.model.turns import Failure, Turn, fold
 from gitmem.model.words import parse_words
 from gitmem.platform.safe_open import open_regular
 from gitmem.record.capture import BATCH_BYTES, capture_turn
-from gitmem.record.exchanges import turns_of
+from gitmem.record.exchanges import save_exchanges, turns_of
 from gitmem.record.read import boot_lines, cleaner, redacted
 from gitmem.record.tally import note_missing
+from gitmem.store.layers import is_private, was_paused
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.store.transcripts import put
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
@@ -186,18 +190,13 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
     started = next((part.at for part in read_records(path) if part.role is Role.USER and not part.sidechain), None)
     if started is None:
         return None
-    from gitmem.store.transcripts import put
-
     lines = l1_lines(read_records(path), store.config.transcripts.tool_result_chars, cleaner(store))
     return put(store, session, started, lines)
 
 
 def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record]) -> None:
     """Save a session's exchanges, and what they teach: facts, concepts, episodes, errors."""
-    from gitmem.learn.concepts import group
     from gitmem.learn.episodes import save_episodes
-    from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences
-    from gitmem.record.exchanges import save_exchanges
 
     save_exchanges(store, session, host, turns)
     learn(store, session, host, turns)
@@ -272,8 +271,6 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     turns = [turn._replace(closed=True, session=turn.session or stem) for turn in turns]
     begun = bool(turns)
     if store.has_layers:
-        from gitmem.store.layers import is_private, was_paused
-
         left = {turn.session for turn in turns if was_paused(store, turn.session)}
         left |= {turn.session for turn in turns if is_private(store, turn.session, turn.cwd)}
         turns = [turn for turn in turns if turn.session not in left]

@@ -17,6 +17,8 @@ from gitmem.document.document import Document
 from gitmem.document.entry import Entry, MemoryType, clean_text, find_entries
 from gitmem.document.ids import MEMORY, is_timed, milliseconds_of, tail_of
 from gitmem.document.message import Op, Trailer, op_message, session_message
+from gitmem.history.authors import People
+from gitmem.history.authorship import How
 from gitmem.learn.extract import (
     FoundFact,
     facts_of_prompt,
@@ -192,9 +194,6 @@ def _code_as_of(store: Store, code: ProjectCode | None, when: datetime) -> tuple
 
 def _take_saved(store: Store, transaction: Transaction, session: str, when: datetime) -> bool:
     """Commit the facts of entries that were saved, each as by whom and how its entry came; whether there are any."""
-    from gitmem.history.authors import People
-    from gitmem.history.authorship import How
-
     people, is_any = People(store), False
     for finding in _saved(transaction, FactBook(store, transaction)):
         origin = people.origin(finding.source)

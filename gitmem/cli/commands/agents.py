@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import unified_diff
 from itertools import product
 
 from gitmem.cli.app import OWN, App
@@ -135,8 +136,6 @@ def report_changes(
 
 
 def _diff(change: SettingsChange) -> str:
-    from difflib import unified_diff
-
     before, after = (
         (data or b"").decode("utf-8", "replace").splitlines(keepends=True) for data in (change.before, change.after)
     )

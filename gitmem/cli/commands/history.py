@@ -21,6 +21,7 @@ from gitmem.history.origin import blame
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
 from gitmem.history.sessions import SessionSummary, find_session, sessions, short_names
 from gitmem.history.undo import Undone, undo
+from gitmem.learn.judge import answers_of
 from gitmem.search.passages import session_text
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import project_path
@@ -105,8 +106,6 @@ def run_sessions(args: Args, app: App) -> None:
     if args.session is not None:
         found = find_session(store, args.session)
         if args.question:
-            from gitmem.learn.judge import answers_of  # takes every other command 40 ms
-
             asked = [one._asdict() for one in answers_of(store, found.id)]
             form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"
             body = "\n\n".join(form.format(**one) for one in asked)

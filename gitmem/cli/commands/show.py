@@ -38,6 +38,8 @@ from gitmem.search.hits import named
 from gitmem.search.passages import before_removal
 from gitmem.store.known_facts import facts_for
 from gitmem.store.store import Store
+from gitmem.tell.firings import Counted, counted
+from gitmem.tell.written_code import code_left, left_text
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
@@ -144,8 +146,6 @@ def _show_id(app: App, store: Store, identifier: str) -> None:
 
 def code_left_of(store: Store, exchanges: Collection[str]) -> tuple[list[dict[str, object]], list[str]]:
     """Return what is left of the code that exchanges wrote, for JSON and as lines; nothing in a project without git."""
-    from gitmem.tell.written_code import code_left, left_text  # takes `gitmem show` of anything else 10 ms
-
     code = store.code()
     left = code_left(store, code, exchanges) if code else []
     return [item._asdict() for item in left], left_text(left)
@@ -265,8 +265,6 @@ def _fired(store: Store, rule: Fact) -> str:
     """Return how often a rule fired at a tool call here, "" if it forbids nothing."""
     if not rule.forbids:
         return ""
-    from gitmem.tell.firings import Counted, counted
-
     number = counted(store.private).get(rule.id, Counted())
     return f"{count(number.fired, 'time')} here, ignored {number.ignored:,}"
 
