@@ -6,6 +6,7 @@ run in this process; what would run behind them runs at the end of each answer a
 
 import io
 import json
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,6 +45,7 @@ class World:
             self.session = ""
 
     def prompt(self, text: str) -> str:
+        time.sleep(1 - time.time() % 1)  # of two exchanges of one second the ids decide which comes first
         self._turns += 1
         self._write("user", text)
         return self._deliver("UserPromptSubmit", prompt=text)
