@@ -68,10 +68,10 @@ def open_missing_streams() -> None:
 
 def _identity(folder: str) -> tuple[int, int] | str:
     try:
-        found = os.stat(folder)
+        version = os.stat(folder)
     except (OSError, ValueError):
         return folder  # a missing folder holds no module
-    return found.st_dev, found.st_ino
+    return version.st_dev, version.st_ino
 
 
 if __name__ == "__main__":

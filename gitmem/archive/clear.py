@@ -94,7 +94,7 @@ def _without_links(store: Store, gone: Collection[str]) -> dict[str, bytes | Non
             continue
         body = Document.parse(data).body
         lost = {identifier for identifier, line in lines_of(body) if link_of(line) in gone}
-        left = tuple(one for one in concept.exchanges if one not in lost)
+        left = tuple(exchange for exchange in concept.exchanges if exchange not in lost)
         if lost:
             changed[path] = render_changed(data, concept._replace(exchanges=left), (), lost) if left else None
     return changed

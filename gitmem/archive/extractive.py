@@ -133,10 +133,10 @@ def _told(body: str) -> Iterator[Told]:
     titled += [(part.title, body[part.body : part.end]) for part in parts]
     for title, text in titled:
         kept, position = title.casefold() in KEPT_SECTIONS, 0
-        for found in find_entries(text):
-            yield from _lines(text[position : found.start], title, kept=kept)
-            yield _of_entry(found.entry, title, kept=kept)
-            position = found.end
+        for entry in find_entries(text):
+            yield from _lines(text[position : entry.start], title, kept=kept)
+            yield _of_entry(entry.entry, title, kept=kept)
+            position = entry.end
         yield from _lines(text[position:], title, kept=kept)
 
 
@@ -172,15 +172,15 @@ def _section_lines(body: str) -> Iterator[str]:
 
 def _decisions(told: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecision]:
     """Return the decisions, rules and preferences: entries, then facts of these days that no entry has."""
-    known: dict[str, KeyDecision] = {}
+    decisions: dict[str, KeyDecision] = {}
     recorded = [(one.text, one.day) for one in told if one.label in _DECIDED]
     recorded += [(fact.description, f"{fact.created:%Y-%m-%d}") for fact in facts if fact.kind in _DECISIONS]
     for text, day in recorded:
         statement, _, reason = text.partition(WHY)
         decided = " ".join(statement.split())
         why = shorten(" ".join(reason.split()), _LONGEST_ITEM) if reason else ""
-        known.setdefault(decided.casefold(), KeyDecision(_cut(decided, _LONGEST_ITEM), why, day))
-    return [*known.values()]
+        decisions.setdefault(decided.casefold(), KeyDecision(_cut(decided, _LONGEST_ITEM), why, day))
+    return [*decisions.values()]
 
 
 def _issues(told: Iterable[Told], facts: Iterable[Fact]) -> list[Issue]:

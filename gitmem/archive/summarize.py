@@ -53,7 +53,7 @@ def as_of_now(summary: Summary, store: Store) -> Summary:
     """Return a summary with marks on ended decisions, and on issues that were resolved since."""
     marks = marks_for(store, ())
     archive = store.read(summary.archive) if marks.sources and summary.archive else None
-    sources = [one.entry for one in find_entries((archive or b"").decode("utf-8", "replace"))]
+    sources = [entry.entry for entry in find_entries((archive or b"").decode("utf-8", "replace"))]
     return summary._replace(
         themes=tuple(theme._replace(summary=with_marks(theme.summary, marks, "", sources)) for theme in summary.themes),
         key_decisions=tuple(_decision(decision, marks) for decision in summary.key_decisions),

@@ -114,7 +114,7 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, prog="gitmem", help=None if names else argparse.SUPPRESS
     )
-    for name in names or (one for one in COMMANDS if one not in PLUMBING):  # completion offers them
+    for name in names or (command for command in COMMANDS if command not in PLUMBING):  # completion offers them
         if names:
             _add_command(commands, name)
         else:

@@ -50,8 +50,8 @@ def lines_path(date: str) -> str:
 
 def day_of_lines(path: str) -> str:
     """Return the day of a record's path, "" for any other path."""
-    found = re.fullmatch(rf"{FOLDER}/\d{{4}}/\d\d/(\d{{4}}-\d\d-\d\d)\.txt", path)
-    return found[1] if found else ""
+    match = re.fullmatch(rf"{FOLDER}/\d{{4}}/\d\d/(\d{{4}}-\d\d-\d\d)\.txt", path)
+    return match[1] if match else ""
 
 
 def normalized(line: str) -> str:

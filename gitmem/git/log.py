@@ -128,7 +128,9 @@ def messages(git: Git, revision: str, limit: int) -> list[tuple[str, str]]:
     """Return the ids and the whole messages of the newest commits of a revision."""
     output = git.run("log", "-z", "--format=%H %B", f"--max-count={limit}", "--end-of-options", revision, "--")
     return [
-        (one[:at], one[at + 1 :]) for one in output.decode("utf-8", "replace").split("\0") if (at := one.find(" ")) > 0
+        (part[:at], part[at + 1 :])
+        for part in output.decode("utf-8", "replace").split("\0")
+        if (at := part.find(" ")) > 0
     ]
 
 

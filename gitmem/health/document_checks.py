@@ -135,7 +135,7 @@ def check_names(store: Store, paths: Sequence[str]) -> Checked:
         twins: dict[str, list[str]] = defaultdict(list)
         for name in sorted(names):
             twins[fold(name)].append(name)
-        alike = [one for one in twins.values() if len(one) > 1]
+        alike = [twin for twin in twins.values() if len(twin) > 1]
         found += [(one[0], f"Some systems do not tell these names apart: {', '.join(one)}.") for one in alike]
     message = f"{count(len(found), 'name')} not usable on every system."
     remedy = "Rename them, so that the store works on every system."
@@ -145,7 +145,9 @@ def check_names(store: Store, paths: Sequence[str]) -> Checked:
 def check_copies(store: Store, paths: Sequence[str]) -> Checked:  # noqa: ARG001  # a copy may lie beside any file
     """Look for copies that a sync service, a file manager or an editor left beside files of the memory."""
     copies = find_copies(store)
-    found = [(one.path, f"{one.path!a}, a copy of {one.original!a}" if one.original else one.path) for one in copies]
+    found = [
+        (copy.path, f"{copy.path!a}, a copy of {copy.original!a}" if copy.original else copy.path) for copy in copies
+    ]
     message = f"{count(len(found), 'file')} left beside the memory's own by another program, and not part of it."
     remedy = "'gitmem review' shows each copy beside its original, and takes one of the two."
     return _checked(found, "No copies beside the memory's files.", Finding("copies", Level.WARNING, message, remedy))

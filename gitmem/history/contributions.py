@@ -181,7 +181,7 @@ def _changed(
             if oid not in of_entries:
                 continue
             logs = [file for file in files if file.is_file and file.path.startswith(_OF_ENTRIES)]
-            was, is_now = parts(blob for one in logs for blob in one.before), parts(one.after for one in logs)
+            was, is_now = parts(blob for log in logs for blob in log.before), parts(log.after for log in logs)
             old = entries(was - is_now)
             known = {one[0] for one in old}
             new = {one[0]: one[0] in known for one in entries(is_now - was) - old}
@@ -232,7 +232,7 @@ def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, li
 
         for oid, files in _files(store, commits, "combined", end, BUGS, "counts").items():
             bugs = [file for file in files if file.path.startswith(BUGS)]
-            new = claims_in(one.after for one in bugs) - claims_in(blob for one in bugs for blob in one.before)
+            new = claims_in(bug.after for bug in bugs) - claims_in(blob for bug in bugs for blob in bug.before)
             counts = (key_of(file.path) for file in files if file not in bugs)
             found[oid] = [*sorted(new), *map(counts_id, counts)]
     return found

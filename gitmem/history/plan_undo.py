@@ -189,9 +189,9 @@ def _without(data: bytes, ids: Collection[str]) -> bytes:
     """Return a log without entries, and without one of the blank lines around each."""
     log = Document.parse(data)
     body = log.body
-    gone = [found for found in find_entries(body) if found.entry.id in ids] if ids else []
-    for found in reversed(gone):
-        head, tail = body[: found.start], body[found.end :]
+    gone = [entry for entry in find_entries(body) if entry.entry.id in ids] if ids else []
+    for entry in reversed(gone):
+        head, tail = body[: entry.start], body[entry.end :]
         last = head.rfind("\n", 0, -1) + 1
         line = _BLANK_LINE.match(tail)
         if head[last:].strip(_BLANK):

@@ -50,12 +50,12 @@ def review_since(store: Store, before: Sequence[ToReview], changes: Sequence[Pat
 def _in_changed(store: Store, changes: Iterable[PathChange]) -> list[ToReview]:
     """Return the documents with a field `review`, and second versions, among changed files."""
     new = {change.path: change.new for change in changes if change.new is not None and change.mode.startswith("100")}
-    found = [ToReview(path, ()) for path in new if _BESIDE in path and is_beside(path)]
+    reviews = [ToReview(path, ()) for path in new if _BESIDE in path and is_beside(path)]
     documents = [path for path in new if path.endswith(".md")]
     for path, data in zip(documents, store.repository.blobs([new[path] for path in documents]), strict=True):
         if _FIELD in data:
-            found += _marked(path, data)
-    return found
+            reviews += _marked(path, data)
+    return reviews
 
 
 def _without_facts(items: Iterable[ToReview]) -> list[ToReview]:

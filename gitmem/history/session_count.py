@@ -33,7 +33,7 @@ def count_sessions(store: Store) -> int:
     if any(commit.value(Trailer.OP) == Op.UNDO for commit in new):
         from gitmem.history.sessions import sessions  # late: a status does without
 
-        names = [one.id for one in sessions(store)]
+        names = [session.id for session in sessions(store)]
     else:
         known = names if is_before else []
         names = [*dict.fromkeys((*known, *filter(None, (commit.value(Trailer.SESSION) for commit in new))))]

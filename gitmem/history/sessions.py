@@ -63,7 +63,7 @@ def find_session(store: Store, prefix: str) -> SessionSummary:
 
     Raises NotFoundError if there is none, or more than one.
     """
-    every = {one.id: one for one in sessions(store)}
+    every = {session.id: session for session in sessions(store)}
     return every[
         find_named(prefix.removeprefix("#"), ((one, one) for one in every), "session", "'gitmem sessions' lists them.")
     ]
@@ -115,9 +115,9 @@ def file_of(files: Mapping[str, str], session: str) -> str:
 
 def cleared_file(store: Store, session: SessionSummary) -> str:
     """Return the path that a session's file had until a user cleared it, "" if nobody did."""
-    for one in records(store, session=session.id):
-        if one.op == Op.EXCHANGES and one.parents:
-            for change in store.repository.changes(one.parents[0], one.commit, "sessions"):
+    for record in records(store, session=session.id):
+        if record.op == Op.EXCHANGES and record.parents:
+            for change in store.repository.changes(record.parents[0], record.commit, "sessions"):
                 gone = removal(store, change.path)
                 return change.path if gone and gone.op == Op.CLEAR else ""
     return ""

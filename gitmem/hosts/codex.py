@@ -131,7 +131,7 @@ def _is_codex_own(payload: Payload, text: str) -> bool:
     told = payload.get("internal_chat_message_metadata_passthrough")
     kinds = told.get("content_item_kinds") if isinstance(told, dict) else None
     if isinstance(kinds, list) and kinds:
-        return not any(isinstance(one, str) and one.startswith("user.") for one in kinds)
+        return not any(isinstance(kind, str) and kind.startswith("user.") for kind in kinds)
     return text.startswith(_CODEX_INJECTED)
 
 

@@ -121,15 +121,15 @@ class Manifest:
         replace_file(self.path, json.dumps(value, indent=1).encode(), sync=True, mode=0o600)
 
     def _read(self) -> tuple[dict[str, InstallRecord], set[str]]:
-        found: dict[str, InstallRecord] = {}
+        records: dict[str, InstallRecord] = {}
         folders: set[str] = set()
         with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError):
             value = read_json(self.path)
             for path, kept in value["files"].items():
                 noted = {str(place): str(text) for place, text in kept["noted"].items()}
-                found[str(path)] = InstallRecord(kept["created"] is True, noted)
+                records[str(path)] = InstallRecord(kept["created"] is True, noted)
             folders.update(map(str, value["folders"]))
-        return found, folders
+        return records, folders
 
 
 def left_of(folders: Iterable[str]) -> set[str]:

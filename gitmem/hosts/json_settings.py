@@ -42,8 +42,8 @@ class JsonNode(Value):
 
     def get(self, key: str) -> JsonNode | None:
         """Return the last member of an object with this key, which is the one that counts; None if there is none."""
-        found = [item.node for item in self.items or () if self.is_object and item.key == key]
-        return found[-1] if found else None
+        nodes = [item.node for item in self.items or () if self.is_object and item.key == key]
+        return nodes[-1] if nodes else None
 
     def plain(self) -> object:
         """Return the value as `json.loads` would."""

@@ -118,8 +118,8 @@ def _read_item(item: Payload, base: Record) -> Iterator[Record]:
     else:
         for part in parts:
             at = _created(part) or _created(told) or base.at
-            one: Payload = {"id": told.get("id"), "cwd": base.cwd, "message": told, "part": part}
-            yield from _read_part(one, base._replace(at=at))
+            payload: Payload = {"id": told.get("id"), "cwd": base.cwd, "message": told, "part": part}
+            yield from _read_part(payload, base._replace(at=at))
 
 
 def _created(item: object) -> datetime | None:
@@ -150,12 +150,12 @@ def _call(part: Payload, base: Record) -> Iterator[Record]:
     tool, key, state = text_of(part, "tool"), text_of(part, "callID"), part.get("state")
     state = state if isinstance(state, dict) else {}
     given, metadata = state.get("input"), state.get("metadata")
-    known = _input(given) if isinstance(given, dict) else {}
+    payload = _input(given) if isinstance(given, dict) else {}
     failed = state.get("status") == "error" or bool(isinstance(metadata, dict) and metadata.get("exit"))
     text = without_help(text_of(state, "error") or text_of(state, "output"))
     told = metadata.get("answers") if isinstance(metadata, dict) and tool == _ASKS else None
-    yield base.call(_TOOLS.get(tool, tool), key, known)
-    yield base._replace(told=_answers(known, told)).result(_refusal(text), key, failed=failed)
+    yield base.call(_TOOLS.get(tool, tool), key, payload)
+    yield base._replace(told=_answers(payload, told)).result(_refusal(text), key, failed=failed)
 
 
 def _answers(asked: Payload, told: object) -> Payload | None:

@@ -51,7 +51,11 @@ def stops_of(host: Host, hooked: Sequence[InstallPlace], *, heard: float) -> lis
     setting.
     """
     found = [
-        [one for one in obstacles(host, place) if one.part == HOOKS and heard <= (0 if one.asked else one.since)]
+        [
+            obstacle
+            for obstacle in obstacles(host, place)
+            if obstacle.part == HOOKS and heard <= (0 if obstacle.asked else obstacle.since)
+        ]
         for place in hooked
     ]
     return found[0] if found and all(found) else []

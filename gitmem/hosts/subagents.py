@@ -48,7 +48,9 @@ def called_by(path: str, *keys: str) -> list[str]:
     """Return the transcripts beside one whose beginning names its session under one of these keys as their caller."""
     session = os.path.basename(path).removesuffix(".jsonl")[-36:]  # a UUID, behind the time in Codex's names
     marks = [f'"{key}":"{session}"'.encode() for key in keys] if session else []
-    return [one for one in files_in(os.path.dirname(path)) if one != path and any(mark in _head(one) for mark in marks)]
+    return [
+        file for file in files_in(os.path.dirname(path)) if file != path and any(mark in _head(file) for mark in marks)
+    ]
 
 
 def _head(path: str) -> bytes:

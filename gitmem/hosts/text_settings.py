@@ -158,7 +158,7 @@ class BlockEdit(Edit):
         match = _BLOCK.search(text)
         if match is None or not self.present(text):
             return text
-        names = [one for one in match["names"].split(", ") if one != self.name]
+        names = [part for part in match["names"].split(", ") if part != self.name]
         before, after = text[: match.start()], text[match.end() :]
         if names:
             newline = "\r\n" if "\r\n" in text else "\n"

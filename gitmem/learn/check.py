@@ -76,7 +76,7 @@ class Reader:
         ended = [*self._passing(answer, "ended", self._ended, refused)]
         facts: list[Claim] = []
         for claim in self._passing(answer, "facts", lambda item: self._fact(item, ended), refused):
-            if any(_is_same(one, claim) for one in facts):
+            if any(_is_same(fact, claim) for fact in facts):
                 refused["twice"] += 1
             else:
                 facts.append(claim)

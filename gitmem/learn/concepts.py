@@ -172,7 +172,7 @@ def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -
         identifier = concept_id(f"{concept.id}\0{chosen[0]}")
         path = f"{FOLDER}/{file_name_of(identifier, name)}"
         part = concept._replace(path=path, id=identifier, name=name, exchanges=tuple(chosen), merged=())
-        rest = concept._replace(exchanges=tuple(one for one in concept.exchanges if one not in chosen))
+        rest = concept._replace(exchanges=tuple(exchange for exchange in concept.exchanges if exchange not in chosen))
         changes: dict[str, bytes | None] = {
             concept.path: render_changed(data, rest, (), chosen),
             part.path: render_new(part, lines),

@@ -146,16 +146,20 @@ def _episode_of(
 ) -> Episode:
     """Return the episode of a task."""
     first = turns[0]
-    found = find_occurrences(turns, project)
+    occurrences = find_occurrences(turns, project)
     request = human_text(first.prompt) or exchanges[0].summary
     task = one_line(headline(request, _TASK), _TASK)
     errors, scopes = list[ErrorSignature](), [turn.scope for turn in turns]
-    for one in found:
-        if len(errors) < _MAX_ERRORS and not any(is_again(error, one.error) for error in errors):
-            errors.append(one.error)
+    for occurrence in occurrences:
+        if len(errors) < _MAX_ERRORS and not any(is_again(error, occurrence.error) for error in errors):
+            errors.append(occurrence.error)
     # The plan that was noted last: hooks and transcript tell the same one.
     steps = next((task.steps for task in reversed(notes) if task.steps), ())[:_MAX_PLAN]
-    fixes = ((one_line(title_of(one.error), _SUMMARY), one.last.told) for one in found if one.last.told)
+    fixes = (
+        (one_line(title_of(occurrence.error), _SUMMARY), occurrence.last.told)
+        for occurrence in occurrences
+        if occurrence.last.told
+    )
     place = f"../../../{link_to}"
     return Episode(
         id=episode_id(first.session, exchanges[0].id),
@@ -172,7 +176,7 @@ def _episode_of(
         errors=tuple(errors),
         steps=sum(turn.tools for turn in turns),
         seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in turns)),
-        mended_in=max((one.last.seconds for one in found), default=0),
+        mended_in=max((occurrence.last.seconds for occurrence in occurrences), default=0),
         tools=tuple(Counter(tool for turn in turns for tool in turn.used).most_common(_MAX_TOOLS)),
         problem=one_line(title_of(errors[0]), _LINE) if errors else task,
         solution=_solution(turns),
@@ -182,7 +186,7 @@ def _episode_of(
             for memory in notes
             for decision in memory.decisions
         ),
-        gotchas=_gotchas(found),
+        gotchas=_gotchas(occurrences),
         tips=_lines(
             [*(f"{error}: {fix} fixed it" for error, fix in fixes)]
             + [text for memory in notes for text in memory.discoveries]
@@ -211,11 +215,11 @@ def _solution(turns: Sequence[Turn]) -> str:
 def _gotchas(found: Iterable[ErrorOccurrence]) -> tuple[str, ...]:
     """Return what was changed in vain, and the errors that nothing fixed."""
     lines = []
-    for one in found:
-        title = one_line(title_of(one.error), _SUMMARY)
-        tried = dict.fromkeys(case.change for case in one.cases[:-1])
-        lines += [f"{title}: {change} did not help" for change in tried if change not in {"", one.last.told}]
-        lines += [] if one.last.worked or one.last.fix else [f"{title}{UNMENDED}"]
+    for occurrence in found:
+        title = one_line(title_of(occurrence.error), _SUMMARY)
+        tried = dict.fromkeys(case.change for case in occurrence.cases[:-1])
+        lines += [f"{title}: {change} did not help" for change in tried if change not in {"", occurrence.last.told}]
+        lines += [] if occurrence.last.worked or occurrence.last.fix else [f"{title}{UNMENDED}"]
     return _lines(lines)
 
 

@@ -93,7 +93,7 @@ class SaidRecord:
         if item["request"] not in self.requests:
             raise RefusedError("unknown request")
         quote = folded(str(item["quote"])).strip(_MARKS)
-        places = [one for one in self._parts if quote and (quote in one.own or quote in one.text)]
+        places = [part for part in self._parts if quote and (quote in part.own or quote in part.text)]
         if not places:
             raise RefusedError("quotation")
         usable = [one for one in places if not own or (one.part.who != TOOL and quote in one.own)]

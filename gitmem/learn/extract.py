@@ -72,13 +72,13 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
     `roots` are the folders that file names are relative to; `boot_lines` are the lines of the agent's own boot files
     (`turns.content_lines`), which it reads at every start.
     """
-    found: dict[tuple[FactKind, str], FoundFact] = {}
+    facts: dict[tuple[FactKind, str], FoundFact] = {}
     for turn in turns:
         files = relative_files(turn.files, (*roots, turn.cwd))
         for finding in facts_of_prompt(turn, files):
             if not is_restated(finding.text, boot_lines):
-                found.setdefault((finding.kind, finding.text.casefold()), finding)
-    return list(found.values())
+                facts.setdefault((finding.kind, finding.text.casefold()), finding)
+    return list(facts.values())
 
 
 def facts_of_prompt(turn: Turn, files: Sequence[str]) -> Iterator[FoundFact]:

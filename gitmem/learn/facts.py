@@ -58,9 +58,9 @@ def keep_turn(book: FactBook, turn: Turn, boot: Collection[str]) -> Changes:
     by_agent = saved_in(book.known().values(), turn)
     changes = _instead(book, turn, by_agent)
     files = relative_files(turn.files, (os.path.dirname(book.store.root), turn.cwd))
-    for found in facts_of_prompt(turn, files) if turn.prompt or turn.words else ():
-        if not is_restated(found.text, boot) and repeated(by_agent, found.text) is None:
-            changes |= take(book, found, turn.session, again=True)
+    for fact in facts_of_prompt(turn, files) if turn.prompt or turn.words else ():
+        if not is_restated(fact.text, boot) and repeated(by_agent, fact.text) is None:
+            changes |= take(book, fact, turn.session, again=True)
     return changes
 
 

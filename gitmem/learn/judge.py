@@ -166,25 +166,25 @@ def _judge(store: Store, record: SessionRecord, answer: Answer) -> JudgementResu
     if not windows:
         return JudgementResult(Judged())
     before = {window.digest: window for window in answers_of(store, record.id)}
-    known = _known_before(store, record.id)
-    known = known or choose_known(chain.from_iterable(windows), known_facts(store), known_concepts(store))
+    memory = _known_before(store, record.id)
+    memory = memory or choose_known(chain.from_iterable(windows), known_facts(store), known_concepts(store))
     judged, asked = Judged(), list[AnsweredWindow]()
     for window in windows:
         found = {f"S{number}": claim.statement for number, claim in enumerate(judged.facts, 1)}
-        question = question_of(instructions_for(store, PURPOSE), window, known, found)
+        question = question_of(instructions_for(store, PURPOSE), window, memory, found)
         answered = before.get(digest_of(question))
         if answered is None:
-            _keep_answers(store, record.id, asked, known)
+            _keep_answers(store, record.id, asked, memory)
             answered, why = answer(question)
             if answered is None:
                 return JudgementResult(judged, why=why, question=question)
         asked.append(answered)
-        _keep_answers(store, record.id, asked, known)
-        reader = Reader(window, known, found, record.heard, allow)
+        _keep_answers(store, record.id, asked, memory)
+        reader = Reader(window, memory, found, record.heard, allow)
         judged = judged.joined(reader.read(parse_reply(answered.answer, SCHEMA)))
-    commit = keep(store, JudgedSession(record.id, record.host, record.turns, asked[-1].model), judged, known)
+    commit = keep(store, JudgedSession(record.id, record.host, record.turns, asked[-1].model), judged, memory)
     requests.drop_request(store.private, file_name(record.id))
-    _keep_answers(store, record.id, asked, known, judged)  # only now: until the commit the answers are all there is
+    _keep_answers(store, record.id, asked, memory, judged)  # only now: until the commit the answers are all there is
     return JudgementResult(judged, commit)
 
 
@@ -290,7 +290,10 @@ def _keep_answers(
     store: Store, session: str, asked: list[AnsweredWindow], known: KnownMemory, judged: Judged | None = None
 ) -> None:
     folder = os.path.join(store.private, _ANSWERS)
-    value: dict[str, object] = {"asked": [one._asdict() for one in asked], "at": store.context.clock().isoformat()}
+    value: dict[str, object] = {
+        "asked": [window._asdict() for window in asked],
+        "at": store.context.clock().isoformat(),
+    }
     value["known"] = [*(fact.id for fact in known.facts), *(concept.id for concept in known.concepts)]
     if judged is not None:
         value |= {"kept": judged.kept, "refused": dict(judged.refused)}

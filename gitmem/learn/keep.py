@@ -57,18 +57,20 @@ def keep(store: Store, session: JudgedSession, judged: Judged, known: KnownMemor
     """
 
     def plan(transaction: Transaction) -> bool:
-        kept = _Keeper(store, transaction, session, known)
+        keeper = _Keeper(store, transaction, session, known)
         changes: Changes = {}
         for claim in judged.facts:
-            changes |= kept.claim(claim)
+            changes |= keeper.claim(claim)
         for ending in judged.endings:
-            changes |= kept.ending(ending)
+            changes |= keeper.ending(ending)
         for verdict in judged.verdicts:
-            changes |= kept.verdict(verdict)
-        changes |= kept.fixes(judged.fixes)
+            changes |= keeper.verdict(verdict)
+        changes |= keeper.fixes(judged.fixes)
         changes |= keep_results(store, transaction, session, judged.requests, known)
-        facts = [fact.id for fact in kept.book.known().values() if fact.path in changes]
-        first = next((one.statement for one in judged.facts), next((one.sentence for one in judged.requests), ""))
+        facts = [fact.id for fact in keeper.book.known().values() if fact.path in changes]
+        first = next(
+            (one.statement for one in judged.facts), next((request.sentence for request in judged.requests), "")
+        )
         subject = f"Judge session {short_session(session.id)}: {first or 'nothing that lasts'}"
         message = fact_message(subject, facts, session.id, session.host).by(session.model)
         return transaction.commit(message, changes, when=session.turns[-1].ended)

@@ -56,12 +56,12 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
     Raises GitmemError if the patterns could not be committed.
     """
     project = os.path.dirname(store.root)
-    found = find_occurrences([redacted(turn, store) for turn in with_errors(turns)], project)
-    if not any(is_telling(one.error) for one in found):
+    occurrences = find_occurrences([redacted(turn, store) for turn in with_errors(turns)], project)
+    if not any(is_telling(occurrence.error) for occurrence in occurrences):
         return None
 
     def plan(transaction: Transaction) -> bool:
-        changed, new = patterns_with(store, transaction, found)
+        changed, new = patterns_with(store, transaction, occurrences)
         changes = rendered(changed)
         if path := find_session_file(transaction, session, turns[0].started):
             changes |= with_links(transaction, path, {pattern.path: pattern.title for pattern in changed.values()})
@@ -81,9 +81,9 @@ def patterns_with(
     signatures = {header.path: signature_of(header) for header in pattern_headers(store)}
     changed: dict[str, BugPattern] = {}
     new, existing = 0, {*map(id_in, transaction.names(BUGS))}
-    for one in (one for one in found if is_telling(one.error)):
-        pattern = _known(transaction, signatures, changed, one.error)
-        after = begun(one) if pattern is None else seen_again(pattern, one)
+    for occurrence in (occurrence for occurrence in found if is_telling(occurrence.error)):
+        pattern = _known(transaction, signatures, changed, occurrence.error)
+        after = begun(occurrence) if pattern is None else seen_again(pattern, occurrence)
         if pattern is None and after.id in existing:
             continue  # a user rewrote the file
         new += pattern is None
@@ -185,17 +185,17 @@ def learn_project(store: Store) -> str | None:
         code = None  # the project is a folder of some other repository
     past = code.past() if code is not None else Past()
     mark_stale(store, past)
-    found = [known for known in _read_project(store, os.path.realpath(root), past) if known.lines]
+    found = [knowledge for knowledge in _read_project(store, os.path.realpath(root), past) if knowledge.lines]
 
     def plan(transaction: Transaction) -> bool:
         changes: dict[str, bytes | None] = {}
-        for known in found:
+        for knowledge in found:
             try:
-                data = render_knowledge(known, transaction.read(known.kind.path), store.context.clock())
+                data = render_knowledge(knowledge, transaction.read(knowledge.kind.path), store.context.clock())
             except (RefusedError, OSError, ValueError):  # a user rewrote the file
                 continue
             if data is not None:
-                changes[known.kind.path] = data
+                changes[knowledge.kind.path] = data
         names = ", ".join(sorted(path.rpartition("/")[2].removesuffix(".md") for path in changes))
         return bool(changes) and transaction.commit(_message(f"Learn of the project: {names}", ()), changes)
 
@@ -208,8 +208,8 @@ def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
     for kind in KnowledgeKind:
         with contextlib.suppress(GitmemError):
             data = store.read(kind.path)
-            known = parse_knowledge(data) if data is not None else None
-            found += [(known, data)] if known is not None and data is not None else []
+            knowledge = parse_knowledge(data) if data is not None else None
+            found += [(knowledge, data)] if knowledge is not None and data is not None else []
     return found
 
 

@@ -250,13 +250,13 @@ def memory_update(
 
     One commit, which gitmem undo takes back; later sessions are told what holds then.
     """
-    known = find_fact(call.store, id)
+    fact = find_fact(call.store, id)
     if act in ("edit", "supersede") and not text.strip():
         raise RefusedError("text is empty.", "It is the new wording, or the id of the fact that holds instead.")
-    if act == "resolve" and known.kind != FactKind.ISSUE:
-        raise RefusedError(f"{known.id} is no issue, but a {known.kind}.", "Use retire.")
-    commits = act_on(call.store, act, known, text)
-    now = find_fact(call.store, known.id)
+    if act == "resolve" and fact.kind != FactKind.ISSUE:
+        raise RefusedError(f"{fact.id} is no issue, but a {fact.kind}.", "Use retire.")
+    commits = act_on(call.store, act, fact, text)
+    now = find_fact(call.store, fact.id)
     state = f"{now.id} is {now.status}" + (f" by {now.superseded_by}" if now.superseded_by else "")
     return f"{state}: {now.description}" if commits else f"Nothing changed: {state}."
 

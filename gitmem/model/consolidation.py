@@ -207,7 +207,7 @@ def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry
 
 def _to_digest(body: str) -> str:
     """Return the text of a log to summarise: results and findings, or requests if there are none."""
-    entries = [found.entry for found in find_entries(body) if found.entry.label not in _ALWAYS]
+    entries = [entry.entry for entry in find_entries(body) if entry.entry.label not in _ALWAYS]
     results = [result for result in map(_result, entries) if result is not None]
     periods = (part for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title))
     return "".join([*map(render_entry, results or entries), *(body[part.body : part.end] for part in periods)])

@@ -83,14 +83,14 @@ def read_error(output: str) -> ErrorSignature | None:
 
 def read_errors(output: str, most: int = MAX_ERRORS) -> list[ErrorSignature]:
     """Return the distinct errors in an output, the most specific first."""
-    found: list[ErrorSignature] = []
+    signatures: list[ErrorSignature] = []
     for kind, message in _telling(_lines(output)):
         error = ErrorSignature(kind.rpartition(".")[2], mask(message))
-        if not any(is_again(known, error) for known in found):
-            found.append(error)
-        if len(found) == most:
+        if not any(is_again(known, error) for known in signatures):
+            signatures.append(error)
+        if len(signatures) == most:
             break
-    return found
+    return signatures
 
 
 def quoted(text: str) -> str:

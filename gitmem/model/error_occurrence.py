@@ -25,9 +25,9 @@ def find_occurrences(turns: Iterable[Turn], project: str = "") -> list[ErrorOccu
     """
     listed = list(turns)
     return [
-        found
+        occurrence
         for at, turn in enumerate(listed)
-        for found in _of_turn(turn, tuple(filter(None, (project, turn.cwd))), listed[at + 1 : at + 1 + _NEXT])
+        for occurrence in _of_turn(turn, tuple(filter(None, (project, turn.cwd))), listed[at + 1 : at + 1 + _NEXT])
     ]
 
 

@@ -214,10 +214,10 @@ def steps_of_plan(plan: str) -> tuple[tuple[str, str, str], ...]:
     lines = re.sub(_CODE, "", plan[:MAX_TEXT]).splitlines()
     headed = any(line.startswith("#") for line in lines)
     for form in _STEPS[:-1] if headed else _STEPS:
-        found = [match for line in lines if (match := re.match(form, line[:MAX_DETAIL], re.IGNORECASE))]
-        if len(found) > 1:
-            done = (match.groupdict().get("done") for match in found)
-            texts = (match["text"].replace("**", "").strip(" -:\u2014") for match in found)
+        matches = [match for line in lines if (match := re.match(form, line[:MAX_DETAIL], re.IGNORECASE))]
+        if len(matches) > 1:
+            done = (match.groupdict().get("done") for match in matches)
+            texts = (match["text"].replace("**", "").strip(" -:\u2014") for match in matches)
             told = zip(texts, done, strict=True)
             return tuple((text, _STATES[2 * (one in {"x", "X"})], "") for text, one in told)[:_MAX_STEPS]
     return ()

@@ -133,7 +133,7 @@ def parse(entry: Entry) -> Exchange | None:
 
 def exchanges_in(data: bytes) -> list[Exchange]:
     """Return the exchanges in a session's file, in order."""
-    parsed = [parse(found.entry) for found in find_entries(data.decode("utf-8", "replace"))]
+    parsed = [parse(entry.entry) for entry in find_entries(data.decode("utf-8", "replace"))]
     return [exchange for exchange in parsed if exchange is not None and not exchange.raw]
 
 
@@ -145,8 +145,8 @@ def refuted_outcome(sentence: str) -> str:
 def refutation_in(text: str) -> str:
     """Return what the text of an exchange says of its being refuted, "" if it was not."""
     words = "|".join(_OUTCOMES[Outcome.REFUTED])
-    found = re.search(rf"(?m)^[ \t]*(?:\*\*Outcome:\*\*|Outcome:|결과:) (?:{words})(?:{_HOW}(.*))?$", text)
-    return ": ".join(filter(None, (Outcome.REFUTED.value, found[1]))) if found else ""
+    match = re.search(rf"(?m)^[ \t]*(?:\*\*Outcome:\*\*|Outcome:|결과:) (?:{words})(?:{_HOW}(.*))?$", text)
+    return ": ".join(filter(None, (Outcome.REFUTED.value, match[1]))) if match else ""
 
 
 def sentence_of(exchange: Exchange) -> str:

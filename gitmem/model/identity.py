@@ -57,17 +57,25 @@ def known_id(turn: Turn, saved: Iterable[SavedExchange]) -> str:
     saved, tag = [*saved], session_tag(turn.session)
     second = turn.started.hour * 3600 + turn.started.minute * 60 + turn.started.second
     asked, told = _signed(turn.prompt), _signed(turn.answer)
-    for one in saved if asked else ():
-        apart = abs(one.second - second)
-        if one.request != asked:
+    for exchange in saved if asked else ():
+        apart = abs(exchange.second - second)
+        if exchange.request != asked:
             continue
         # A host without ids of turns may deliver a turn again, later: with the same answer.
-        again = turn.key.startswith(NO_ID) and bool(told) and told == one.answer
-        own = one.tags == tag and (apart <= TWICE_SECONDS or again)
-        copied = one.tags != tag and apart <= _COPIED_SECONDS and (not told or not one.answer or told == one.answer)
+        again = turn.key.startswith(NO_ID) and bool(told) and told == exchange.answer
+        own = exchange.tags == tag and (apart <= TWICE_SECONDS or again)
+        copied = (
+            exchange.tags != tag
+            and apart <= _COPIED_SECONDS
+            and (not told or not exchange.answer or told == exchange.answer)
+        )
         if own or copied:
-            return one.id
-    return _free_id(turn, {tail_of(one.id): one.second for one in saved}, second) if turn.key.startswith(NO_ID) else ""
+            return exchange.id
+    return (
+        _free_id(turn, {tail_of(exchange.id): exchange.second for exchange in saved}, second)
+        if turn.key.startswith(NO_ID)
+        else ""
+    )
 
 
 def _free_id(turn: Turn, seconds: dict[str, int], second: int) -> str:

@@ -145,15 +145,15 @@ class BugPattern(Value):
         found: dict[str, Solution] = {}
         for case in self.cases:
             if text := case.told or case.change:
-                known = found.get(text, Solution(text))
+                solution = found.get(text, Solution(text))
                 name = "worked" if case.worked or case.fix else "failed"
-                ids, commands = (*getattr(known, name), case.exchange), (*known.commands, case.command)
-                found[text] = known._replace(**{name: ids}, commands=tuple(dict.fromkeys(filter(None, commands))))
+                ids, commands = (*getattr(solution, name), case.exchange), (*solution.commands, case.command)
+                found[text] = solution._replace(**{name: ids}, commands=tuple(dict.fromkeys(filter(None, commands))))
         return tuple(sorted(found.values(), key=lambda one: (-one.confidence, -len(one.worked))))[:_MAX_SOLUTIONS]
 
     def best(self, command: str = "") -> Solution | None:
         """Return the solution that worked in most of its trials, of this command before others; None if none did."""
-        worked = (one for one in self.solutions if one.worked)
+        worked = (solution for solution in self.solutions if solution.worked)
         return max(worked, key=lambda one: (command in one.commands, one.confidence, len(one.worked)), default=None)
 
     @property

@@ -290,7 +290,7 @@ def _said(part: Record, result_chars: int, clean: Callable[[str], str]) -> dict[
         said: dict[str, object] = {"id": part.tool_id, "text": _short(human_text(part.text), result_chars, clean)}
         return {**said, "failed": True} if part.failed else said
     words = part.words or (words_in(part.text),) if part.role is Role.USER else ()
-    text = "\n".join(one.text or one.about for one in words if one) if words else part.text.strip()
+    text = "\n".join(word.text or word.about for word in words if word) if words else part.text.strip()
     text = human_text(part.text) if part.role is Role.USER and part.sidechain else text
     return {"text": text} if text else {}
 

@@ -266,8 +266,8 @@ def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
     match = _SAID.search(said)
     words = said[match.end() :].strip() if match else ""
     if words.startswith(_CLARIFIES):
-        given = _ASKED.finditer(words)
-        answers = (UserWords(WordKind.ANSWER, one["answer"].strip(), about_line(one["question"])) for one in given)
+        matches = _ASKED.finditer(words)
+        answers = (UserWords(WordKind.ANSWER, one["answer"].strip(), about_line(one["question"])) for one in matches)
         return (UserWords(WordKind.REFUSAL, "", about_line(about)), *answers)
     return (UserWords(WordKind.REFUSAL, words, about_line(about)),)
 

@@ -278,7 +278,7 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
         if (before.command, before.type, before.message) == same and not before.mended_by:
             tried = dict.fromkeys((*before.tried, *_tried_since(memory, before.at)))
             seen = seen._replace(times=before.times + 1, tried=tuple(tried)[-_MAX_TRIED:])
-    others = tuple(one for one in memory.errors if (one.command, one.type, one.message) != same)
+    others = tuple(error for error in memory.errors if (error.command, error.type, error.message) != same)
     counts = memory.statistics._replace(errors=memory.statistics.errors + 1)
     return memory._replace(errors=_pushed(others, [seen], MAX_ERRORS), statistics=counts)
 
@@ -300,7 +300,7 @@ def look_at_context(memory: WorkingMemory, tokens: int) -> WorkingMemory:
 def decide(memory: WorkingMemory, text: str, at: str, reason: str = "") -> WorkingMemory:
     """Add a decision with its context; skip a decision that was made before."""
     line = one_line(text, LINE)
-    if any(says_the_same(known.text, line) for known in memory.decisions):
+    if any(says_the_same(decision.text, line) for decision in memory.decisions):
         return memory
     newest = tuple(file.path for file in memory.files[-MAX_RESULTS:])
     symbols = tuple(symbol.path for symbol in memory.symbols[-MAX_RESULTS:])

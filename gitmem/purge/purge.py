@@ -91,8 +91,8 @@ def plan_erasure(store: Store, *, author: str = "", session: str = "") -> PurgeP
 
 def _addresses(walked: Sequence[Written], author: str) -> set[str]:
     """Return an author's address, given as that or as a name, in each spelling; raises UsageError if it has several."""
-    found = (match for commit in walked if (match := AUTHOR.search(commit.raw)))
-    people = {tuple(part.decode("utf-8", "surrogateescape") for part in one.group(1, 2)) for one in found}
+    matches = (match for commit in walked if (match := AUTHOR.search(commit.raw)))
+    people = {tuple(part.decode("utf-8", "surrogateescape") for part in one.group(1, 2)) for one in matches}
     addresses = {email for _, email in people if email.lower() == author.lower()}
     addresses = addresses or {email for name, email in people if name.lower() == author.lower()}
     if len({address.lower() for address in addresses}) > 1:

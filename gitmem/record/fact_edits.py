@@ -128,11 +128,11 @@ def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
 
     def plan(linked: Mapping[str, Fact]) -> dict[str, Fact]:
         changed = {**linked, fact.id: reworded(linked[fact.id], clean, now)}
-        for other in rivals:
-            changed |= dispute(changed, fact.id, other.id)
+        for rival in rivals:
+            changed |= dispute(changed, fact.id, rival.id)
         return changed
 
-    return change_facts(store, [fact, *(other._replace(source=b"") for other in rivals)], plan, subject)
+    return change_facts(store, [fact, *(rival._replace(source=b"") for rival in rivals)], plan, subject)
 
 
 def _unsettled_rivals(store: Store, fact: Fact) -> list[Fact]:
@@ -141,7 +141,7 @@ def _unsettled_rivals(store: Store, fact: Fact) -> list[Fact]:
 
     weighed = _weighed(store)
     is_told = any(known.id == fact.id for known in weighed)
-    return [other for other in rivals_of(fact, weighed) if not _both_hold(store, fact, other)] if is_told else []
+    return [rival for rival in rivals_of(fact, weighed) if not _both_hold(store, fact, rival)] if is_told else []
 
 
 def check_length(text: str) -> None:
@@ -157,7 +157,7 @@ def pin(store: Store, *facts: Fact, pinned: bool) -> tuple[str, ...]:
     """Have every session told facts first, or no longer so. Returns the commits."""
     subject = _subject("Pin" if pinned else "Unpin", facts)
     return change_facts(
-        store, facts, lambda linked: {one.id: linked[one.id]._replace(pinned=pinned) for one in facts}, subject
+        store, facts, lambda linked: {fact.id: linked[fact.id]._replace(pinned=pinned) for fact in facts}, subject
     )
 
 
@@ -313,8 +313,8 @@ def compare_new_facts(store: Store) -> None:
     for new in [words for fact in facts if not {words := _words_of(fact), fact.id} & known][:_AT_ONCE]:
         fact = next(fact for fact in facts if _words_of(fact) == new)
         rivals = rivals_of(fact, facts)
-        for other in rivals:
-            _mark_for_review(store, other, fact)
+        for rival in rivals:
+            _mark_for_review(store, rival, fact)
         facts = _weighed(store) if rivals else facts
         seen.append(new)
         with contextlib.suppress(OSError):  # else it is compared again

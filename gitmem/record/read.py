@@ -171,7 +171,7 @@ def redacted(turn: Turn, store: Store) -> Turn:
     clean, names = cleaner(store), ("command", "error", "fixed_by", "meanwhile")
     failures = tuple(clean_fields(failure, clean, *names) for failure in turn.failures)
     runs = tuple(clean_fields(run, clean, "command", "after") for run in turn.runs)
-    words = tuple(clean_fields(one, clean, "text", "about") for one in turn.words)
+    words = tuple(clean_fields(word, clean, "text", "about") for word in turn.words)
     turn = turn._replace(failures=failures, runs=runs, words=words, scope=turn.scope or store.scope_of(turn.cwd))
     return clean_fields(turn, clean, "prompt", "answer", "files", "said", "edits")
 

@@ -36,7 +36,7 @@ def missing_words(store: Store, turns: Sequence[Turn]) -> Counter[str]:
         if turn.prompt and not fields.request:
             missing[_BOOT if is_restated(turn.prompt, boot) else _UNKNOWN] += 1
         said = {_head(text) for text in fields.words}
-        missing[_UNKNOWN] += sum(_head(render_words(one)) not in said for one in turn.words)
+        missing[_UNKNOWN] += sum(_head(render_words(word)) not in said for word in turn.words)
     return +missing
 
 

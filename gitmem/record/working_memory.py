@@ -129,21 +129,25 @@ def suppose(memory: WorkingMemory, text: str, confidence: float, evidence: Itera
     """Add a hypothesis; one that was made before keeps the higher confidence, and the evidence of both."""
     said = one_line(text, LINE)
     given = tuple(one_line(one, LINE) for one in evidence)
-    for one in memory.hypotheses:
-        if says_the_same(one.text, said):
-            joined = tuple(dict.fromkeys((*one.evidence, *given)))
-            return _with(memory, one._replace(confidence=max(one.confidence, confidence), evidence=joined))
+    for hypothesis in memory.hypotheses:
+        if says_the_same(hypothesis.text, said):
+            joined = tuple(dict.fromkeys((*hypothesis.evidence, *given)))
+            return _with(
+                memory, hypothesis._replace(confidence=max(hypothesis.confidence, confidence), evidence=joined)
+            )
     counts = memory.statistics._replace(hypotheses=memory.statistics.hypotheses + 1)
-    rivals = [one for one in memory.hypotheses if contradict(one.text, said)]
-    made = Hypothesis(f"h{counts.hypotheses}", said, confidence, given, conflicts=tuple(one.id for one in rivals))
-    for one in rivals:
-        memory = _with(memory, one._replace(conflicts=(*one.conflicts, made.id)))
+    rivals = [hypothesis for hypothesis in memory.hypotheses if contradict(hypothesis.text, said)]
+    made = Hypothesis(f"h{counts.hypotheses}", said, confidence, given, conflicts=tuple(rival.id for rival in rivals))
+    for rival in rivals:
+        memory = _with(memory, rival._replace(conflicts=(*rival.conflicts, made.id)))
     return memory._replace(hypotheses=(*memory.hypotheses, made)[-MAX_NOTES:], statistics=counts)
 
 
 def _with(memory: WorkingMemory, changed: Hypothesis) -> WorkingMemory:
     """Return the memory with a hypothesis in place of the one with its id."""
-    return memory._replace(hypotheses=tuple(changed if one.id == changed.id else one for one in memory.hypotheses))
+    return memory._replace(
+        hypotheses=tuple(changed if hypothesis.id == changed.id else hypothesis for hypothesis in memory.hypotheses)
+    )
 
 
 def settle_hypothesis(

@@ -61,7 +61,7 @@ def _told(hit: Hit, marks: Marks) -> Hit:
 
 
 def _holding(marks: Marks, *facts: str) -> tuple[str, ...]:
-    return tuple(one for one in facts if one and not marks.has_ended(one))
+    return tuple(fact for fact in facts if fact and not marks.has_ended(fact))
 
 
 LIMIT = 10

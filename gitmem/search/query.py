@@ -197,15 +197,15 @@ def parse_query(text: str) -> Query:
 
 def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
     """Return the terms of words, in order, without copies."""
-    found: dict[tuple[Needle, ...], Term] = {}
+    terms: dict[tuple[Needle, ...], Term] = {}
     for group, word in enumerate(words):
         for needles, weight in _word_terms(word, keep_stop=keep_stop):
-            old = found.get(needles)
+            old = terms.get(needles)
             if old is None or old.weight < weight:
-                found[needles] = Term(needles, weight, group if old is None else old.group)
-        if len(found) >= MAX_TERMS:
+                terms[needles] = Term(needles, weight, group if old is None else old.group)
+        if len(terms) >= MAX_TERMS:
             break
-    return (*list(found.values())[:MAX_TERMS], *(() if keep_stop else _synonym_terms(words, found)))
+    return (*list(terms.values())[:MAX_TERMS], *(() if keep_stop else _synonym_terms(words, terms)))
 
 
 def _synonym_terms(words: list[str], found: Mapping[tuple[Needle, ...], Term]) -> Iterator[Term]:
@@ -215,8 +215,8 @@ def _synonym_terms(words: list[str], found: Mapping[tuple[Needle, ...], Term]) -
         for run in runs(word):
             if run.script not in {WORD, HANGUL}:
                 continue
-            for other in synonyms(fold(run.text)):
-                needles = _english(other) if other.isascii() else (Needle(other, INSIDE),)
+            for synonym in synonyms(fold(run.text)):
+                needles = _english(synonym) if synonym.isascii() else (Needle(synonym, INSIDE),)
                 if needles not in seen:
                     seen.add(needles)
                     yield Term(needles, KINDRED, group, aside=True)

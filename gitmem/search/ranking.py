@@ -78,8 +78,8 @@ class Asked:
 def _by_words(_: list[Ranked], asked: Asked) -> list[Ranked]:
     """Score the units by the query's words; a period's section gives way to the days that were read themselves."""
     ranked = [item for pool in asked.pools for item in rank(pool, asked.query)]
-    told = frozenset[str]().union(*(pool.told for pool in asked.pools))
-    return [item for item in ranked if not _is_told_again(item.units, item.index, told)] if told else ranked
+    tokens = frozenset[str]().union(*(pool.told for pool in asked.pools))
+    return [item for item in ranked if not _is_told_again(item.units, item.index, tokens)] if tokens else ranked
 
 
 def _by_meaning(ranked: list[Ranked], asked: Asked) -> list[Ranked]:

@@ -188,7 +188,7 @@ def _count_words(
     counts = []
     for term in range(terms):
         seen = sum(texts[path][term] for path in words)
-        count = sum(there.get(term, 0.0) for found in words.values() for _, there in found)
+        count = sum(there.get(term, 0.0) for word in words.values() for _, there in word)
         counts.append(sum(of_file[term] for of_file in texts.values()) * (count / seen if seen else 1.0))
     return counts
 

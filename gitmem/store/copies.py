@@ -34,13 +34,13 @@ def find_copies(store: Store) -> list[Copy]:
         return [path for path in tracked if path.startswith(f"{folder}/") or not folder]
 
     new = {*store.files.edited()}.difference(tracked)
-    found = [Copy(path, original, committed=False) for path in new if (original := original_of(path, below))]
+    copies = [Copy(path, original, committed=False) for path in new if (original := original_of(path, below))]
     originals: dict[str, str] = {}
     for path in sorted(below(FACTS), key=rank):
         original = originals.setdefault(file_id(path) or path, path)
-        found += [Copy(path, original, committed=True)] if original != path else []
-    found = [copy._replace(original="" if copy.original == copy.path else copy.original) for copy in found]
-    return sorted(found, key=lambda copy: copy.path)
+        copies += [Copy(path, original, committed=True)] if original != path else []
+    copies = [copy._replace(original="" if copy.original == copy.path else copy.original) for copy in copies]
+    return sorted(copies, key=lambda copy: copy.path)
 
 
 def drop_copy(store: Store, copy: Copy) -> str | None:

@@ -186,8 +186,8 @@ def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[st
         return body
     from gitmem.model.rotation import counted_down
 
-    held = (old for old in before.values() if old and old.binds and not old.adopted and f"^{old.id}" not in body)
-    ended = [old for old in held if not ((new := after.get(old.id)) and new.binds)]
+    facts = (old for old in before.values() if old and old.binds and not old.adopted and f"^{old.id}" not in body)
+    ended = [old for old in facts if not ((new := after.get(old.id)) and new.binds)]
     for section in (CORE_DECISIONS, KNOWN_ISSUES):
         fewer = sum(SECTIONS.get(old.kind) == section for old in ended)
         place = find_section(body, section) if fewer else None

@@ -164,10 +164,10 @@ def _restated(olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None]
         before, after = parse_fact(old, path), parse_fact(data, path)
         if before is None or after is None or before.description != after.description:
             continue
-        told = reworded(after, after.text, now)
-        if told.description != after.description == reworded(before, before.text, now).description:
+        fact = reworded(after, after.text, now)
+        if fact.description != after.description == reworded(before, before.text, now).description:
             with contextlib.suppress(BrokenHeaderError):
-                found[path] = render_fact(told)
+                found[path] = render_fact(fact)
     return found
 
 

@@ -32,11 +32,11 @@ def release(home: str, root: str, into: HookSpool) -> None:
     """Move the events held for the store at `root` into its spool, with their modification times."""
     if not os.path.isdir(os.path.join(user_store(home), HOME_HOSTS, _FOLDER)):
         return
-    held = _spool(home, root)
-    for name in held.names():
-        held.move(name, into)
+    spool = _spool(home, root)
+    for name in spool.names():
+        spool.move(name, into)
     with contextlib.suppress(OSError):
-        os.removedirs(held.folder)
+        os.removedirs(spool.folder)
 
 
 def _spool(home: str, root: str) -> HookSpool:

@@ -122,7 +122,7 @@ def _cached_lines(store: Store) -> list[str]:
     cache, root = _cache_of(store.private, FOLDER), os.path.join(store.documents, FOLDER)
     try:
         folders = [root, *(entry.path for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False))]
-        newest = max(os.lstat(one).st_mtime_ns for one in folders)
+        newest = max(os.lstat(folder).st_mtime_ns for folder in folders)
         return _load(cache, _form(_COLUMNS)) if newest < os.lstat(cache).st_mtime_ns else []
     except OSError:
         return []
@@ -287,7 +287,7 @@ def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, mo
 
 def facts_at(store: Store, fits: Callable[[str], bool]) -> list[Fact]:
     """Return the facts whose paths fit, as `known_facts` does."""
-    return facts_of(store, choose_headers(store, lambda headers: [one for one in headers if fits(one.path)]))
+    return facts_of(store, choose_headers(store, lambda headers: [header for header in headers if fits(header.path)]))
 
 
 def choose_headers(

@@ -14,8 +14,8 @@ from gitmem.store.store import Store
 
 def known_patterns(store: Store) -> list[BugPattern]:
     """Return all bug patterns of the work tree, the last changed first."""
-    found = [read_pattern(store, header.path) for header in pattern_headers(store)]
-    return sorted(filter(None, found), key=lambda pattern: (pattern.updated, pattern.id), reverse=True)
+    patterns = [read_pattern(store, header.path) for header in pattern_headers(store)]
+    return sorted(filter(None, patterns), key=lambda pattern: (pattern.updated, pattern.id), reverse=True)
 
 
 def pattern_headers(store: Store) -> list[Header]:

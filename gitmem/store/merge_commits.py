@@ -53,20 +53,20 @@ class _Planned(Value):
 def merge_commits(store: Store, both: Fork) -> MergeCommit:
     """Write the merge of two diverged commits. Raises NotSavedError if the store cannot be written."""
     first, second = sorted(both.commits, key=lambda commit: commit.oid)
-    held: RefMoves = {}
+    moves: RefMoves = {}
     with store.repository.reading():
-        base = _base(store, held, both.bases[:_MAX_BASES], _MAX_DEPTH)
+        base = _base(store, moves, both.bases[:_MAX_BASES], _MAX_DEPTH)
         with _writer(store, ref := new_pending_ref(store), first.oid) as writer:  # it starts while the merge is planned
             planned = _plan(store.repository, base, first.oid, second.oid)
             oid = _write(writer, [first, second], _message(first, second), planned)
-            held[ref] = (oid, None)
-    return MergeCommit(oid, planned.review, held)
+            moves[ref] = (oid, None)
+    return MergeCommit(oid, planned.review, moves)
 
 
 def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
     """Merge several commits into one, whose parents are those of them that no other one holds."""
     git, merged = store.repository.git, tips[0]
-    held: RefMoves = {}
+    moves: RefMoves = {}
     review: dict[str, None] = {}
     for tip in tips[1:]:
         both = fork(git, merged, tip)
@@ -74,7 +74,7 @@ def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
             merged = tip
         elif tip not in both.bases:
             merge = merge_commits(store, both)
-            held |= merge.held
+            moves |= merge.held
             review |= dict.fromkeys(merge.review)
             merged = merge.oid
     parents = git.run("merge-base", "--independent", *tips).decode().split()
@@ -86,8 +86,8 @@ def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
             gone: dict[str, bytes | None] = {change.path: None for change in changes if not change.new}
             message = op_message(Op.MERGE, f"Merge what {len(parents)} machines saved")
             merged = _write(writer, [*(found[oid] for oid in parents)], message, _Planned(entries, gone, {}, ()))
-            held[ref] = (merged, None)
-    return MergeCommit(merged, tuple(review), held)
+            moves[ref] = (merged, None)
+    return MergeCommit(merged, tuple(review), moves)
 
 
 def write_on(store: Store, parent: Commit, message: Message, contents: dict[str, bytes | None]) -> MergeCommit:
@@ -207,8 +207,8 @@ def _follow(
 
 def _files(git: Git, commit: str, *paths: str) -> dict[str, str]:
     """Return the files at or below these paths, with their object ids."""
-    found = read_tree(git, commit, *paths)
-    return {path: oid for path, (mode, oid) in found.items() if mode in {REGULAR, EXECUTABLE}}
+    tree = read_tree(git, commit, *paths)
+    return {path: oid for path, (mode, oid) in tree.items() if mode in {REGULAR, EXECUTABLE}}
 
 
 def _differing(repository: Repository, base: str, first: str, second: str) -> tuple[Tree, Tree, Tree]:

@@ -77,7 +77,7 @@ def _refuse_private(store: Store) -> None:
 def is_projects(store: Store, remote: Remote) -> bool:
     """Return whether a remote is one of the project's own, whose repository holds the memory on a branch."""
     listed = store.repository.git.run("config", "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
-    urls = (one.partition("\n")[2] for one in listed.decode("utf-8", "surrogateescape").split("\0") if one)
+    urls = (part.partition("\n")[2] for part in listed.decode("utf-8", "surrogateescape").split("\0") if part)
     return any(_resolve(store, url) in {remote.url, remote.push_url} for url in urls)
 
 

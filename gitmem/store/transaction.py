@@ -393,7 +393,7 @@ class Transaction:
         parts = f"{folder}/{name}".strip("/").split("/")
         for depth, part in enumerate(parts):
             siblings = self.names("/".join(parts[:depth]))
-            twin = next((other for other in siblings if other != part and fold(other) == fold(part)), None)
+            twin = next((sibling for sibling in siblings if sibling != part and fold(sibling) == fold(part)), None)
             if twin is not None:
                 raise RefusedError(f"{path} is refused: on some file systems it is the same as {twin!r}, which exists.")
             if part not in siblings:

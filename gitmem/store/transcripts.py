@@ -229,7 +229,9 @@ def _write(store: Store, stored: Iterable[Addition]) -> str:
 
 def _find(listed: Iterable[Transcript], name: str) -> Transcript | None:
     """Return the transcript of a session; the longest, if users share one."""
-    return max((one for one in listed if one.session == name), key=lambda one: one.size, default=None)
+    return max(
+        (transcript for transcript in listed if transcript.session == name), key=lambda one: one.size, default=None
+    )
 
 
 def _listed(repository: Repository, ref: str, tip: str) -> list[Transcript]:
@@ -288,7 +290,10 @@ def _forget(store: Store, planned: Forgotten, kept: list[Transcript]) -> Forgott
     size_before = sizes(git).bytes
     moves: RefMoves = {}
     for ref, tip in tips(store).items():
-        paths, stored = {one.path for one in kept if one.ref == ref}, _stored(store.repository, tip)
+        paths, stored = (
+            {transcript.path for transcript in kept if transcript.ref == ref},
+            _stored(store.repository, tip),
+        )
         left = [addition for addition in stored if addition.path in paths]
         if len(left) < len(stored):
             moves[ref] = (tip, _write(store, left) if left else None)

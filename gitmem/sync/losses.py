@@ -177,8 +177,8 @@ def _removed_by_user(store: Store, local: str, target: str) -> set[str]:
     By hand means to take out less than half of a file: a file that a program emptied is nobody's edit.
     """
     git = store.repository.git
-    found = log(git, f"{local}..{target}", merges=False, limit=_MOST_COMMITS)
-    own = {commit.oid: commit for commit in found if store.is_user(commit.author, commit.email, gitmem=False)}
+    commits = log(git, f"{local}..{target}", merges=False, limit=_MOST_COMMITS)
+    own = {commit.oid: commit for commit in commits if store.is_user(commit.author, commit.email, gitmem=False)}
     own = {oid: commit for oid, commit in own.items() if commit.value(Trailer.OP) not in _NO_REMOVAL and commit.parents}
     if not own:
         return set()

@@ -300,9 +300,9 @@ def _check_disputes(facts: Sequence[Fact], after: Mapping[str, bytes]) -> Iterat
     holding = in_force(facts)
     for new in (fact for fact in holding if fact.file in after):
         settled = {*new.supersedes, *new.review}
-        for other in rivals_of(new, (fact for fact in holding if fact.id not in settled)):
-            said = one_line(other.description, 100)
-            yield CiFinding("disputes", WARNING, new.file, 0, f"It contradicts {other.id}, which holds: {said}")
+        for rival in rivals_of(new, (fact for fact in holding if fact.id not in settled)):
+            said = one_line(rival.description, 100)
+            yield CiFinding("disputes", WARNING, new.file, 0, f"It contradicts {rival.id}, which holds: {said}")
 
 
 def _check_commits(git: Git, span: Sequence[str], authors: Sequence[str], allow: Sequence[str]) -> Iterator[CiFinding]:
@@ -380,14 +380,14 @@ def _added(git: Git, span: Sequence[str]) -> Iterator[tuple[str, str, str]]:
 
 def sarif(findings: Sequence[CiFinding], version: str) -> dict[str, object]:
     """Return findings in SARIF 2.1.0 (docs.oasis-open.org/sarif), which forges show beside the lines of a diff."""
-    rules = [{"id": name} for name in sorted({one.check for one in findings})]
+    rules = [{"id": name} for name in sorted({finding.check for finding in findings})]
     results: list[dict[str, object]] = []
-    for one in findings:
-        uri = quote(one.path or FORMAT, errors="surrogateescape")
-        region = {"region": {"startLine": one.line}} if one.line else {}
+    for finding in findings:
+        uri = quote(finding.path or FORMAT, errors="surrogateescape")
+        region = {"region": {"startLine": finding.line}} if finding.line else {}
         places = [{"physicalLocation": {"artifactLocation": {"uri": uri}, **region}}]
-        said = {"message": {"text": one.message}, "locations": places}
-        results.append({"ruleId": one.check, "level": one.level, **said})
+        said = {"message": {"text": finding.message}, "locations": places}
+        results.append({"ruleId": finding.check, "level": finding.level, **said})
     driver = {"name": "gitmem", "version": version, "rules": rules}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return {"version": "2.1.0", "$schema": schema, "runs": [{"tool": {"driver": driver}, "results": results}]}

@@ -34,15 +34,15 @@ def find_removed(store: Store, backup: str) -> Removed:
     git, tip = store.repository.git, store.tip or ""
     here, there = read_tree(git, tip), read_tree(git, backup)
     listed = zip(here, store.repository.blobs([oid for _, oid in here.values()]), strict=True)
-    known = {file_id(path) for path in here}.union(
+    tokens = {file_id(path) for path in here}.union(
         *(entry_ids(data.decode("utf-8", "replace")) for path, data in listed if path.endswith(".md"))
     )
     moved = _kept_elsewhere(store, tip)
     gone = [path for path in there if path not in here and is_memory(path) and path not in moved]
-    files = [path for path in gone if file_id(path) not in known or not file_id(path)]
-    known.update(map(file_id, files))  # whose lines follow
+    files = [path for path in gone if file_id(path) not in tokens or not file_id(path)]
+    tokens.update(map(file_id, files))  # whose lines follow
     memory = (store.repository.read(backup, MEMORY) or b"").decode("utf-8", "replace")
-    return Removed(backup, tuple(files), tuple(sorted(entry_ids(memory) - known)))
+    return Removed(backup, tuple(files), tuple(sorted(entry_ids(memory) - tokens)))
 
 
 def _kept_elsewhere(store: Store, tip: str) -> set[str]:
@@ -62,7 +62,7 @@ def bring_back(store: Store, removed: Removed) -> str | None:
     contents = {path: store.repository.read(removed.commit, path) for path in removed.files}
     memory = (store.repository.read(removed.commit, MEMORY) or b"").decode("utf-8", "surrogateescape")
     entries = [
-        (section_of(memory, found), found.entry) for found in find_entries(memory) if found.entry.id in removed.entries
+        (section_of(memory, entry), entry.entry) for entry in find_entries(memory) if entry.entry.id in removed.entries
     ]
 
     def plan(transaction: Transaction) -> bool:

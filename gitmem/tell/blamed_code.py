@@ -130,18 +130,18 @@ def _ignored_commits(code: ProjectCode) -> tuple[str, ...]:
 
 def _parsed(output: bytes) -> list[BlamedCode]:
     """Return the lines of `git blame --porcelain`, which tells about a commit once."""
-    known: dict[str, BlamedCode] = {}
+    codes: dict[str, BlamedCode] = {}
     lines: list[BlamedCode] = []
     current = BlamedCode("", 0)
     for raw in output.split(b"\n"):
         if raw.startswith(b"\t"):
             text = raw[1:].decode("utf-8", "replace")
-            known[current.commit] = current
+            codes[current.commit] = current
             committed = bool(current.commit.strip(_UNCOMMITTED))
             lines.append(current._replace(text=text, commit=current.commit if committed else ""))
         elif head := _HEAD.fullmatch(raw):
             oid = head[1].decode()
-            current = known.get(oid, BlamedCode("", 0, oid))._replace(number=int(head[2]), now=int(head[3]))
+            current = codes.get(oid, BlamedCode("", 0, oid))._replace(number=int(head[2]), now=int(head[3]))
         else:
             current = _with_field(current, *raw.decode("utf-8", "replace").partition(" ")[::2])
     return lines

@@ -35,22 +35,22 @@ def clean_up(store: Store, *, dry_run: bool = False) -> Cleanup:
 
     History keeps them, an undo restores them.
     """
-    found = Cleanup(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
-    if dry_run or not (found.episodes or found.patterns):
-        return found
+    cleanup = Cleanup(tuple(_useless_episodes(store)), tuple(_unused_patterns(store)))
+    if dry_run or not (cleanup.episodes or cleanup.patterns):
+        return cleanup
 
     def plan(transaction: Transaction) -> bool:
-        paths = {*found.episodes, *found.patterns}
+        paths = {*cleanup.episodes, *cleanup.patterns}
         changes: dict[str, bytes | None] = {path: None for path in paths if transaction.read(path) is not None}
         for path in session_paths(store) if changes else ():
             data = store.read(path) or b""
             if without_links(data, paths) != data:
                 changes[path] = without_links(transaction.read(path) or b"", paths)
-        numbers = f"{count(len(found.episodes), 'episode')} and {count(len(found.patterns), 'pattern')}"
+        numbers = f"{count(len(cleanup.episodes), 'episode')} and {count(len(cleanup.patterns), 'pattern')}"
         message = Message(f"Clean up {numbers} that were of no use", ((Trailer.OP.value, Op.CLEAR.value),))
         return bool(changes) and transaction.commit(message, changes)
 
-    return found._replace(commit=transact(store, plan, purpose="cleanup", scan=True).commit)
+    return cleanup._replace(commit=transact(store, plan, purpose="cleanup", scan=True).commit)
 
 
 def _useless_episodes(store: Store) -> Iterator[str]:

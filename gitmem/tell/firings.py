@@ -78,7 +78,7 @@ def note_made(private: str, calls: Iterable[tuple[str, str]]) -> None:
 def counted(private: str) -> dict[str, Counted]:
     """Return how often each rule fired and was ignored, by its id."""
     found = firings(private)
-    fired, ignored = Counter(one.rule for one in found), Counter(one.rule for one in found if one.made)
+    fired, ignored = Counter(firing.rule for firing in found), Counter(firing.rule for firing in found if firing.made)
     return {rule: Counted(number, ignored[rule]) for rule, number in fired.items()}
 
 

@@ -32,13 +32,13 @@ def find_exchange(store: Store, identifier: str, at: datetime) -> FoundExchange 
     """Return the exchange that began at a moment; None if neither the work tree nor history has it."""
     for days in (0, -1, 1):  # it was written in the time zone of some machine
         day = f"{at.astimezone() + timedelta(days=days):%Y-%m-%d}"
-        found = find_by_digest(_text(store, daily_path(day)), tail_of(identifier))
-        if found is not None:
-            return _exchange(found.entry, day)
+        entry = find_by_digest(_text(store, daily_path(day)), tail_of(identifier))
+        if entry is not None:
+            return _exchange(entry.entry, day)
     for path in files_naming(store, [identifier]):  # the day was joined into a week
-        found = find_by_digest(_text(store, path), tail_of(identifier))
-        if found is not None and path.startswith(_LOGS):
-            return _exchange(found.entry, f"{at.astimezone():%Y-%m-%d}")
+        entry = find_by_digest(_text(store, path), tail_of(identifier))
+        if entry is not None and path.startswith(_LOGS):
+            return _exchange(entry.entry, f"{at.astimezone():%Y-%m-%d}")
     try:
         return _exchange(find_entry(store, identifier).entry, f"{at.astimezone():%Y-%m-%d}")
     except NotFoundError:
@@ -53,9 +53,9 @@ def exchanges_naming(store: Store, file: str, until: datetime | None) -> Iterato
     newest: dict[str, FoundExchange] = {}
     for path in map(os.fsdecode, output.split(b"\0")[:-1]):
         day = os.path.basename(path)[:_DAY]
-        for found in find_entries(_text(store, path)):
-            exchange = _exchange(found.entry, day)
-            if found.entry.label == EXCHANGE and file in exchange.fields.files:
+        for entry in find_entries(_text(store, path)):
+            exchange = _exchange(entry.entry, day)
+            if entry.entry.label == EXCHANGE and file in exchange.fields.files:
                 newest.setdefault(exchange.id, exchange)
     times = {one.id: f"{one.day} {one.time}" for one in newest.values()}
     for identifier in sorted(newest, key=times.__getitem__, reverse=True):

@@ -81,13 +81,15 @@ def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
     """Return the first lines of each part, without repetitions, with marks on what does not hold."""
     kept: list[Advice] = []
     for line in lines:
-        same = [one.text for one in kept if one.part is line.part]
+        same = [advice.text for advice in kept if advice.part is line.part]
         most = _MOST_DONE if line.part is AdviceKind.APPROACH else _LINES
         if line.text and len(same) < most and not any(is_same_line(line.text, one) for one in same):
             kept.append(line)
     return tuple(
-        one._replace(text=marked(store, one.text, one.sources[0]), confidence=round(min(one.confidence, 1.0), 2))
-        for one in kept
+        advice._replace(
+            text=marked(store, advice.text, advice.sources[0]), confidence=round(min(advice.confidence, 1.0), 2)
+        )
+        for advice in kept
     )
 
 
@@ -127,8 +129,8 @@ def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Ad
 
 def _of_error(store: Store, error: str) -> Iterator[Advice]:
     """Yield what episodes with these errors did, then the working and the failed solutions of the errors."""
-    for found in similar(store, error=error, limit=_EPISODES):
-        yield from _by_authors(store, _of_episode(found, found.likeness, ()))
+    for episode in similar(store, error=error, limit=_EPISODES):
+        yield from _by_authors(store, _of_episode(episode, episode.likeness, ()))
     matched = match(store, error)
     useful = counts(store) if matched else {}
     for one in matched:
@@ -143,16 +145,16 @@ def _of_error(store: Store, error: str) -> Iterator[Advice]:
         ids = (pattern.id, *pattern.seen[-_LINES:])
         for cause in pattern.causes[:1]:
             yield Advice(AdviceKind.CHALLENGE, f"Cause: {cause}", ids, alike)
-        for other in pattern.solutions:
-            if other.failed and not other.worked:
-                text = f"{other.text} did not help against {pattern.title}"
-                yield Advice(AdviceKind.AVOID, text, (pattern.id, *other.failed[-_LINES:]), alike)
+        for solution in pattern.solutions:
+            if solution.failed and not solution.worked:
+                text = f"{solution.text} did not help against {pattern.title}"
+                yield Advice(AdviceKind.AVOID, text, (pattern.id, *solution.failed[-_LINES:]), alike)
 
 
 def _of_errors_in(store: Store, named: Sequence[str]) -> Iterator[Advice]:
     """Yield the last errors that came from these files, with what fixed them; stale ones are left out."""
-    found = (pattern for pattern in known_patterns(store) if named and not pattern.stale)
-    of_files = (pattern for pattern in found if any(_is_same(file, named) for file in pattern.files))
+    patterns = (pattern for pattern in known_patterns(store) if named and not pattern.stale)
+    of_files = (pattern for pattern in patterns if any(_is_same(file, named) for file in pattern.files))
     for pattern in islice(filter(None, (own_part(store, one) for one in of_files)), _FEW):
         best = pattern.best()
         fixed = f"fixed by {best.text}" if best else "not known to be fixed"
@@ -191,8 +193,8 @@ def _of_memories(store: Store, task: str, hits: Sequence[Hit]) -> Iterator[Advic
     needles = needles_of(parse_query(plain_query(task)).terms)
     alike = [hit for hit in hits if hit.worth.share >= _LEAST_SHARE and hit.worth.words >= _LEAST_WORDS]
     shares = {hit.path: hit.worth.share for hit in reversed(alike)}
-    for one in ranked_episodes(store, alike, alike=classify(task))[:_EPISODES]:
-        yield from _of_episode(one, shares[one.path], needles)
+    for episode in ranked_episodes(store, alike, alike=classify(task))[:_EPISODES]:
+        yield from _of_episode(episode, shares[episode.path], needles)
     for hit in alike:
         yield from _of_pattern(store, hit)
     others = (hit for hit in hits if not hit.fact and not hit.path.startswith((*LINKED, _PATTERNS)))

@@ -71,7 +71,7 @@ def own_counts(store: Store) -> list[str]:
 
 def _others(people: People, makers: list[Origin]) -> str:
     """Return the name of the first of these who is not the user, "" if all are; `UNKNOWN` for nobody."""
-    others = [one.author or UNKNOWN for one in makers if not people.is_own(one, gitmem=False)]
+    others = [origin.author or UNKNOWN for origin in makers if not people.is_own(origin, gitmem=False)]
     return next(iter(others), "" if makers else UNKNOWN)
 
 
@@ -130,7 +130,7 @@ def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], 
         pattern = read_pattern(store, header.path) if score > SAME_ERROR else None
         told = pattern is not None and do_meet(pattern.scope, (store.here,))
         parts = experience(store, pattern) if pattern is not None and told else ()
-        found += [Matched(one.part, error, score, one.part.best(command), one.author) for one in parts]
+        found += [Matched(part.part, error, score, part.part.best(command), part.author) for part in parts]
     return sorted(found, key=lambda one: (bool(one.author), -one.score, -len(one.pattern.seen), one.pattern.id))
 
 

@@ -82,7 +82,7 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known) -> tuple[Li
 
     `body` is that of `memory.md` without decisions and issues; `judged` are the lines of sessions that a model judged.
     """
-    told = [one for one in _entries(body, known) if one.session not in judged]
+    told = [entry for entry in _entries(body, known) if entry.session not in judged]
     told += [
         Told(line[len("- [") : len("- [") + _MINUTE], session, line, "")
         for session, lines in judged.items()
@@ -127,7 +127,7 @@ def _entries(body: str, known: Known) -> list[Told]:
     """Return the entries of `memory.md` that say something, in order."""
     pieces = [piece[0] for piece in PIECE.finditer(body) if not piece[0].startswith("#")]
     pieces = [piece for piece in pieces if _STATE not in piece] or pieces  # a state repeats the end of its turn
-    told: list[Told] = []
+    tolds: list[Told] = []
     following: dict[str, tuple[str, str]] = {}  # by session: the request after an exchange, and its line
     at, is_last = "~", True
     for piece in reversed(pieces):
@@ -144,8 +144,8 @@ def _entries(body: str, known: Known) -> list[Told]:
         if text and statement(text) not in known.told:
             line = by_author(text, known.people.whose(identifier, MEMORY))
             # A prompt may be told what the line of an exchange leaves out.
-            told.append(_told(at, line, "" if exchange else identifier, exchange, known.marks))
-    return told[::-1]
+            tolds.append(_told(at, line, "" if exchange else identifier, exchange, known.marks))
+    return tolds[::-1]
 
 
 def _told(at: str, line: str, identifier: str, exchange: Exchange | None, marks: Marks) -> Told:

@@ -85,9 +85,9 @@ def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
     failed = [redacted(turn, store) for turn in with_errors(turns)]
     fixed = {
         found.pattern.id
-        for one in find_occurrences(failed)
-        if one.last.worked
-        for found in match_error(store, one.error, pattern_headers(store))
+        for occurrence in find_occurrences(failed)
+        if occurrence.last.worked
+        for found in match_error(store, occurrence.error, pattern_headers(store))
     }
     numbers = (len(told), len(told & fixed))
     if (session, *numbers) not in [(fix.session, fix.told, fix.fixed) for fix in notes.fixes]:
@@ -255,7 +255,7 @@ def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
 
 
 def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[GivenText]) -> dict[str, Any]:
-    helped = {one.session for one in given if one.how in HELPS and one.ids and one.session}
+    helped = {text.session for text in given if text.how in HELPS and text.ids and text.session}
     took = {name: [int(episode[name]) for episode in episodes if episode.get(name, "").isdecimal()] for name in _TOOK}
     ended = [episode for episode in episodes if episode.get("outcome") not in {None, "", Outcome.INTERRUPTED}]
     told = [one.get("outcome") for one in ended if one.get("session") in helped]
@@ -282,8 +282,8 @@ def _contradictions(found: Iterable[CommitRecord], facts: Sequence[Fact]) -> Ite
 
 
 def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
-    answered = sum(bool(one.ids) for one in asked)
-    times = [one.ms for one in asked]
+    answered = sum(bool(text.ids) for text in asked)
+    times = [text.ms for text in asked]
     return {
         "asked": len(asked),
         "found": answered,
@@ -296,11 +296,11 @@ def _retrieval(asked: Sequence[GivenText]) -> dict[str, Any]:
 
 def _helped(given: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
     judged: dict[str, list[float]] = {how: [] for how in HOWS}
-    for one in given:
-        at = one.at.isoformat()
-        verdicts = (rows.get(identifier, {}).get(at) for identifier in one.ids)
-        judged[one.how] += islice((verdict for verdict in verdicts if verdict is not None), 1)
-    said = [verdict for told in rows.values() for at, verdict in told.items() if at.endswith(BY_USER)]
+    for text in given:
+        at = text.at.isoformat()
+        verdicts = (rows.get(identifier, {}).get(at) for identifier in text.ids)
+        judged[text.how] += islice((verdict for verdict in verdicts if verdict is not None), 1)
+    said = [verdict for row in rows.values() for at, verdict in row.items() if at.endswith(BY_USER)]
     good = sum(verdict is not None and verdict >= _GOOD for verdict in said)
     by = {how: {"judged": len(found), "mean": round(mean(found), 2)} for how, found in judged.items() if found}
     every = [verdict for found in judged.values() for verdict in found]
@@ -311,7 +311,9 @@ def _helped(given: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
 def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
     """Return the patterns and episodes that were told most often and still exist."""
     counts = {identifier: count_of(told) for identifier, told in rows.items()}
-    often = sorted((one for one in counts if counts[one].retrieved), key=lambda one: (-counts[one].retrieved, one))
+    often = sorted(
+        (count for count in counts if counts[count].retrieved), key=lambda one: (-counts[one].retrieved, one)
+    )
     episodes = {id_in(path): path for path in episode_paths(store)}
     patterns = {id_in(header.path): header.path for header in pattern_headers(store)}
     bugs = filter(None, (read_pattern(store, patterns[one]) for one in often if one in patterns))
@@ -331,10 +333,10 @@ def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
 
 def _tokens(store: Store, given: Sequence[GivenText], weeks: list[str]) -> dict[str, Any]:
     spent: dict[str, list[tuple[datetime, int]]] = {
-        name: [(one.at, one.tokens) for one in given if one.how in hows] for name, hows in _TOKENS.items()
+        name: [(text.at, text.tokens) for text in given if text.how in hows] for name, hows in _TOKENS.items()
     }
     spent["models"] = [(one.at, one.spent.tokens) for one in Ledger(store.private, store.context.clock).every()]
-    first = {one.session: one.at for one in reversed(given) if one.session and one.tokens}
+    first = {text.session: text.at for text in reversed(given) if text.session and text.tokens}
     counted = {**spent, "sessions": [(at, 1) for at in first.values()]}
     total = {name: sum(number for _, number in found) for name, found in counted.items()}
     return {

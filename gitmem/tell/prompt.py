@@ -123,9 +123,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     terms = parse_query(query).terms
     found = answer(store, query, limit=_CANDIDATES, vectors=False, hurried=True)
     sure = Sureness(terms, found.rarities, found.memories, asks=asks_back(typed) or classify(query) in _ASKING)
-    may_be_error = sure.asks and not _quoted(
-        prompt
-    )  # an error that is quoted is known, or it is not
+    may_be_error = sure.asks and not _quoted(prompt)  # an error that is quoted is known, or it is not
     tails = {tail_of(one) for one in (*known, *chain(*fixes.values()))}
     new = [
         hit
@@ -193,7 +191,9 @@ class Sureness(Value):
         """Return the surprise at the line of a text that has the rarest words of the prompt."""
         lines = map(fold, lines_of(text))
         words = ({term.group for term in self.terms if not term.aside and _has(line, term)} for line in lines)
-        return max((self.surprise([self.rarities.get(one, 0.0) for one in groups]) for groups in words), default=-inf)
+        return max(
+            (self.surprise([self.rarities.get(group, 0.0) for group in groups]) for groups in words), default=-inf
+        )
 
     def surprise(self, rarities: Iterable[float]) -> float:
         """Return by how much words are rarer than as many of the prompt's words in any memory are by chance."""
@@ -256,7 +256,7 @@ def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> I
     for hit, share in zip(hits, _SHARES, strict=False):
         head = f"[{hit_head(hit)}]"
         text = bare_text(hit.text)
-        new = "\n".join(one for one in lines_of(text) if one.removeprefix(f"{hit.label}: ") not in told)
+        new = "\n".join(line for line in lines_of(text) if line.removeprefix(f"{hit.label}: ") not in told)
         if told and not hit.status and not sure.of(new):  # as a rule's exchange says it, too
             continue
         marks = estimate_tokens(hit.shown(text)) - estimate_tokens(text)

@@ -67,22 +67,22 @@ def similar(
     if error and seen is None:
         return []
     ranks = _candidates(store, description, files, seen, _LOOKED_AT if files or type or outcome else _WEIGHED)
-    found = [
-        one
-        for one in _ranked(store, ranks, files, seen)
-        if (type is None or one.episode.type is type)
-        and (outcome is None or one.episode.outcome is outcome)
-        and (not files or _shared(files, one.episode.files))
+    episodes = [
+        episode
+        for episode in _ranked(store, ranks, files, seen)
+        if (type is None or episode.episode.type is type)
+        and (outcome is None or episode.episode.outcome is outcome)
+        and (not files or _shared(files, episode.episode.files))
     ]
     if seen is not None:
-        found.sort(key=lambda one: one.episode.outcome is not Outcome.SUCCESS)
-    return found[:limit]
+        episodes.sort(key=lambda one: one.episode.outcome is not Outcome.SUCCESS)
+    return episodes[:limit]
 
 
 def ranked_episodes(store: Store, hits: Sequence[Hit], alike: TaskType | None = None) -> list[RankedEpisode]:
     """Return the episodes among hits, the best first; one of the type `alike` may be a little worse."""
-    found = _ranked(store, _ranks(hits))
-    return sorted(found, key=lambda one: -one.score * (_SAME_TYPE if one.episode.type is alike else 1))
+    episodes = _ranked(store, _ranks(hits))
+    return sorted(episodes, key=lambda one: -one.score * (_SAME_TYPE if one.episode.type is alike else 1))
 
 
 def _ranked(

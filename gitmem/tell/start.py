@@ -92,9 +92,9 @@ def start_parts(
     open_issues = [(brief(without_ids(text)), identifier) for text, identifier in raised]
     own = own_lines(store, facts.current, late)
     new_decisions = _entries(body, decisions, facts.settled | facts.told)[::-1]
-    told = facts.texts.union(statement(text) for text, _ in open_issues)
+    tokens = facts.texts.union(statement(text) for text, _ in open_issues)
     people = People(store)
-    known = Known(facts.marks, told, {turn.exchange_id for turn in unsaved}, people)
+    known = Known(facts.marks, tokens, {turn.exchange_id for turn in unsaved}, people)
     last, before = last_lines(_without(body, decisions, issues), _judged(store, late, facts.marks, people), known)
     # As the skill in `hooks/` expects them.
     requests = [f"[GITMEM_ROTATE] file={archive}" for archive in pending[-_MAX_PENDING:]]

@@ -152,7 +152,7 @@ def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> li
     for fact in chosen:
         if fact.id not in done:
             disputes = marks.statuses[fact.id].disputes  # the file of one of a pair may not name the other
-            rivals = [other for other in disputes if other in by_id and other not in done]
+            rivals = [dispute for dispute in disputes if dispute in by_id and dispute not in done]
             group = sorted((fact, *map(by_id.__getitem__, rivals)), key=lambda one: (one.when, one.id), reverse=True)
             done.update(member.id for member in group)
             groups.append(group)
@@ -205,7 +205,7 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     before: dict[str, list[Fact]] = {}  # the older facts that contradict one and wait for a decision
     for fact in marks.facts.values():
         disputes = map(marks.facts.__getitem__, marks.statuses[fact.id].disputes)
-        before[fact.id] = [one for one in disputes if (one.when, one.id) < (fact.when, fact.id)]
+        before[fact.id] = [dispute for dispute in disputes if (dispute.when, dispute.id) < (fact.when, fact.id)]
     older = {fact.id for facts in before.values() for fact in facts}
     chosen = [
         fact

@@ -97,7 +97,7 @@ def known_to(private: str, session: str, now: datetime, hows: frozenset[str] = T
 
 def read_notes(private: str, since: datetime | None = None) -> Notes:
     """Return the whole record, with `since` what stands in the files of its day and later ones."""
-    given: list[GivenText] = []
+    texts: list[GivenText] = []
     fixes: dict[str, ShownFixes] = {}
     log = _log(private)
     first = log.name_of(since) if since else ""
@@ -107,10 +107,10 @@ def read_notes(private: str, since: datetime | None = None) -> Notes:
             at = datetime.fromisoformat(str(line.get("at")))
             numbers = {name: value for name, value in line.items() if isinstance(value, int) and value > 0}
             if how in HOWS:
-                given.append(GivenText(at, session, how, _ids(line), numbers.get("tokens", 0), numbers.get("ms", 0)))
+                texts.append(GivenText(at, session, how, _ids(line), numbers.get("tokens", 0), numbers.get("ms", 0)))
             elif how == _CAME:
                 fixes[session] = ShownFixes(at, session, numbers.get("mends", 0), numbers.get("mended", 0))
-    return Notes(tuple(given), tuple(fixes.values()))
+    return Notes(tuple(texts), tuple(fixes.values()))
 
 
 def _ids(line: Mapping[str, object]) -> tuple[str, ...]:

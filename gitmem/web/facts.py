@@ -195,7 +195,7 @@ def show_review(view: View) -> dict[str, Any]:
         "documents": [_document(view, item) for item in documents[:_MOST]],
         "stale": [ticked(view, fact, statuses[fact.id]) for fact in stale[:_MOST]],
         "gone": [ticked(view, fact, statuses[fact.id]) for fact in gone[:_MOST]],
-        "purges": [_purge(view, one.path, one.why) for one in waiting_purges(store)[:_MOST]],
+        "purges": [_purge(view, purge.path, purge.why) for purge in waiting_purges(store)[:_MOST]],
         "summaries": pending_archives(store, _MOST),
         "more": {name: len(found) - _MOST for name, found in long if len(found) > _MOST},
     }

@@ -43,13 +43,13 @@ def show_sessions(view: View) -> dict[str, Any]:
     """Return a page of the sessions, the newest first, starting behind the session `after`."""
     host, words = view.word("host"), view.word("q").casefold()
     all_of_them = known_sessions(view)
-    every = [one for one in all_of_them if host in ("", one.host) and words in one.about.casefold()]
+    every = [summary for summary in all_of_them if host in ("", summary.host) and words in summary.about.casefold()]
     page, around = view.page_of(every)
     return {
         **around,
         "host": host,
         "q": view.word("q"),
-        "hosts": sorted({one.host for one in all_of_them if one.host}),
+        "hosts": sorted({summary.host for summary in all_of_them if summary.host}),
         "sessions": [_value(view, one) for one in page],
     }
 
@@ -84,7 +84,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         )
     statuses = view.statuses
     kept = view.kept.get_or_make(
-        "transcripts", transcripts.tips(store), lambda: {one.session for one in transcripts.sessions(store)}
+        "transcripts", transcripts.tips(store), lambda: {session.session for session in transcripts.sessions(store)}
     )
     return {
         **_value(view, found),
@@ -116,7 +116,7 @@ def show_why(view: View) -> dict[str, Any]:
         found = reasons(view.store, why_place(view.store, code, where, blaming_place(code, where)))
     except GitmemError as error:
         return {**value, "trouble": error.sentences}
-    return {**value, "reasons": [_reason(one) for one in found[:LENGTH]], "more": max(len(found) - LENGTH, 0)}
+    return {**value, "reasons": [_reason(reason) for reason in found[:LENGTH]], "more": max(len(found) - LENGTH, 0)}
 
 
 def _reason(reason: Reason) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _reason(reason: Reason) -> dict[str, Any]:
         "exchange": exchange.id if exchange else "",
         "session": exchange.session if exchange else "",
         "by": reason.author,
-        "facts": [{**fields(one, "id description"), "ended": one.id in reason.ended} for one in reason.facts],
+        "facts": [{**fields(fact, "id description"), "ended": fact.id in reason.ended} for fact in reason.facts],
     }
 
 
@@ -166,8 +166,8 @@ def show_transcript(view: View, identifier: str) -> dict[str, Any]:
 
 
 def _session(view: View, identifier: str) -> SessionSummary:
-    known = next((one for one in known_sessions(view) if one.id == identifier), None)
-    return known or find_session(view.store, identifier)
+    summary = next((summary for summary in known_sessions(view) if summary.id == identifier), None)
+    return summary or find_session(view.store, identifier)
 
 
 def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
@@ -205,9 +205,9 @@ def _titles(store: Store, ids: set[str]) -> dict[str, str]:
         return {}
     errors = {id_in(header.path): header.path for header in pattern_headers(store)}
     tasks = {id_in(path): path for path in episode_paths(store)}
-    found = (read_pattern(store, errors[one]) for one in ids & errors.keys())
+    patterns = (read_pattern(store, errors[one]) for one in ids & errors.keys())
     done = (read_episode(store, tasks[one]) for one in ids & tasks.keys())
-    return {pattern.id: pattern.title for pattern in found if pattern} | {
+    return {pattern.id: pattern.title for pattern in patterns if pattern} | {
         episode.id: episode.task for episode in done if episode
     }
 
@@ -255,7 +255,7 @@ def show_timeline(view: View) -> dict[str, Any]:
         "next": found[LENGTH - 1].commit if len(found) > LENGTH else None,
         "strip": [{"day": day.isoformat(), "commits": made[day]} for day in strip],
         "known": view.kept.get_or_make("names", view.store.tip, lambda: _names(view)),
-        "sessions": [fields(one, "id about") for one in known_sessions(view)[:_MOST_NAMES]],
+        "sessions": [fields(summary, "id about") for summary in known_sessions(view)[:_MOST_NAMES]],
     }
 
 

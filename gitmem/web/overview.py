@@ -72,11 +72,11 @@ def _learned(view: View) -> dict[str, Any]:
         fact for fact in view.facts if view.at_home(fact.created).date() >= yesterday and view.statuses[fact.id].holds
     ]
     new.sort(key=lambda fact: (fact.created, fact.id), reverse=True)
-    sessions = [one for one in known_sessions(view) if view.at_home(one.last).date() >= yesterday]
+    sessions = [summary for summary in known_sessions(view) if view.at_home(summary.last).date() >= yesterday]
     return {
         "total": len(new),
         "facts": [fact_value(view, fact, view.statuses[fact.id]) for fact in new[:_NEW]],
-        "sessions": [fields(one, "id about requests") for one in sessions[:_NEW_SESSIONS]],
+        "sessions": [fields(summary, "id about requests") for summary in sessions[:_NEW_SESSIONS]],
         "worked": len(sessions),
     }
 

@@ -196,8 +196,8 @@ class View:
                 known = None
             known = documents_to_review(store) if known is None else known
             self.kept["documents"] = (tip, known)
-        found: list[ToReview] = known
-        return found
+        reviews: list[ToReview] = known
+        return reviews
 
     def project(self) -> str:
         """Return the folder of the project."""

@@ -245,9 +245,9 @@ def _still_needed(args: Args, app: App, host: Host, scope: Scope) -> set[str]:
     With --everything these are only its hooks, which are removed with their own scope.
     """
     needed = set()
-    for other in (place_of(app, one) for one in host.scopes if one is not scope):
-        if hooks := hooked_file(host, other):
-            shipped = {item.path for item in edits_of(host, other) if isinstance(item, FileEdit)}
+    for place in (place_of(app, one) for one in host.scopes if one is not scope):
+        if hooks := hooked_file(host, place):
+            shipped = {item.path for item in edits_of(host, place) if isinstance(item, FileEdit)}
             needed |= {hooks} if args.everything else {hooks} | shipped
     if args.everything:
         return needed
@@ -303,7 +303,7 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
     known = (*settings_with_hooks(home), *known_stores(home), *recorded)
     projects = dict.fromkeys([here, *map(_project_of, known)])
     # The user's own first: in the home folder they are also found as a project's.
-    places = [(here, Scope.USER)] + [(one, scope) for one in projects for scope in (Scope.PROJECT, Scope.LOCAL)]
+    places = [(here, Scope.USER)] + [(project, scope) for project in projects for scope in (Scope.PROJECT, Scope.LOCAL)]
     for folder, scope in places:
         there = Args(**{**vars(args), "directory": folder, "user": False})
         at = app._replace(args=there)

@@ -148,11 +148,13 @@ _IDS: Mapping[str, Callable[[Store], Offered]] = {
     "episode": _episodes,
     "pattern": lambda store: _clipped((pattern.id, pattern.title) for pattern in known_patterns(store)),
     "session": _sessions,
-    "EXCHANGE": lambda store: _clipped((one, each.name) for each in known_concepts(store) for one in each.exchanges),
+    "EXCHANGE": lambda store: _clipped(
+        (exchange, each.name) for each in known_concepts(store) for exchange in each.exchanges
+    ),
     "WHAT": lambda store: _clipped((str(number), one.line) for number, one in enumerate(waiting(store), 1)),
     "remote": lambda store: {remote.name: remote.shown for remote in remotes(store)},
     "ARCHIVE": lambda store: {
-        os.path.basename(one.archive)[:-3]: one.method or "no summary" for one in archive_summaries(store)
+        os.path.basename(summary.archive)[:-3]: summary.method or "no summary" for summary in archive_summaries(store)
     },
     "key": lambda _: {key: rule.help for key, rule in rules().items()},
     **dict.fromkeys(("REV", "REV|DATE", "COMMIT"), _commits),

@@ -102,7 +102,7 @@ def _broken_hooks(
     renew = f"'gitmem install {host.name} --{next(iter(hooked)).value}' renews them."
     details = tuple(hooked.values())
     stops = stops_of(host, [place for place in places if place.scope in hooked], heard=heard)
-    stop = next((one for one in stops if not one.asked), None)
+    stop = next((obstacle for obstacle in stops if not obstacle.asked), None)
     if stop is None and not own_program(app):
         message = "'gitmem' is not on your PATH: hooks keep events, but only your next gitmem command saves them."
         remedy = "Add gitmem's folder to the PATH that your agent is started with."
@@ -134,8 +134,10 @@ def _stopped_server(app: App, host: Host) -> Obstacle | None:
     places = [place_of(app, scope) for scope in host.scopes]
     if host.events and not any(hooked_file(host, place) for place in places):
         return None  # the list is another agent's, which shares it
-    listing = [place for place in places if any(one.part == MCP and is_present(one) for one in edits_of(host, place))]
-    found = [[one for one in obstacles(host, place) if one.part == MCP] for place in listing]
+    listing = [
+        place for place in places if any(edit.part == MCP and is_present(edit) for edit in edits_of(host, place))
+    ]
+    found = [[obstacle for obstacle in obstacles(host, place) if obstacle.part == MCP] for place in listing]
     return found[0][0] if found and all(found) else None
 
 

@@ -60,7 +60,7 @@ def _copy_at(store: Store, name: str) -> Copy | None:
     if not name.endswith(".md"):
         return None
     names = {name, os.path.relpath(os.path.abspath(name), store.root).replace(os.sep, "/")}
-    return next((one for one in find_copies(store) if names & {one.path, one.path.rpartition("/")[2]}), None)
+    return next((copy for copy in find_copies(store) if names & {copy.path, copy.path.rpartition("/")[2]}), None)
 
 
 def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:

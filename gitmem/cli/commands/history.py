@@ -104,20 +104,20 @@ _MINUTES = "%Y-%m-%d %H:%M"
 def run_sessions(args: Args, app: App) -> None:
     store = app.settled()
     if args.session is not None:
-        found = find_session(store, args.session)
+        summary = find_session(store, args.session)
         if args.question:
-            asked = [one._asdict() for one in answers_of(store, found.id)]
+            asked = [window._asdict() for window in answers_of(store, summary.id)]
             form = "{model}, {tokens:,} tokens\n\n{question}\n\nANSWER\n{answer}"
             body = "\n\n".join(form.format(**one) for one in asked)
             app.answer({"asked": asked}, plain(body) or "No model was asked about it on this machine.")
             return
-        text, gone = session_text(store, found)
+        text, gone = session_text(store, summary)
         app.notices((gone,) if gone else ())
-        body = text or f"It has no file; its commits: gitmem log --session {found.id}"
+        body = text or f"It has no file; its commits: gitmem log --session {summary.id}"
         left, left_lines = code_left_of(store, [entry.entry.id for entry in find_entries(text)])
-        told = plain("\n".join([_heading(found), *left_lines, "", body]).rstrip("\n"))
-        value = {**_value(found), "text": text, "code": left}
-        app.answer(value, told, f"session {found.id}")
+        told = plain("\n".join([_heading(summary), *left_lines, "", body]).rstrip("\n"))
+        value = {**_value(summary), "text": text, "code": left}
+        app.answer(value, told, f"session {summary.id}")
         return
     if args.question:
         raise UsageError("--question is about one session.", "'gitmem sessions' lists them.")

@@ -51,7 +51,7 @@ def run_import(args: Args, app: App) -> int:
         remedy = "If it holds a memory of another tool, say which with --from."
         raise NotFoundError(f"Neither transcripts nor a memory that gitmem knows are in {args.sources[0]}.", remedy)
     if args.dry_run:
-        files = [one for path in _transcripts(args, app) for one in find_transcripts(path)]
+        files = [transcript for path in _transcripts(args, app) for transcript in find_transcripts(path)]
         lines = [*first_of(files, _SHOWN), f"{count(len(files), 'transcript')} would be imported."]
         app.answer({"dry_run": True, "files": files}, "\n".join(lines), OWN)
         return ExitCode.OK
@@ -61,19 +61,19 @@ def run_import(args: Args, app: App) -> int:
 def _import_entire(args: Args, app: App) -> int:
     """Import the sessions that Entire recorded on a branch of the project."""
     code = project_code(app.folder(), app.environ)
-    found = entire.snapshots(code) if code else []
-    if code is None or not found:
+    snapshots = entire.snapshots(code) if code else []
+    if code is None or not snapshots:
         raise NotFoundError(
             "The project has no branch entire/checkpoints/v1 with sessions.",
             "Fetch it: git fetch origin entire/checkpoints/v1:entire/checkpoints/v1",
         )
     if args.dry_run:
-        files = [snapshot.session for snapshot in found]
+        files = [snapshot.session for snapshot in snapshots]
         lines = [*first_of(files, _SHOWN), f"{count(len(files), 'session')} would be imported."]
         app.answer({"dry_run": True, "files": files}, "\n".join(lines), OWN)
         return ExitCode.OK
     with tempfile.TemporaryDirectory() as folder:
-        args.host, args.transcripts = None, entire.write_transcripts(code, found, folder)
+        args.host, args.transcripts = None, entire.write_transcripts(code, snapshots, folder)
         return run_replay(args, app)
 
 
@@ -104,7 +104,7 @@ def _offer(app: App) -> None:
 def run_replay(args: Args, app: App) -> int:
     paths, store = _transcripts(args, app), app.settled()
     span = read_date(store, args.since, "--since")
-    found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
+    found = list(dict.fromkeys(transcript for path in paths for transcript in find_transcripts(path)))
     done: list[Replayed] = []
     with Progress(app.err) as bar:
         for path in found:
@@ -184,14 +184,14 @@ def _named(args: Args, app: App) -> list[Source]:
 
 def _found(args: Args, app: App, store: Store) -> list[Source]:
     project = store.root if args.user else find_project(app.folder(), app.home()).root
-    found = [one for one in find_sources(project, app.home()) if args.kind in (None, one.kind.value)]
-    if not found:
+    sources = [source for source in find_sources(project, app.home()) if args.kind in (None, source.kind.value)]
+    if not sources:
         places = places_of(SourceKind(args.kind) if args.kind else None)
         looked = f"Looked for {', '.join(places)}. " if places else ""
         raise NotFoundError(
             f"This project has no memory of {args.kind or 'another tool'}.", f"{looked}Give the folder that holds it."
         )
-    return found
+    return sources
 
 
 def _value(one: Migrated) -> dict[str, object]:

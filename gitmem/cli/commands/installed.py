@@ -49,13 +49,13 @@ def list_agents(app: App) -> None:
 def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...]) -> str:
     """Return the lines that report the installed parts of a host to the user."""
     title, hooks, lines = plan.host.title, short_path(app, plan.hooks), []
-    in_the_way = [one for one in obstacles(plan.host, plan.place) if one.part in {HOOKS, *parts}]
+    in_the_way = [obstacle for obstacle in obstacles(plan.host, plan.place) if obstacle.part in {HOOKS, *parts}]
     if plan.hooks:
         change = next(change for part, change in plan.changes if part == HOOKS)
         lines.append(f"{title}'s hooks are in {hooks} already.")
         if change.changes:
             begun = f"{title}'s sessions are recorded from the next one on, by hooks in {hooks}."
-            stopped = any(one.part == HOOKS for one in in_the_way)
+            stopped = any(obstacle.part == HOOKS for obstacle in in_the_way)
             lines = [f"{title}'s hooks are in {hooks}." if stopped else begun]
             lines += [plan.host.note] * bool(plan.host.note)
     elif HOOKS in parts and not plan.host.events:
@@ -63,9 +63,9 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...]) -> str:
     servers = (short_path(app, path) for path in _paths_of(plan, MCP))
     lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in servers]
     lines += _answers(in_the_way)
-    if stops := [one for one in in_the_way if not one.asked]:
-        said = " Nothing of its sessions is recorded until then." * any(one.part == HOOKS for one in stops)
-        app.notices(tuple(dict.fromkeys(f"{one.message}. {one.remedy}{said}" for one in stops)))
+    if stops := [obstacle for obstacle in in_the_way if not obstacle.asked]:
+        said = " Nothing of its sessions is recorded until then." * any(obstacle.part == HOOKS for obstacle in stops)
+        app.notices(tuple(dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}{said}" for obstacle in stops)))
     if ALLOW not in parts and asks_to_use_tools(plan, parts):
         remedy = f"'gitmem install {plan.host.name} --allow' allows the read-only tools."
         lines.append(f"{title} asks before the first use of each tool, and refuses it in -p; {remedy}")
@@ -82,7 +82,7 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...]) -> str:
 
 def _answers(in_the_way: Sequence[Obstacle]) -> Iterator[str]:
     """Yield what the agent will ask at its next start, and which answer to give."""
-    yield from dict.fromkeys(f"{one.message}. {one.remedy}" for one in in_the_way if one.asked)
+    yield from dict.fromkeys(f"{obstacle.message}. {obstacle.remedy}" for obstacle in in_the_way if obstacle.asked)
 
 
 def _heard(app: App, host: Host) -> float:

@@ -39,21 +39,21 @@ def _records(app: App, store: Store, found: list[SessionSummary]) -> Iterator[Se
     """Yield sessions as their transcripts, else as the logs or their files tell them."""
     place = place_of(app, Scope.PROJECT)
     paths = [path for host in map(find_host, NAMES) if host.sessions for path in host.sessions(place)]
-    for one in found:
-        path = next((path for path in paths if one.id in os.path.basename(path)), "")
-        yield read_session(store, one.id, one.host, path, one.file)
+    for summary in found:
+        path = next((path for path in paths if summary.id in os.path.basename(path)), "")
+        yield read_session(store, summary.id, summary.host, path, summary.file)
 
 
 def _ask(store: Store, args: Args, app: App) -> int:
     """Print the open question about a session, for an agent that answers it by itself."""
-    found = find_session(store, args.ask)
-    (record,) = _records(app, store, [found])
-    question = None if is_judged(store, found.id, found.file) else open_question(store, record)
+    summary = find_session(store, args.ask)
+    (record,) = _records(app, store, [summary])
+    question = None if is_judged(store, summary.id, summary.file) else open_question(store, record)
     if question is None:
-        app.answer({"session": found.id, "question": None}, f"No question about session {found.id} is open.")
+        app.answer({"session": summary.id, "question": None}, f"No question about session {summary.id} is open.")
         return ExitCode.OK
     text = _text(question)
-    app.answer({"session": found.id, "question": text}, text)
+    app.answer({"session": summary.id, "question": text}, text)
     return ExitCode.OK
 
 
@@ -65,23 +65,23 @@ def _text(question: Question) -> str:
 
 def _put(store: Store, args: Args, app: App) -> int:
     """Take an agent's answer to the open question about a session."""
-    found = find_session(store, args.session)
-    (record,) = _records(app, store, [found])
+    summary = find_session(store, args.session)
+    (record,) = _records(app, store, [summary])
     model = args.by or ("claude-code" if app.environ.get(SESSIONS[0]) else "an agent")
-    if is_judged(store, found.id, found.file):
-        raise RefusedError(f"Session {found.id} was judged already.", "Nothing is left to do for it.")
+    if is_judged(store, summary.id, summary.file):
+        raise RefusedError(f"Session {summary.id} was judged already.", "Nothing is left to do for it.")
     try:
         done = put_answer(store, record, app.read_output(args.file), model)
     except ReplyError as error:
         raise RefusedError(
             f"This is no answer to the question: it {error}.",
-            f"'gitmem judge --ask {found.id}' prints the question with the schema of its answer.",
+            f"'gitmem judge --ask {summary.id}' prints the question with the schema of its answer.",
         ) from None
     refused = sum(done.judged.refused.values())
-    value = {"session": found.id, "kept": done.judged.kept, "refused": refused, "commit": done.commit}
+    value = {"session": summary.id, "kept": done.judged.kept, "refused": refused, "commit": done.commit}
     text = f"{done.judged.kept} kept, {refused} refused."
     if done.question is not None:
-        text = f"The session is long: one more question about it is open, see 'gitmem judge --ask {found.id}'."
+        text = f"The session is long: one more question about it is open, see 'gitmem judge --ask {summary.id}'."
     app.answer({**value, "open": done.question is not None}, text, OWN)
     return ExitCode.OK
 

@@ -112,12 +112,16 @@ def _find(store: Store, args: Args, app: App) -> None:
     if not (given or error.strip()):
         raise UsageError("There is nothing to find.", "gitmem episodes find 'add retries', or --error FILE")
     kind, outcome = TaskType(args.type) if args.type else None, Outcome(args.outcome) if args.outcome else None
-    found = similar(store, text, files=args.file, error=error, type=kind, outcome=outcome, limit=max(args.limit, 1))
+    episodes = similar(store, text, files=args.file, error=error, type=kind, outcome=outcome, limit=max(args.limit, 1))
     values = [
-        {**episode_value(one.episode, one.path, one.count), "score": one.score, "likeness": one.likeness}
-        for one in found
+        {
+            **episode_value(episode.episode, episode.path, episode.count),
+            "score": episode.score,
+            "likeness": episode.likeness,
+        }
+        for episode in episodes
     ]
-    text, aside = "\n".join(_row(one.episode) for one in found), "" if found else "No episode matches."
+    text, aside = "\n".join(_row(episode.episode) for episode in episodes), "" if episodes else "No episode matches."
     app.answer(values, plain(text), "episodes", aside=(aside,))
 
 

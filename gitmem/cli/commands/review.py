@@ -96,10 +96,10 @@ def _differences(store: Store, path: str, merge: str | None) -> list[str]:
     """Return the lines in which the two versions of a document differ, - ours and + theirs; none of a second file."""
     if merge is None:
         return []
-    found = sides_of(store, path)
+    sides = sides_of(store, path)
     ours, theirs = (
         (store.repository.read(side, path) or b"").decode("utf-8", "replace").splitlines()
-        for side in (found.ours, found.theirs)
+        for side in (sides.ours, sides.theirs)
     )
     lines = unified_diff(ours, theirs, "ours", "theirs", lineterm="", n=1)
     return [line for line in lines if not line.startswith("@@")][:_DIFFERENCES]
@@ -199,7 +199,7 @@ def run_review(args: Args, app: App) -> None:
             app.notices(("'gitmem review NUMBER' shows one of these, and how to decide it.",))
         return
     refused = waiting_purges(store, refused=True)  # these can be named, but wait no longer
-    items += [_purge(store, one, app.notices) for one in refused]
+    items += [_purge(store, purge, app.notices) for purge in refused]
     number = _find(items, args.what.replace(os.sep, "/").removeprefix("./"))
     item = items[number - 1]
     if args.take and args.take not in item.takes:

@@ -57,16 +57,16 @@ def run_summary(args: Args, app: App) -> None:
 
 
 def _list(store: Store, args: Args, app: App) -> None:
-    found = [item for item in archive_summaries(store) if item.pending or not args.pending]
-    paths = [None if item.method is None else summary_path(item.archive) for item in found]
+    summaries = [item for item in archive_summaries(store) if item.pending or not args.pending]
+    paths = [None if item.method is None else summary_path(item.archive) for item in summaries]
     value = [
         {"archive": one.archive, "summary": path, **fields(one, "method pending")}
-        for one, path in zip(found, paths, strict=True)
+        for one, path in zip(summaries, paths, strict=True)
     ]
     rows = [("ARCHIVE", "SUMMARY")]
-    rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in found]
+    rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in summaries]
     none = "No summary is pending." if args.pending else "No archive yet: memory.md has not been rotated."
-    app.answer(value, plain(table(rows)) if found else none, "summaries" if found else "")
+    app.answer(value, plain(table(rows)) if summaries else none, "summaries" if summaries else "")
 
 
 def _pending(store: Store, _: Args, app: App) -> None:
