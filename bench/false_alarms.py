@@ -1,9 +1,9 @@
-"""How often a prompt is told something without asking, where nothing that it needs is remembered.
+"""How often a prompt is shown something without asking, where nothing that it needs is remembered.
 
 | row | |
 | --- | --- |
 | another project | the prompts of recorded transcripts, put to a store of another project: all need nothing |
-| earlier sessions | each prompt, put to a store that holds the sessions before: some rightly are told something |
+| earlier sessions | each prompt, put to a store that holds the sessions before: some rightly are shown something |
 
     python bench/false_alarms.py [--list]
 
@@ -41,7 +41,7 @@ def recorded() -> list[tuple[Path, list[Turn]]]:
 
 
 def told(store: Store, prompts: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the prompts, given with their session, that are told something."""
+    """Return the prompts, given with their session, that are shown something."""
     return [prompt for session, prompt in prompts if remembered(store, prompt, session).text]
 
 

@@ -108,7 +108,7 @@ class Project:
             os.utime(path, (at + step, at + step))
 
     def clear(self) -> None:
-        for path in [*self.spool.glob("*.json"), *self.spool.glob("tell-*")]:  # what is told late is due no more
+        for path in [*self.spool.glob("*.json"), *self.spool.glob("tell-*")]:  # what is shown late is due no more
             path.unlink()
 
     def hook(self, name: str) -> float:

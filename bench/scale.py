@@ -50,7 +50,7 @@ SHARES = list(itertools.accumulate(1 / (rank + 2) for rank in range(len(WORDS)))
 TOPICS = ["timeout", "retry", "cursor", "index", "schema", "lock", "cache", "pool", "token", "batch", "encoding"]
 END = datetime(2026, 11, 1, 12, tzinfo=UTC)
 DAYS = 3 * 365
-RETIRED = 50  # one of so many facts does not hold any more
+RETIRED = 50  # one of so many facts is not in force any more
 ASKED: list[str] = []  # what was asked in the store that was made last
 BARS = {"clone": "2 x git", "first save after a pull": "5 s", "status, the first": "0.3 s", "a prompt": "0.15 s"}
 

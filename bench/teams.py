@@ -131,7 +131,7 @@ class Project:
 
 
 def branches(folder: str) -> None:
-    """Print which facts are told on main after branches ended in each way, and which stale ones are not marked."""
+    """Print which facts are shown on main after branches ended in each way, and which stale ones are not marked."""
     project = Project(folder)
     for number in range(_BRANCHES):
         project.branch(number)

@@ -31,7 +31,7 @@ _FAILURE: dict[str, object] = {
 def main(language: str, *, whole: bool = False) -> None:
     """Run the tour in a language, and exit with the code of the first command that fails.
 
-    It prints of what the agent is told what it shows, or with `whole` all.
+    It prints of what the agent is shown what it shows, or with `whole` all.
     """
     with tempfile.TemporaryDirectory(prefix="gitmem-try-") as home:
         project = Path(home, "shop")
@@ -45,7 +45,7 @@ def main(language: str, *, whole: bool = False) -> None:
         print("\n".join(f"> {text}" for text in _prompts(recorded)))
         start, failure = tour.run(*own_command("start")), tour.hook(_FAILURE)
         print("# Session two starts. Its agent is told (in full: make try ALL=1):")
-        print(start if whole else _part(start, "## What holds"))
+        print(start if whole else _part(start, "## In force"))
         print("# A command fails in it. Its agent is told:")
         print(failure if whole else _part(failure, _ERROR))
         print("$ git -C .gitmem log --oneline")

@@ -108,7 +108,7 @@ for p in "${s:-.}" "${CLAUDE_PROJECT_DIR:-.}"; do
     [ -d "$p/.gitmem/.git" ] && c=$p/.gitmem/.git
     d=$c/gitmem/spool/hooks
     # A folder of another user's (`-O`) would give them the session, and a link on the way may lead to anybody: gitmem asks
-    # git whether the store is trusted, and follows no link. It also decides about a store without a record that the person
+    # git whether the store is trusted, and follows no link. It also decides about a store without a record that the user
     # made or accepted it, or with another token than the record's: it may have come with the project.
     [ -d "$d" ] && [ -O "$d" ] && [ -O "$p/.gitmem" ] && ! [ "$p" -ef "$HOME" ] || d= ask=1
     for r in "$p/.gitmem" "$p/.gitmem/.git" "$c" "$c/gitmem" "$c/gitmem/spool" "$d"; do ! [ -L "$r" ] || d= ask=1; done
@@ -172,7 +172,7 @@ fi
 if [ "$d" ]; then
     [ "$h" = late ] && ! [ -e "$d/tell-$PPID" ] && true >"$d/tell-$PPID"
     cat >>"$f"
-    # What a prompt speaks of and what mended an error, gitmem tells, unless the settings say no: `off-…`. These agents
+    # What a prompt speaks of and what fixed an error, gitmem tells, unless the settings say no: `off-…`. These agents
     # have no event for a tool that failed. Their results say so, at the beginning or the end, which `grep` looks at: it
     # is one more process, a millisecond, and the shell itself would take twenty for each megabyte of a result.
     t=

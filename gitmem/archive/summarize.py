@@ -207,7 +207,7 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
 def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> tuple[AskResult[Summary], int]:
     """Ask a model for the summary of a text, of a long one part by part; returns it and the number of questions.
 
-    Sessions that a model judged are told in its sentences; where that is all there is to tell, nothing is asked.
+    Sessions that a model judged are shown in its sentences; where that is all there is to tell, nothing is asked.
     """
     brief, by, lacks = _brief(store, text)
     if by and not lacks:

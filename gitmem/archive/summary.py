@@ -322,7 +322,7 @@ def pending_archives(store: Store, last: int = 0) -> list[str]:
 def ask_for_summaries(store: Store) -> tuple[Sequence[str], str]:
     """Return the archives that the agent is asked to summarize if the settings say so, else once an offer."""
     provider = store.config.summary.provider
-    with contextlib.suppress(GitmemError):  # a link in place of the archives keeps nothing else from being told
+    with contextlib.suppress(GitmemError):  # a link in place of the archives keeps nothing else from being shown
         if provider == "host":
             return pending_archives(store, _LOOKED_AT), ""
         return (), _offer(store) if provider == "offline" else ""

@@ -24,7 +24,7 @@ REMOTE = "GITMEM_REMOTE"  # where the memory is of a project without a store, as
 def joined(app: App, folder: str, owner: int) -> str | None:
     """Clone the memory that the environment names, and return its store; None if that takes too long.
 
-    Then the clone goes on, and this session is told with a prompt. Only a git repository gets a store unasked.
+    Then the clone goes on, and this session is shown with a prompt. Only a git repository gets a store unasked.
     """
     start = folder if os.path.isabs(folder) else app.cwd
     if find_project(start, app.home()).common_dir is None:
@@ -40,7 +40,7 @@ def joined(app: App, folder: str, owner: int) -> str | None:
 
 
 def join(app: App, owner: int) -> None:
-    """Clone the memory that the environment names, without its history, and note that the agent is to be told it."""
+    """Clone the memory that the environment names, without its history, and note that the agent is to be shown it."""
     from gitmem.record.fact_edits import look_at_arrivals
     from gitmem.store.init import Place
     from gitmem.store.remotes import absolute_address

@@ -91,7 +91,7 @@ SIGN = "sign"  # file of the private folder
 
 
 def sign_of_use(store: Store, ids: Collection[str], text: str, *, recorded: bool) -> str:
-    """Return the line that tells a user what a session was told, and keep it for status lines."""
+    """Return the line that tells a user what a session was shown, and keep it for status lines."""
     from gitmem.document.ids import is_fact_id
     from gitmem.tell.start import LEARNED
     from gitmem.text.sentences import count

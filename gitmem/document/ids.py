@@ -278,7 +278,7 @@ def raw_path(archive: str) -> str:
     return f"{archive.removesuffix('.md')}.summary.raw.txt"
 
 
-# Memories may be of a part of a project: one of `packages/a` is told there and above, but not beside. An
+# Memories may be of a part of a project: one of `packages/a` is shown there and above, but not beside. An
 # entry names its part by the tag `in/PATH`, a fact in its header. `-` replaces characters that no tag may have.
 LONGEST_SCOPE = 47  # characters of a part's name: a tag has 50
 _SCOPE_TAG = "in/"
@@ -314,7 +314,7 @@ def is_within(part: str, other: str) -> bool:
 
 
 def do_all_meet(some: Iterable[str], here: str) -> bool:
-    """Return whether each of these parts meets `here`: only then a text made of memories of several parts is told."""
+    """Return whether each of these parts meets `here`: only then a text made of memories of several parts is shown."""
     return all(do_meet((one,), (here,)) for one in some)
 
 

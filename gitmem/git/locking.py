@@ -44,7 +44,7 @@ def writing_alone(folder: str, what: str) -> Iterator[None]:
         lock.acquire(_WRITING_SECONDS)
     except BusyError:
         raise BusyError(f"Another gitmem is writing {what}.", "Try again when it is done.") from None
-    except OSError:  # what cannot be written is told where it is written
+    except OSError:  # what cannot be written is shown where it is written
         pass
     try:
         yield

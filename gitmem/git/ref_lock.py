@@ -1,4 +1,4 @@
-"""A lock that is a ref, for file systems whose own locks do not hold."""
+"""A lock that is a ref, for file systems whose own locks are not in force."""
 
 from __future__ import annotations
 

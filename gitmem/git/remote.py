@@ -151,7 +151,7 @@ class Connection(Value):
                     race = is_race(error)
                     if race or (race is None and self._tip(git, remote, ref) != expected):
                         raise PushRacedError from None
-                    if is_first and is_unforced(error):  # git-remote-s3 is told of no lease
+                    if is_first and is_unforced(error):  # git-remote-s3 is shown no lease
                         force = "+"
                         continue
                     raise explain_push(error, remote) from error

@@ -51,7 +51,7 @@ class LastSave(Value):
 
 
 class MemoryCounts(Value):
-    """Numbers of sessions, facts that hold, open issues in `memory.md`, and known errors."""
+    """Numbers of sessions, facts in force, open issues in `memory.md`, and known errors."""
 
     sessions: int
     facts: int
@@ -220,7 +220,7 @@ def _remotes(store: Store) -> tuple[RemoteState, ...]:
 
 
 def _facts(store: Store, edited: Iterable[str]) -> tuple[int, int]:
-    """Return how many pairs of facts contradict each other, and how many facts do not hold any more."""
+    """Return how many pairs of facts contradict each other, and how many facts are not in force any more."""
     shown = {id_in(name) for name in edited if name.startswith("facts/")}
     statuses = what_holds(facts_for(store, shown, hurried=True, most=_MOST_FACTS)).values()
     ended = sum(not status.holds for status in statuses)

@@ -70,7 +70,7 @@ class People:
         return "" if self.is_own(origin) else self._name(origin)
 
     def _name(self, origin: Origin) -> str:
-        name = plain(origin.author).strip()  # one that shows as nothing, or as the user's, is told with the address
+        name = plain(origin.author).strip()  # one that shows as nothing, or as the user's, is shown with the address
         is_clear = name.casefold() not in {"", "you", "me", self._index.user[1]}
         return origin.author if is_clear else f"{name} <{origin.email}>"
 

@@ -1,4 +1,4 @@
-"""Marks on facts that no longer hold, are in dispute, or were changed by others (docs/format.md, "Facts")."""
+"""Marks on facts that are no longer in force, are in dispute, or were changed by others (docs/format.md, "Facts")."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _IDS = re.compile(rf"\b[a-z][0-9a-z]{{{SHORT_LENGTH - 1}}}\b")
 
 
 def marked(store: Store, text: str, name: str = "") -> str:
-    """Return a text of the store with a mark on each fact in it that no longer holds or is in dispute.
+    """Return a text of the store with a mark on each fact in it that is no longer in force or is in dispute.
 
     `name` is the path of its document, or the id of a memory (`gitmem.model.lines.with_marks`).
     """

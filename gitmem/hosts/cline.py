@@ -1,6 +1,6 @@
 """Cline CLI: an executable file an event, memory told with a tool's result, sessions in one JSON file each.
 
-Seen with Cline CLI 3.0.65. It reads answers of hooks at tools only, so memory is told with the first tool of each
+Seen with Cline CLI 3.0.65. It reads answers of hooks at tools only, so memory is shown with the first tool of each
 prompt. No event has the prompt, and none says that a session has ended: prompts are read from its record of the
 session. Each run of the agent begins with `TaskStart`, also at a session's second prompt. A call that a hook refuses
 ends the run.

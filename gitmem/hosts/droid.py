@@ -1,8 +1,8 @@
 """Factory's droid: its events, settings and transcripts. Seen with 0.225.2.
 
 `droid exec` has no event for a prompt, and no event has the answer: both are read from the transcript, which begins
-with the prompt as its title. The model has to load the tools of an MCP server, and is not told their names if the
-server is slower than the first question: it is told them at the start. A tool that fails has no event either. In the
+with the prompt as its title. The model has to load the tools of an MCP server, and is not shown their names if the
+server is slower than the first question: it is shown them at the start. A tool that fails has no event either. In the
 interactive screen a session ends twice.
 """
 

@@ -1,7 +1,7 @@
 """Gemini CLI, and Qwen Code, which is derived from it; each has its own form of events, answers and transcripts.
 
 Seen with Gemini CLI 0.61.0. Its events have names of their own, and its transcripts repeat their messages. What is told
-at `SessionStart` would be put before the first prompt, where slash commands break, so it is told at `BeforeAgent`.
+at `SessionStart` would be put before the first prompt, where slash commands break, so it is shown at `BeforeAgent`.
 `PreCompress` comes before every question to the model, and is not asked for.
 
 Seen with Qwen Code 0.24.4. It has Claude Code's events with Gemini's tools, and marks a prompt that a user submitted:

@@ -63,7 +63,7 @@ case $m in *'"initialize"'*) r='{{"protocolVersion":"2025-06-18",{_ABLE}}}';; \
 *'"id":'*) r='{{"tools":[]}}';; *) continue;; esac; \
 printf '%s\\n' "{{\\"jsonrpc\\":\\"2.0\\",\\"id\\":$i,\\"result\\":$r}}"; done"""
 # Ends of an event's name.
-LATE = ".late"  # the host is told its memory with the next prompt, not at this event
+LATE = ".late"  # the host is shown its memory with the next prompt, not at this event
 DUE = ".due"  # late answers go out with this event, since the host reads none at its prompts
 
 

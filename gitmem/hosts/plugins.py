@@ -2,7 +2,7 @@
 
 The plugins are `templates/hosts/opencode.js` and `pi.js`; they send the tools of their hosts. OpenCode and Kilo have
 their sessions in a database, which is only read: a transcript's path is the database's with the session's id,
-`…/opencode.db#ses_…`. What pi is told becomes a message of its own, which a transcript marks as `custom_message`. Seen
+`…/opencode.db#ses_…`. What pi is shown becomes a message of its own, which a transcript marks as `custom_message`. Seen
 with OpenCode 1.18.33, Kilo 7.7.7, pi 1.5.2.
 """
 

@@ -174,7 +174,7 @@ def _bring_transcript(store: Store, done: Migrated, item: TranscriptItem, *, dry
 
 def _make_exchanges(store: Store, item: TranscriptItem, host: str) -> bool:
     """Make the session's file of a transcript; return False if nothing was missing."""
-    # Which tools ran is not told, and without one a short answer would count as small talk.
+    # Which tools ran is not shown, and without one a short answer would count as small talk.
     turns = [turn._replace(tools=1) for turn in l1_turns(item.lines, item.session, host)]
     return save_exchanges(store, item.session, host, turns) is not None
 

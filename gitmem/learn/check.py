@@ -40,7 +40,7 @@ _CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\
 
 
 class _Ended(Value):
-    """An item of `ended`: the names that exist, why, and what holds now; `given` has its quotation."""
+    """An item of `ended`: the names that exist, why, and what is in force now; `given` has its quotation."""
 
     known: tuple[str, ...]
     why: Why

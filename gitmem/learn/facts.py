@@ -82,7 +82,7 @@ def _instead(book: FactBook, turn: Turn, by_agent: Sequence[Fact]) -> Changes:
 def take(book: FactBook, found: FoundFact, session: str, *, again: bool) -> Changes:
     """Return the file changes that keep a finding; where a known fact says the same, that gains its source.
 
-    `again`: what a user says after it had ended holds again, unlike in an old session that is read later.
+    `again`: what a user says after it had ended is in force again, unlike in an old session that is read later.
     """
     made = make_fact(
         found.kind,

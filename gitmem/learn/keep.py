@@ -93,7 +93,7 @@ class _Keeper:
         return self._session.turns[request - 1]
 
     def _now(self, name: str) -> Fact | None:
-        """Return a known fact of the question as it is now, None if it no longer holds."""
+        """Return a known fact of the question as it is now, None if it is no longer in force."""
         fact = self.book.known().get(self._names[name].id) if name in self._names else None
         return fact if fact is not None and fact.binds else None
 

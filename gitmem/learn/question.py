@@ -51,7 +51,7 @@ _QUOTED = {"request": {"type": "integer"}, "quote": _TEXT}
 
 
 class Why(StrEnum):
-    """Why a known fact no longer holds."""
+    """Why a known fact is no longer in force."""
 
     REPLACED = "replaced"
     DONE = "done"
@@ -273,6 +273,6 @@ def question_of(
 
 
 def digest_of(question: Question) -> str:
-    """Return the digest of all that a model is told in a question; an answer that was recorded counts for no other."""
+    """Return the digest of all that a model is shown in a question; an answer that was recorded counts for no other."""
     text = json.dumps([question.instructions, question.material, question.schema], ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

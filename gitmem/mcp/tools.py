@@ -246,9 +246,9 @@ def memory_update(
         ),
     ] = "",
 ) -> str:
-    """Say that a decision, rule, preference or issue no longer holds, is resolved, or holds in other words.
+    """Say that a decision, rule, preference or issue is no longer in force, is resolved, or holds in other words.
 
-    One commit, which gitmem undo takes back; later sessions are told what holds then.
+    One commit, which gitmem undo takes back; later sessions are shown what holds then.
     """
     fact = find_fact(call.store, id)
     if act in ("edit", "supersede") and not text.strip():
@@ -289,7 +289,7 @@ def memory_task(
     confidence: Annotated[float, Field(ge=0, le=1, description="of a hypothesis")] = 0.0,
     why: Annotated[str, Field(max_length=2_000, description="evidence or reason")] = "",
 ) -> str:
-    """Note what this session is at: you are told it again after a compaction."""
+    """Note what this session is at: you are shown it again after a compaction."""
     store, own = call.store, call.session
     if act in _NEEDS_TEXT and not text.strip():
         raise RefusedError("text is empty.", "It is the task, note, hypothesis or decision, or a hypothesis's id.")

@@ -117,7 +117,7 @@ def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = 
 
 
 def _is_told(turn: Turn, asked: str, done: str) -> bool:
-    """Return whether a turn is told later; courtesy ("thanks") and probes ("What is 2+2?") are recorded alone."""
+    """Return whether a turn is shown later; courtesy ("thanks") and probes ("What is 2+2?") are recorded alone."""
     if not turn.tools and len(done.split()) <= _COURTESY_WORDS:
         return False
     tells = asked or turn.files or turn.failures or _tells(turn.prompt, done, turn.tools)

@@ -162,7 +162,7 @@ def understood(event: HookEvent, *, vouched: bool | None = None) -> HookEvent:
 def with_words(event: HookEvent, given: object, result: object, text: str) -> HookEvent:
     """Return a tool's event with the user's words in its result: answers to questions; of a refused call, the refusal.
 
-    `result` is the host's structured result, `text` what the agent was told.
+    `result` is the host's structured result, `text` what the agent was shown.
     """
     if event.kind is HookKind.TOOL and event.tool in QUESTIONS:
         return event._replace(words=answers_in(given if isinstance(given, dict) else {}, result, text))

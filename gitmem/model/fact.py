@@ -87,7 +87,7 @@ class Fact(Value):
     (`gitmem.project.places`); `scope` are the parts of the project it is of, none: all of it. `until` is a date, or the
     phase or event after which it no longer holds; `forbids` are literals that the user said must not be written or run,
     `enforce` is `ask` or `deny` where the agent is to ask or to refuse then.
-    `review` are the ids of facts that contradict it, to be decided by a user; `pinned` ones are told at
+    `review` are the ids of facts that contradict it, to be decided by a user; `pinned` ones are shown at
     every start. `file` is the path it was read from, `source` its content; both are empty for a new fact, `source` and
     `text` for one out of the cache of headers.
     """
@@ -128,7 +128,7 @@ class Fact(Value):
 
     @property
     def binds(self) -> bool:
-        """Return whether sessions are told the fact as valid."""
+        """Return whether sessions are shown the fact as valid."""
         return self.status in BINDING
 
     @property
@@ -165,7 +165,7 @@ class Fact(Value):
 
 
 def day_of(moment: datetime) -> str:
-    """Return the day of a fact, as it is told."""
+    """Return the day of a fact, as it is shown."""
     return "undated" if moment == UNDATED else f"{moment:%Y-%m-%d}"
 
 

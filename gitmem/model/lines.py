@@ -1,4 +1,4 @@
-"""The lines of facts in `memory.md`, and marks on text about facts that no longer hold (docs/memory.md).
+"""The lines of facts in `memory.md`, and marks on text about facts that are no longer in force (docs/memory.md).
 
 A line is an entry with the id of its fact, and a view of it. Struck out, ticked off or deleted, it ends the fact;
 reworded, it rewords it. Elsewhere a fact is found by its id, by type and words in archives and weeks older than these
@@ -70,7 +70,7 @@ class Marks(Value):
         return identifier if identifier in self.statuses else ""
 
     def has_ended(self, identifier: str) -> bool:
-        """Return whether this is a fact that no longer holds; one that somebody else ended is in question."""
+        """Return whether this is a fact that is no longer in force; one that somebody else ended is in question."""
         return identifier in self.statuses and not self.statuses[identifier].holds and identifier not in self.changes
 
     def said_in(self, memory: str, text: str) -> tuple[str, ...]:
@@ -211,7 +211,7 @@ _ID_BEHIND = re.compile(rf" \^{ID_FORM}$")
 
 
 def with_marks(text: str, marks: Marks, memory: str = "", sources: Iterable[Entry] = ()) -> str:
-    """Return a text with a mark behind each statement that does not hold as it says, or is in dispute.
+    """Return a text with a mark behind each statement that is not in force as it says, or is in dispute.
 
     Every door calls this with what it is about to show: a document, or lines of one, perhaps those of one `memory`,
     given by its id. What is said of a whole memory stands at the end of its first line. `sources` are the entries that
@@ -296,7 +296,7 @@ def _memories(text: str, marks: Marks) -> list[ShownMemory]:
 
 
 def without_ended(text: str, marks: Marks) -> str:
-    """Return a text without the lines of facts that do not hold."""
+    """Return a text without the lines of facts that are not in force."""
     for entry in reversed(find_entries(text)):
         if marks.has_ended(marks.id_of(entry.entry)):
             text = text[: entry.start] + text[entry.end :]

@@ -1,7 +1,7 @@
 """A bug pattern: a known error with each time that it came (docs/format.md, "Learned patterns"). Pure.
 
 A case is kept raw: the command that failed, what was changed, the command that then worked, in which exchange and when;
-who it was says git. What two machines learned joins as a set of cases. What is told, and how often it worked, is
+who it was says git. What two machines learned joins as a set of cases. What is shown, and how often it worked, is
 computed from them.
 """
 

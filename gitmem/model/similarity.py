@@ -108,7 +108,7 @@ def repeats(one: str, other: str) -> bool:
 
 
 def is_same_line(one: str, other: str) -> bool:
-    """Return whether two lines that are told beside each other say the same, by their plain words."""
+    """Return whether two lines that are shown beside each other say the same, by their plain words."""
     words, others = (frozenset(re.findall(r"\w+", text.casefold())) for text in (one, other))
     return one == other or (min(len(words), len(others)) >= _FEWEST_OF_A_LINE and overlap(words, others) >= SAME_LINE)
 

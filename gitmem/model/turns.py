@@ -59,7 +59,7 @@ def may_refute(request: str) -> bool:
 
 
 def content_lines(texts: Iterable[str]) -> frozenset[str]:
-    """Return the lines of the boot files that are long enough to be told again, compared without markup and case."""
+    """Return the lines of the boot files that are long enough to be shown again, compared without markup and case."""
     return frozenset(line for text in texts for line in _plain_lines(text))
 
 

@@ -33,7 +33,7 @@ def reworded(fact: Fact, text: str, now: datetime) -> Fact:
 
 
 def revived(fact: Fact, now: datetime) -> Fact:
-    """Return a fact that holds again."""
+    """Return a fact that is in force again."""
     if fact.binds and not fact.superseded_by:
         return fact
     status = FactStatus.OPEN if fact.kind is FactKind.ISSUE else FactStatus.ACTIVE
@@ -175,7 +175,7 @@ def what_holds(facts: Iterable[Fact], places: Mapping[str, FactPlace] = {}) -> d
 
 
 def in_force(facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts that hold, in order, each once."""
+    """Return the facts in force, in order, each once."""
     known = {fact.id: fact for fact in facts}
     statuses = what_holds(known.values())
     return [fact for fact in known.values() if statuses[fact.id].holds]

@@ -102,7 +102,7 @@ _SESSION = "/proc/self/autogroup"  # the priority of this session among all (sch
 def is_running(pid: int) -> bool:
     """Return whether a process runs; a zombie does not.
 
-    If it cannot be told, it counts as running: a number that no process can have, and any on Windows, where `os.kill`
+    If it cannot be shown, it counts as running: a number that no process can have, and any on Windows, where `os.kill`
     would end the process.
     """
     if pid <= 0 or sys.platform == "win32":

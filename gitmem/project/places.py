@@ -46,7 +46,7 @@ def places_of(code: ProjectCode, facts: Sequence[Fact], cached: str, seconds: fl
     """Return, by fact id, the places of the facts that do not simply hold on what is checked out.
 
     `cached` is the file of earlier answers: commits do not change, so an answer holds for the same commits for ever.
-    Where git needs longer than `seconds` to see whether a branch was merged, its facts are told as before, else with
+    Where git needs longer than `seconds` to see whether a branch was merged, its facts are shown as before, else with
     its name.
     """
     branch, head = checked_out(code)

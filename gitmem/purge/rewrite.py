@@ -58,7 +58,7 @@ from gitmem.values import Value
 _DERIVED = ("known/origins", "vectors", "texts", "days", "search.json")
 _LISTED = 5
 _FETCHED = "refs/gitmem/fetched/"
-_MOST_TOLD = 20  # purges of which it is told what they removed
+_MOST_TOLD = 20  # purges of which it is shown what they removed
 _NAME = 80  # characters of an author's name
 
 

@@ -128,7 +128,7 @@ _MOST_STEPS, _MOST_OPEN = 8, 3  # of a plan, and failed commands, in a state
 def capture(store: Store, read: Callable[[], Pending], notices: list[str], learn: Learn) -> None:
     """Commit finished turns and long unfinished ones, and remove the events of finished turns.
 
-    `notices` gets what the user is to be told, also of commits before one that fails. Raises GitmemError if they
+    `notices` gets what the user is to be shown, also of commits before one that fails. Raises GitmemError if they
     could not be committed; they stay in the spool.
     """
     spool = HookSpool(store.private)

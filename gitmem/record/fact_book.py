@@ -112,7 +112,7 @@ class FactBook:
     def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, Changes] | None:
         """Return a fact and the changes of files that keep it; None if it ended and is not to hold again.
 
-        A fact that is there already gains the source. `again`: a user says it, so it holds again if it had ended.
+        A fact that is there already gains the source. `again`: a user says it, so it is in force again if it had ended.
         What may contradict it stays beside it for review.
         """
         known = self.known().get(made.id)
@@ -216,7 +216,7 @@ def _said_again(there: Fact, made: Fact, now: datetime) -> Fact:
 
 
 def wider(one: Fact, other: Fact) -> tuple[str, ...]:
-    """Return the parts of the project in which one of two facts that say the same is told."""
+    """Return the parts of the project in which one of two facts that say the same is shown."""
     return tuple(dict.fromkeys((*one.scope, *other.scope))) if one.scope and other.scope else ()
 
 

@@ -1,4 +1,4 @@
-"""A search from words to hits: facts that no longer hold are dropped, or shown with what holds now."""
+"""A search from words to hits: facts that are no longer in force are dropped, or shown with what is in force now."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def marked(hit: Hit, marks: Marks) -> Hit:
-    """Return a hit with its status, if it does not hold or is in dispute; a fact gets the session that taught it.
+    """Return a hit with its status, if it is not in force or is in dispute; a fact gets the session that taught it.
 
     `others` are the successor or the rivals of a fact, and of another memory the successors of the facts it tells.
     """

@@ -31,7 +31,7 @@ SUFFIXES = (".md", ".markdown", ".txt")
 MEMORY_LAYER, KNOWLEDGE, LOGS, TRANSCRIPTS = "memory", "knowledge", "logs", "transcripts"
 LAYERS = (MEMORY_LAYER, KNOWLEDGE, LOGS, TRANSCRIPTS)
 _LOG_FOLDERS = frozenset({ARCHIVE, "daily", "weekly", "monthly", "sessions", "episodes"})
-LINKED = ("concepts/", "episodes/")  # folders of documents that link to exchanges; no prompt is told them
+LINKED = ("concepts/", "episodes/")  # folders of documents that link to exchanges; no prompt is shown them
 _SUMMARY_FOLDER = f"{SUMMARIES}/"
 _DEEPEST = 100  # nested folders
 

@@ -98,7 +98,7 @@ class Hit(Value):
     `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
     text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
     shares little with the query; `worth` says how much (`gitmem.search.rank`). `status` is that of a fact
-    that does not hold or is disputed, `BEFORE`, or says how an exchange was refuted.
+    that is not in force or is disputed, `BEFORE`, or says how an exchange was refuted.
     `others` are the ids of its successor, of what contradicts it, or of what is newer. `own` is true for one of the
     user's own store. `author` is the name of another user who brought it, or "". `views` are the places (PATH:LINE)
     of other views of the same memory that match. `reply` is the next request where it may refute an exchange. Texts are
@@ -139,7 +139,7 @@ class Hit(Value):
 
     @property
     def standing(self) -> str:
-        """What to say of the user's own hit, and of one that does not hold, is in dispute or outdated; else ""."""
+        """What to say of the user's own hit, and of one that is not in force, is in dispute or outdated; else ""."""
         links = " and ".join(f"^{other}" for other in self.others)
         if self.is_beside:
             return self.part
@@ -173,7 +173,7 @@ class Hit(Value):
         )
 
     def shown(self, text: str) -> str:
-        """Return a part of the hit's text as it is shown: with marks on what does not hold as it says."""
+        """Return a part of the hit's text as it is shown: with marks on what is not in force as it says."""
         return with_marks(text, self.marks, self.entry) if self.marks else text
 
     @property

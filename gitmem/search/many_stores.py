@@ -88,7 +88,7 @@ def _below(folder: str, depth: int) -> Iterator[str]:
 def search_stores(
     roots: Sequence[str], context: Context, text: str, *, limit: int = LIMIT, ended: bool = False
 ) -> StoresAnswer:
-    """Return the best memories of many stores, at most `limit`; facts that no longer hold only if `ended`.
+    """Return the best memories of many stores, at most `limit`; facts that are no longer in force only if `ended`.
 
     Raises UsageError if the query has no words, or a filter that is one store's own.
     """

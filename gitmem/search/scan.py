@@ -3,7 +3,7 @@
 Opening 50,000 files takes half a second, so the folder `texts` of the private folder has the texts of a large store in
 one file, for prompts. It is a cache that can be deleted at any time and only leads to files. Its file `all` begins with
 a line of JSON: the commit and the days of history that it has. Then come documents in lower case, each behind a line
-with its key, the newest last; concepts and episodes are left out, as no prompt is told them. A background process
+with its key, the newest last; concepts and episodes are left out, as no prompt is shown them. A background process
 writes it anew once many files have changed; until then a prompt reads those itself.
 """
 

@@ -1,7 +1,7 @@
 """What a hit shows of a text in one line: the words around the best matches, of an exchange those of its answer.
 
 A question has the query's words, its answer the ones that are looked for: so of an exchange the request is cut, and the
-rest of the line is the answer's. The next request is told where it may say that the answer was wrong.
+rest of the line is the answer's. The next request is shown where it may say that the answer was wrong.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Acceptance:
         if not self.given():
             raise NotAcceptedError(
                 f"The memory at {self._layout.work_tree} came from elsewhere: nothing is recorded there or sent from "
-                "there, and no session is told what it holds, until you say yes.",
+                "there, and no session is shown what it holds, until you say yes.",
                 "If you know where it is from, run 'gitmem trust' in a terminal.",
             )
 

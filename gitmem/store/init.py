@@ -302,7 +302,7 @@ def plan_unexclude(start: str, home: str) -> tuple[str, bytes, bytes] | None:
 
 
 def add_scope(store: Store, folder: str) -> str:
-    """Make a folder of the project a part, whose memories are told there and above; commit that and return its name.
+    """Make a folder of the project a part, whose memories are shown there and above; commit that and return its name.
 
     Raises NotFoundError if it is no folder, UsageError if it is none in the project, the project itself, or has too
     long a path.

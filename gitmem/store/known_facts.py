@@ -1,4 +1,4 @@
-"""The facts of the work tree, and the marks on those that no longer hold or are in dispute.
+"""The facts of the work tree, and the marks on those that are no longer in force or are in dispute.
 
 A cache in the private folder has the headers of facts, concepts and bug patterns, by the file's time and size; deleting
 it costs only time. Uncommitted edits by hand count, and changes by others that wait for the user show as marks

@@ -208,7 +208,7 @@ FOLDER = "hooks"
 _NAME = r"(?P<event>[A-Za-z]{1,40})(?:\.(?P<host>[a-z]{1,20}))?-(?P<owner>[0-9]{1,10})-"
 _NOT_LETTERS = r"[^A-Za-z]"
 _SESSION_START = ("SessionStart-", "SessionStart.")
-_TELL = "tell-"  # begins the name of a mark: the host of this process is told its memory with the next prompt
+_TELL = "tell-"  # begins the name of a mark: the host of this process is shown its memory with the next prompt
 _OFF = "off-"  # begins the name of a mark: this event is not answered
 _FIRST_HOST = "claude"  # whose name the files leave out
 _MAX_RETRIES = 20  # of a listing that another process changes
@@ -256,11 +256,11 @@ class HookSpool(Spool):
             number += 1
 
     def set_untold(self, owner: int, *, untold: bool) -> None:
-        """Note whether the host of this process is to be told its memory with the next prompt."""
+        """Note whether the host of this process is to be shown its memory with the next prompt."""
         self._set_mark(f"{_TELL}{owner}", on=untold)
 
     def is_untold(self, owner: int) -> bool:
-        """Return whether the host of this process is to be told its memory."""
+        """Return whether the host of this process is to be shown its memory."""
         return os.path.exists(os.path.join(self.folder, f"{_TELL}{owner}"))
 
     def set_silent(self, event: str, *, silent: bool) -> None:

@@ -45,7 +45,7 @@ _NO_REMOVAL = {
     *(None, Op.MERGE.value, Op.SIGN.value, Op.TRANSCRIPT.value),
     *(Op.CONSOLIDATE.value, Op.ROTATE.value, Op.SUMMARIZE.value),  # they move text: what is lost then is not theirs
 }
-_COUNTS = "counts"  # folder with numbers: how often memories were told
+_COUNTS = "counts"  # folder with numbers: how often memories were shown
 _TIERS = ("daily/", "weekly/", "monthly/")
 # Compare entries without time and id, which differ between logs, memory.md and archives.
 _ENTRY = re.compile(r"^- \[[0-9: -]{8,19}\] (.*?)(?: \^[0-9a-z]{11,20})?$")

@@ -54,7 +54,7 @@ def clean_up(store: Store, *, dry_run: bool = False) -> Cleanup:
 
 
 def _useless_episodes(store: Store) -> Iterator[str]:
-    """Yield the files of old episodes that were told seldom and helped little."""
+    """Yield the files of old episodes that were shown seldom and helped little."""
     days, uses = store.config.cleanup.max_age_days, counts(store)
     oldest = store.context.clock() - timedelta(days=days)
     for path in episode_paths(store) if days else ():
@@ -65,7 +65,7 @@ def _useless_episodes(store: Store) -> Iterator[str]:
 
 
 def _unused_patterns(store: Store) -> list[str]:
-    """Return the files of bug patterns whose error came seldom and not lately; each time one was told counts, too."""
+    """Return the files of bug patterns whose error came seldom and not lately; each time one was shown counts, too."""
     oldest, uses = store.context.clock() - timedelta(days=UNUSED_DAYS), counts(store)
     return sorted(
         pattern.path

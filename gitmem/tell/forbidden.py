@@ -50,7 +50,7 @@ def answer_call(store: Store, payload: Mapping[str, object], *, hears: bool = Tr
     """Return the answer to a tool call, an empty one if no rule in force forbids it.
 
     It is about to be made, or `made` already where the agent `hears` nothing before: then the call can be asked about
-    and refused, and the rule is told with its result. That the call was made ignores nothing then.
+    and refused, and the rule is shown with its result. That the call was made ignores nothing then.
     """
     session, call = str(payload.get("session_id", "")), call_of(store, payload)
     met = [(rule, next((one for one in literals_of(rule) if meets(one, call)), "")) for rule in forbidding(store)]

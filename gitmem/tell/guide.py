@@ -78,7 +78,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
 
 
 def _kept(store: Store, lines: Iterable[Advice]) -> tuple[Advice, ...]:
-    """Return the first lines of each part, without repetitions, with marks on what does not hold."""
+    """Return the first lines of each part, without repetitions, with marks on what is not in force."""
     kept: list[Advice] = []
     for line in lines:
         same = [advice.text for advice in kept if advice.part is line.part]
@@ -136,7 +136,7 @@ def _of_error(store: Store, error: str) -> Iterator[Advice]:
     for one in matched:
         pattern, alike = one.pattern, one.score
         if one.solution:
-            # A fix that helped whom it was told is surer, one that did not is less sure.
+            # A fix that helped whom it was shown is surer, one that did not is less sure.
             sure = min(one.score * one.solution.confidence * usefulness_of(useful, (pattern.id,)) / BEGINS, 1.0)
             ids = (pattern.id, *one.solution.worked[-_LINES:])
             yield Advice(AdviceKind.TRY, fix_line(one), ids, sure / 2 if one.author else sure)
@@ -239,10 +239,10 @@ def _plain(hit: Hit) -> str:
 def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> Iterator[Advice]:
     """Yield the advice of an episode that shares so much of the task, whose words are `needles`.
 
-    Of its lessons those count that share a word with the task; what fixed an error is told when that comes again.
+    Of its lessons those count that share a word with the task; what fixed an error is shown when that comes again.
     """
     episode, source = found.episode, (found.episode.id,)
-    # An episode that helped before is surer than its words; one that did not is told only if asked for.
+    # An episode that helped before is surer than its words; one that did not is shown only if asked for.
     sure = share * found.count.usefulness / BEGINS
     failed = episode.outcome in {Outcome.FAILED, Outcome.REFUTED}
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))

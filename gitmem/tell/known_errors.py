@@ -1,6 +1,6 @@
-"""What is known of errors: their patterns, what fixed them, and what of that an agent is told. Light, as hooks wait.
+"""What is known of errors: their patterns, what fixed them, and what of that an agent is shown. Light, as hooks wait.
 
-A fix of another author is told without the words of a risky command (docs/security.md). A pattern's file may name any
+A fix of another author is shown without the words of a risky command (docs/security.md). A pattern's file may name any
 exchanges, also the user's own, so what counts is whose commit first held the claim.
 """
 
@@ -100,7 +100,7 @@ class Matched(Value):
 
     @property
     def told(self) -> str:
-        """What is told of the error: what made the command work, else what a model said of its cause."""
+        """What is shown the error: what made the command work, else what a model said of its cause."""
         return self.solution.text if self.solution else next(iter(self.pattern.causes), "")
 
 
@@ -154,7 +154,7 @@ _OTHERS = _LEAD.replace("has occurred before", "is known to others")
 def tell_error(store: Store, session: str, output: str, command: str = "") -> str:
     """Return what is known of the errors in a command's output, and record question and answer; "" if nothing is.
 
-    A session is told a memory once, and never one that was told before and did not help, nor a command that it ran
+    A session is shown a memory once, and never one that was shown before and did not help, nor a command that it ran
     just before in vain.
     """
     errors = read_errors(output)
@@ -211,7 +211,7 @@ def _nth(number: int) -> str:
 
 
 def _ran_lately(pending: Pending | None, session: str) -> set[str]:
-    """Return the commands that worked in a session's present turn, as far as hooks brought them, as they are told."""
+    """Return the commands that worked in a session's present turn, as far as hooks brought them, as they are shown."""
     turns = [turn for turn in pending.turns if turn.session == session] if pending else []
     return {f"`{one_line(run.command, _MAX_FIX)}`" for turn in turns[-1:] for run in turn.runs if not run.failed}
 
@@ -219,7 +219,7 @@ def _ran_lately(pending: Pending | None, session: str) -> set[str]:
 def fixes_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield what fixed each error, then what fixed it for another author, with the ids of their sources.
 
-    What was told before and did not help is left out.
+    What was shown before and did not help is left out.
     """
     useful = counts(store)
     best: dict[tuple[bool, object], Matched] = {}

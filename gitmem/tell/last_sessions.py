@@ -1,8 +1,8 @@
 """What a session's start tells of the sessions before it: where the last one stopped, and a line of each other.
 
-An exchange is told with its request and what the agent said of the result. One whose words name no subject ("b
+An exchange is shown with its request and what the agent said of the result. One whose words name no subject ("b
 obviously → 0.3") is not told, nor is an agent's mere repetition of the request. Where nobody judged whether an exchange
-came to something, the next request of its session is told with it if it may say so ("no, they still come").
+came to something, the next request of its session is shown with it if it may say so ("no, they still come").
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NOTHING = re.compile(
 _STATE = "] **State**"
 _MINUTE = len("2026-11-26 12:00")
 _TAG = 8  # characters of a session's id in its tag
-_LEAST_WORDS, _LEAST_OF_LAST = 3, 2  # that carry a topic, in an exchange that is told, and in the last one
+_LEAST_WORDS, _LEAST_OF_LAST = 3, 2  # that carry a topic, in an exchange that is shown, and in the last one
 _ECHO = 2  # words of a result that may repeat the request
 _MOST_FILES = 5
 _ARROW, _ANSWERED = " → ", " → the agent answered: "
@@ -143,7 +143,7 @@ def _entries(body: str, known: Known) -> list[Told]:
             text = brief(without_ids(with_marks(piece, known.marks)))
         if text and statement(text) not in known.told:
             line = by_author(text, known.people.whose(identifier, MEMORY))
-            # A prompt may be told what the line of an exchange leaves out.
+            # A prompt may be shown what the line of an exchange leaves out.
             tolds.append(_told(at, line, "" if exchange else identifier, exchange, known.marks))
     return tolds[::-1]
 

@@ -1,4 +1,4 @@
-"""Count what sessions were told, whether it helped, and the figures of a store.
+"""Count what sessions were shown, whether it helped, and the figures of a store.
 
 All of it is counted from files, from history, and from the private record (docs/memory.md, "What was given"). No model
 is asked, and nothing leaves the machine. The record is this machine's, of 90 days; the cost of models is of 60.
@@ -76,7 +76,7 @@ def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None
 
 
 def note_fixes(store: Store, session: str, turns: Sequence[Turn]) -> None:
-    """Record how many errors a finished session fixed of those whose fix it was told; a second call adds nothing."""
+    """Record how many errors a finished session fixed of those whose fix it was shown; a second call adds nothing."""
     notes = read_notes(store.private)
     told = {one for given in notes.given if given.session == session and given.how == ERROR for one in given.ids}
     told = {one for one in told if one.startswith(LETTER)}
@@ -130,7 +130,7 @@ def machine_path(store: Store) -> str:
 
 
 WEEKS = 8
-MOST = 5  # listed of what was told most
+MOST = 5  # listed of what was shown most
 _GROUPS = "daily weekly monthly sessions facts concepts patterns episodes archive summaries"  # folders
 _TOKENS = {"start": (START,), "injected": (PROMPT, ERROR), "recalled": (GUIDE, SEARCH, RECALL, GET)}
 _HEADER_BYTES = 8_192  # of an episode
@@ -309,7 +309,7 @@ def _helped(given: Iterable[GivenText], rows: Rows) -> dict[str, Any]:
 
 
 def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
-    """Return the patterns and episodes that were told most often and still exist."""
+    """Return the patterns and episodes that were shown most often and still exist."""
     counts = {identifier: count_of(told) for identifier, told in rows.items()}
     often = sorted(
         (count for count in counts if counts[count].retrieved), key=lambda one: (-counts[one].retrieved, one)

@@ -68,7 +68,7 @@ _LEAD = f"{opening('prompt')}\nRemembered from earlier sessions, of what this pr
 _CLOSE = f"</{FENCE}>"
 _MAX_READ = 1_000  # characters of a prompt: the rest is usually pasted
 _CANDIDATES = 12
-# A memory is told if one of its lines has words of the prompt that are rare in this store: `surprise` is about the
+# A memory is shown if one of its lines has words of the prompt that are rare in this store: `surprise` is about the
 # logarithm of how unlikely it is that any of the memories has as many words of the prompt, as rare ones, by chance. Who
 # orders wants work, so more is asked of a line then; and of a line of an earlier request, which is no answer. Of few
 # memories nobody knows which words are rare: they count as some of `_FEWEST`.
@@ -104,7 +104,7 @@ class PromptHelp(Value):
 def tell_prompt(store: Store, session: str, prompt: str) -> str:
     """Return memories of a prompt's subject, and fixes of errors it quotes; record both. "" without a clear match.
 
-    A session is told a memory once, at its start or later, and is not told its own entries.
+    A session is shown a memory once, at its start or later, and is not shown its own entries.
     """
     now = store.context.clock()
     answer = remembered(store, prompt, session, known_to(store.private, session, now, frozenset(HOWS)))

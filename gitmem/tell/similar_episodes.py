@@ -112,7 +112,7 @@ def _shared(named: Sequence[str], files: Sequence[str]) -> int:
 
 
 def weigh(rank: float, count: Count) -> float:
-    """Return the score of an episode by its rank, its usefulness and how often it was told."""
+    """Return the score of an episode by its rank, its usefulness and how often it was shown."""
     return rank * count.usefulness * (1 + log(count.retrieved + 1))
 
 

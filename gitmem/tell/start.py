@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _MEMORY_BYTES = 1 << 18  # read of memory.md: of a larger one, its beginning and end
 _SESSION_BYTES = 1 << 14  # read of a session's file
-_JUDGED, _UNJUDGED = 30, 2  # of the newest sessions, those a model judged that are told; without one after so many
+_JUDGED, _UNJUDGED = 30, 2  # of the newest sessions, those a model judged that are shown; without one after so many
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
 _SHARE_OF_LAST, _SHARE_OF_ARCHIVE = 90, 20  # percent of the budget
 _MAX_PENDING = 3
@@ -102,7 +102,7 @@ def start_parts(
         Part(_STANDS, _without_ids(stands.split("\n") if stands else ()), share=15),
         Part("Project", _without_ids(project.lines() if project else ()), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        Part("What holds", facts.lines, share=config.facts_percent),
+        Part("In force", facts.lines, share=config.facts_percent),
         Part(TITLE, own, share=SHARE),
         Part(PRIVATE_TITLE, private_lines(store, late), share=SHARE),
         Part(CORE_DECISIONS, new_decisions, share=30, show=_unless(facts.texts, facts.marks, people)),

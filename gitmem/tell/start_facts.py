@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others
 _MAX_RANKED = 150  # facts, of the most useful kinds and then the newest, that are ranked by the words of memory.md
 _MAX_CHOSEN = 45  # facts among which the budget chooses
-# By kind; a solution is told only if memory.md names its files.
+# By kind; a solution is shown only if memory.md names its files.
 _WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
 _PER_WORD, _MAX_FOR_WORDS = 0.5, 3.0  # for each keyword or file of a fact that memory.md names
 _PLAIN = (FactKind.DECISION, FactKind.CORE_LOGIC)  # kinds that a line does not name
@@ -117,7 +117,7 @@ def _line(group: Sequence[Fact], reason: str, author: str, change: OthersChange 
 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
-    """Return the facts that may be told, and the newest ended facts, to leave out their entries."""
+    """Return the facts that may be shown, and the newest ended facts, to leave out their entries."""
     binding: list[tuple[tuple[str, float, str], Header]] = []
     settled: list[tuple[str, Header]] = []
     for header in headers:

@@ -1,6 +1,6 @@
 """What agents were given, a file a day in the private folder (docs/memory.md, "What was given"), and what it helped.
 
-The record keeps a session from being told a memory twice, and lets gitmem judge later whether it helped.
+The record keeps a session from being shown a memory twice, and lets gitmem judge later whether it helped.
 A line is one write, so that hooks of several sessions need no lock. How often a memory was told and whether that helped
 is counted in the store (docs/format.md, "Counts"): each machine writes a file of its own, with a time for each row, so
 that joining the files of all machines gives the same counts in any order and however often.
@@ -31,7 +31,7 @@ SEARCH, RECALL, GET = "search", "recall", "get"
 HOWS = (START, PROMPT, ERROR, GUIDE, SEARCH, RECALL, GET)
 ASKED = (PROMPT, ERROR, GUIDE, SEARCH, RECALL)  # what may have no answer
 _CAME = "came"
-TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # occasions after which a session is not told a memory again
+TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # occasions after which a session is not shown a memory again
 _KEPT_DAYS = 90
 _MAX_BYTES = 1_000_000  # of a day's file; a line has 200
 _MAX_IDS, _MAX_AT_START = 12, 60
@@ -52,7 +52,7 @@ class GivenText(Value):
 
 
 class ShownFixes(Value):
-    """How many known errors' fixes a finished session was told when they came, and how many of these were fixed."""
+    """How many known errors' fixes a finished session was shown when they came, and how many of these were fixed."""
 
     at: datetime
     session: str
@@ -81,14 +81,14 @@ def record(private: str, given: GivenText) -> None:
 
 
 def record_fixes(private: str, fixes: ShownFixes) -> None:
-    """Record how many errors were fixed of which a session was told the fixes."""
+    """Record how many errors were fixed of which a session was shown the fixes."""
     line = {"session": fixes.session, "how": _CAME, "mends": fixes.told, "mended": fixes.fixed}
     with contextlib.suppress(OSError):
         _log(private).add(fixes.at, {"at": fixes.at.isoformat(timespec="seconds"), **line})
 
 
 def known_to(private: str, session: str, now: datetime, hows: frozenset[str] = TOLD) -> set[str]:
-    """Return the ids of the memories that a session was told on these occasions, today or the day before."""
+    """Return the ids of the memories that a session was shown on these occasions, today or the day before."""
     log = _log(private)
     days = (now - timedelta(days=1), now)
     lines = log.read(map(log.name_of, days), session.encode("utf-8", "replace"))
@@ -138,18 +138,18 @@ COUNTS = "counts"  # the folder
 ALPHA = 0.3  # weight of a new verdict in the moving average
 BEGINS = 0.5  # usefulness before any verdict
 BY_USER = "!"  # ends the time of a user's own verdict, which is no telling
-USELESS = 0.3  # usefulness below which a memory is not told unasked, and an old episode goes
+USELESS = 0.3  # usefulness below which a memory is not shown unasked, and an old episode goes
 
 
 class Count(Value):
-    """How often a memory was told, and how useful that was, from 0 to 1."""
+    """How often a memory was shown, and how useful that was, from 0 to 1."""
 
     retrieved: int = 0
     usefulness: float = BEGINS
 
 
 def usefulness_of(told: Mapping[str, Count], ids: Iterable[str]) -> float:
-    """Return the mean usefulness of a memory and of those it was learned from, as far as they were told."""
+    """Return the mean usefulness of a memory and of those it was learned from, as far as they were shown."""
     known = [told[one].usefulness for one in ids if one in told]
     return sum(known) / len(known) if known else BEGINS
 

@@ -33,7 +33,7 @@ from gitmem.web.view import LENGTH, View, commit_value, moment
 
 _EXCHANGES = 20  # on one page
 _LINES = 100  # of a transcript, on one page
-_MOST = 30  # commits, and texts that it was told: the newest
+_MOST = 30  # commits, and texts that it was shown: the newest
 _MOST_CODE = 12  # lines of code that are shown of one origin
 WHOLE = "whole"  # the parameter for all exchanges on one page, as in an export
 _ASKED_FOR = {GUIDE, SEARCH, RECALL, GET}
@@ -183,7 +183,7 @@ def _answers(view: View, entries: Iterable[Entry]) -> dict[str, str]:
 
 
 def _told(view: View, session: str) -> dict[str, Any]:
-    """Return the texts that a session was told, unasked or after a question, with their tokens."""
+    """Return the texts that a session was shown, unasked or after a question, with their tokens."""
     facts = {fact.id: fact.description for fact in view.facts}
     given = [one for one in read_notes(view.store.private).given if one.session == session]
     titles = _titles(view.store, {name for one in given[-_MOST:] for name in one.ids} - facts.keys())

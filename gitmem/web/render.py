@@ -137,7 +137,7 @@ def _environment() -> Environment:
 
 @pass_context
 def _told(around: Context, text: str) -> Markup:
-    """Return lines that an agent is told as HTML, with the moments of entries by the reader's clock."""
+    """Return lines that an agent is shown as HTML, with the moments of entries by the reader's clock."""
     return Markup(_ENTRY.sub(lambda match: f"[{_time(around, match[1])}]", markdown(text)))  # noqa: S704  # it was cleaned just now
 
 

@@ -143,7 +143,7 @@ def test_decisions_behind_the_facts_that_are_chosen_say_that_they_contradict_eac
         saved = save(desk.store, desk.save(text, MemoryType.DECISION))
     pin(desk.store, find_fact(desk.store, saved.id), pinned=True)
     text = told(desk)
-    assert "## What holds\n- Keep the spool local (2026-11-21)\n\n## Core" in text
+    assert "## In force\n- Keep the spool local (2026-11-21)\n\n## Core" in text
     assert "] Deploy from the main branch [in dispute with: Never deploy from the main branch]" in text
     assert "] Never deploy from the main branch\n" in text, "the newer one counts until it is decided"
 

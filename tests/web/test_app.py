@@ -65,7 +65,7 @@ def test_every_page_of_an_empty_store_opens(viewer):
 def test_the_first_page_shows_what_the_next_session_is_told(viewer):
     fact = viewer.add("We deploy on Fridays.")
     home = viewer.json("/home.json")
-    told = next(part for part in home["parts"] if part["title"] == "What holds")
+    told = next(part for part in home["parts"] if part["title"] == "In force")
     assert "We deploy on Fridays." in told["text"]
     assert 0 < told["tokens"] < home["tokens"] < home["budget"]
     assert (told["pieces"], told["of"]) == (1, 1)
@@ -245,7 +245,7 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     assert stats["answers"]["columns"][-1]["values"] == [1, 0]
     page = demo.get("/stats")
     assert "3 times a session was told the fix of an error; 2 times the error was gone afterwards." in page
-    assert '<td class="number">1</td></tr>' in page[page.index("Errors told most") :]
+    assert '<td class="number">1</td></tr>' in page[page.index("Errors shown most") :]
     assert page.count("As a table") == 4
     charts = [*stats["growth"], stats["spent"], stats["answers"]]
     assert page.count("<svg") == sum(chart["bars"] > 1 for chart in charts) < 4, "a chart of one bar is not drawn"

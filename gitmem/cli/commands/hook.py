@@ -141,7 +141,7 @@ def _take(app: App, call: Call) -> None:
 
 
 def _accept(app: App, spool: HookSpool, host: str, name: str, owner: int, data: bytes) -> bool:  # noqa: PLR0917
-    """Put a payload into the spool; return whether that worked. What memory holds can be told in any case."""
+    """Put a payload into the spool; return whether that worked. What memory holds can be shown in any case."""
     try:
         spool.accept(name, owner, data, host)
     except OSError as error:  # a full or read-only disk
@@ -177,7 +177,7 @@ def _payload(app: App, call: Call) -> bytes:
 
 
 def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEvent) -> None:
-    """Answer an event if the host is to be told something now; else start a drain if one is due."""
+    """Answer an event if the host is to be shown something now; else start a drain if one is due."""
     host, owner = find_host(caller(event.payload, call.host)), event.owner
     read = host.recorded(event.read)
     name = str(read["hook_event_name"])
@@ -187,7 +187,7 @@ def _respond(app: App, call: Call, root: str, spool: HookSpool, event: TakenEven
     if name == _ANSWERED and host.tells_later(name):
         return
     # The line says which event it was: a tool that failed may have another name here.
-    # Where nothing can be noted, each prompt is told the memory until the transcript has it.
+    # Where nothing can be noted, each prompt is shown the memory until the transcript has it.
     untold = spool.is_untold(owner) or (host.tells_later(_ANSWERED) and not event.recorded)
     starts = name == _ANSWERED or (host.tells_with(call.event or name) and untold)
     if not starts and name == _AFTER and not host.hears_before:
@@ -243,7 +243,7 @@ def _answer_start(app: App, root: str, folder: str, event: TakenEvent, say: Call
             stands = brief_session(store, session, found.events if found else ())
         goes_on = (session_goes_on(stands), ()) if known else None
         text, ids = goes_on or _start_text(app, store, questions, found, stands, event=event)
-        if text:  # for `gitmem stats`, and lest a prompt be told it again
+        if text:  # for `gitmem stats`, and lest a prompt be shown it again
             from gitmem.tell.usage_log import START, GivenText, note_asked
 
             note_asked(store, GivenText(store.context.clock(), session, START, ids), text)

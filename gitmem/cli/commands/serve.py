@@ -40,7 +40,7 @@ def run_mcp(args: Args, app: App) -> None:
 
     def opened() -> Store:
         store = app.settled()
-        store.acceptance.check()  # who asks is an agent: it is told nothing of a store that came with the project
+        store.acceptance.check()  # who asks is an agent: it is shown nothing of a store that came with the project
         return store
 
     server = make_server(ServedMemory(opened, app.maintain_later, session))

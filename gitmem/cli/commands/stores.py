@@ -64,7 +64,7 @@ def run_init(args: Args, app: App) -> None:
     scopes, apart = [*store.scopes], ""
     if args.scope:
         scope = add_scope(store, app.path(args.scope))
-        scopes, apart = [*dict.fromkeys((*scopes, scope))], f"\nWhat is of {scope} is told there and above."
+        scopes, apart = [*dict.fromkeys((*scopes, scope))], f"\nWhat is of {scope} is shown there and above."
     value = {"store": store.root, "branch": branch, "new": made.new, "scopes": scopes}
     verb = "Made a store" if made.new else "There already is a store"
     verb = "Connected the memory" if made.connected else verb
@@ -125,7 +125,7 @@ def run_trust(_: Args, app: App) -> None:
         syncs = f"and sent to {count(len(shown), 'remote')}: {', '.join(shown)}" if shown else "and sent nowhere"
         preview = (
             f"The memory at {store.root} came from elsewhere.\n"
-            f"If you say yes, sessions are told what it holds; they are recorded in it, {syncs}.\n"
+            f"If you say yes, sessions are shown what it holds; they are recorded in it, {syncs}.\n"
         )
         question, remedy = f"{plain(preview)}Do you trust it?", "Run it in a terminal."
         if not agreed(app, plain(would), question, remedy, nothing="Nothing was changed."):
