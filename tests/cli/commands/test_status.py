@@ -35,7 +35,7 @@ def test_status_says_when_a_session_was_last_heard_of_and_what_of_it_was_answere
     payload = {
         "session_id": "s-1",
         "hook_event_name": "UserPromptSubmit",
-        "prompt": "Where is the lint of the importer?",
+        "prompt": "Which port has the staging mirror of the exporter?",
     }
     gitmem("save", "The lint of the importer is in lint.toml", "--type", "decision")
     assert json.loads(gitmem("status", "--json")[1])["last_event"] is None
