@@ -51,6 +51,8 @@ _POINTS = re.compile(
     r"(?i)\b(?:this|these|below|following|here(?:'s| is| are)|diese[rsmn]?|folgende[rsmn]?|unten)\b|아래|다음|이거|이것"
     r"|^이 |:\s*$"
 )
+# What follows "always" or "never" in English and is no order: a hyphen, "hits", "ended", "failing".
+_TELLS = re.compile(r"[^\s\w,]|\s+\w+(?:[^s]s|ed|ing)\b")
 _IS_SENTENCE = re.compile(r"[.!\u3002\uff01]\s*$")
 
 
@@ -112,6 +114,8 @@ def _stated(clause: str) -> Statement | None:
             cue = phrases(name, language).search(bare)
             if cue is None or (name in ("lasts", "opens") and not _orders(bare, language)):
                 continue
+            if name in ("lasts", "opens") and _reports(bare[cue.end() :], language, is_open=name == "opens"):
+                return None
             rest = f"{bare[: cue.start()]} {bare[cue.end() :]}"
             is_whole = len(_WORD.findall(rest)) >= _FEWEST_WORDS - is_korean(rest) and len(clause) <= _LONGEST
             if not is_whole or phrases("unless").search(bare):
@@ -125,6 +129,14 @@ def _orders(clause: str, language: str) -> bool:
     """Return whether a clause ends as an order, in a language that marks it at the end of a sentence."""
     ending = phrases("ending", language)
     return ending.pattern == "(?!)" or ending.search(clause) is not None
+
+
+def _reports(rest: str, language: str, *, is_open: bool) -> bool:
+    """Return whether words behind "from now on" or "always" tell what happens, in a language that marks it there."""
+    report = phrases("report", language)
+    if report.pattern == "(?!)":
+        return False
+    return report.search(rest.lstrip(" ,")) is not None or (is_open and _TELLS.match(rest) is not None)
 
 
 def without_opening(text: str) -> str:

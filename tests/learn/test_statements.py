@@ -46,11 +46,28 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
             "ending",
             "opening",
             "unless",
+            "report",
             "task",
             "negation",
             "aside",
         ]
     }
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "From now on the page is blank after the login.",
+        "From now on both of the jobs fail at night.",
+        "Always hits the timeout, only on the runner.",
+        "Never-failing retries should be written in client.py.",
+        "Remember that I asked about the cache before.",
+        "Decision: see the ticket of the queue.",
+        "앞으로 한 시간 동안 배포하지 마.",
+    ],
+)
+def test_a_report_or_an_open_decision_is_no_rule(said):
+    assert statements_of(said) == []
 
 
 PASTED = (
