@@ -264,3 +264,27 @@ def test_what_is_not_printed_as_it_is_says_how_git_prints_it(world):
         _, out, err = world.ran(*command.split())
         assert "(system>" in out, command
         assert f"'git -C {world.place('')} " in err, command
+
+
+def test_what_echoes_an_ended_fact_is_marked_where_it_is_told(world):
+    """The answer that took a decision down says it in other words, and summaries say that again."""
+    world.fact("d000000000a", NOW)
+    said = world.place("memory.md").read_text(encoding="utf-8")
+    taught = ", ".join(dict.fromkeys(re.findall(r"\^(x[0-9a-z]{10})\b", said)))
+    more = f"updated: 2026-11-01T09:00:00+00:00\nsuperseded_by: d000000000a\nsources: [{taught}]\n"
+    world.fact("d000000000b", SAID, status="superseded", more=more)
+    echo = "Noted: the Redis cache from now on"
+    world.say("It builds now", echo)
+    world.say("More of it", echo)  # in the summary of an archive, which has the exchanges
+    world.put(world.only("archive/*.md"), world.place("memory.md").read_text(encoding="utf-8").rpartition("---\n")[2])
+    seen = set()
+    for name, ask in DOORS.items():
+        told = html.unescape(ask(world))
+        told = "\n".join(texts(json.loads(told))) if name in JSON else told
+        for place in re.finditer(re.escape(echo), told):
+            seen.add(name)
+            assert "superseded since 2026-11-01" in told[place.end() : place.end() + 100], (
+                name,
+                told[max(0, place.start() - 400) : place.end() + 500],
+            )
+    assert {"recall", "get path", "summary show", "memory_load", "page of a session"} <= seen

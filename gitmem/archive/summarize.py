@@ -28,7 +28,7 @@ from gitmem.document.entry import clean_text, find_entries, without_entries
 from gitmem.document.ids import SUMMARIES, is_fact_id, raw_path, scopes_in, session_tag, summary_path, tail_of
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.history.marks import marks_for
+from gitmem.history.marks import marks_for, sources_of
 from gitmem.history.sessions import session_files
 from gitmem.llm.ask import AskResult, ask, instructions_for, without_secrets
 from gitmem.llm.http import Patience
@@ -52,8 +52,7 @@ _DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
 def as_of_now(summary: Summary, store: Store) -> Summary:
     """Return a summary with marks on ended decisions, and on issues that were resolved since."""
     marks = marks_for(store, ())
-    archive = store.read(summary.archive) if marks.sources and summary.archive else None
-    sources = [entry.entry for entry in find_entries((archive or b"").decode("utf-8", "replace"))]
+    sources = sources_of(store, summary_path(summary.archive)) if marks.sources and summary.archive else ()
     return summary._replace(
         themes=tuple(theme._replace(summary=with_marks(theme.summary, marks, "", sources)) for theme in summary.themes),
         key_decisions=tuple(_decision(decision, marks) for decision in summary.key_decisions),

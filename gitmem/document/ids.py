@@ -273,6 +273,13 @@ def summary_path(archive: str) -> str:
     return f"{SUMMARIES}/{name}.summary.md"
 
 
+def summarized(summary: str) -> str:
+    """Return the path of the archive that the file at a path is the summary of, "" if it is no summary."""
+    folder, _, name = summary.rpartition("/")
+    is_summary = folder == SUMMARIES and name.endswith(".summary.md")
+    return f"{ARCHIVE}/{name.removesuffix('.summary.md')}.md" if is_summary else ""
+
+
 def raw_path(archive: str) -> str:
     """Return the path of a model's unreadable reply for the archive at path `archive`."""
     return f"{archive.removesuffix('.md')}.summary.raw.txt"

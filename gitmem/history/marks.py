@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from gitmem.document.ids import SHORT_LENGTH, do_meet, id_in, is_id
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import SHORT_LENGTH, do_meet, id_in, is_id, summarized
 from gitmem.history.waiting_changes import read_changes
 from gitmem.store.known_facts import KNOWN_FOLDER, facts_for, known_facts
 from gitmem.values import TYPE_CHECKING
@@ -13,6 +14,7 @@ from gitmem.values import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from gitmem.document.entry import Entry
     from gitmem.model.fact import Fact
     from gitmem.model.lines import Marks
     from gitmem.model.validity import FactPlace
@@ -50,7 +52,18 @@ def marked(store: Store, text: str, name: str = "") -> str:
     from gitmem.model.lines import with_marks
 
     stem = id_in(name)
-    return with_marks(text, marks_for(store, {stem, *_IDS.findall(text)}), stem if is_id(stem) else "")
+    marks = marks_for(store, {stem, *_IDS.findall(text)})
+    return with_marks(text, marks, stem if is_id(stem) else "", sources_of(store, name) if marks.sources else ())
+
+
+def sources_of(store: Store, path: str) -> Sequence[Entry]:
+    """Return the entries that a summary without ids was made of, those of its archive; of another file none.
+
+    The path may have a line behind it.
+    """
+    archive = summarized(path.partition(":")[0])
+    data = store.read(archive) if archive else None
+    return [one.entry for one in find_entries(data.decode("utf-8", "replace"))] if data else ()
 
 
 def place_marks(store: Store, facts: Sequence[Fact]) -> Marks:

@@ -25,7 +25,7 @@ _FEW = 3  # words of a statement whose first and last may be parts of other word
 _QUOTED = 60  # characters of a statement that a mark names
 _KINDS = {kind.value.replace("-", " ").title(): kind for kind in FactKind}  # by the label of a line
 STATE_MARK = rf" \[(?:superseded|retired|resolved): (?P<id>{ID_FORM})\]"  # on a State in memory.md
-_LINK = re.compile(r"(?m)^- [0-9-]{10} \[.*(?P<end>\]\([^()\n]*\) (?P<id>[0-9a-z]{11}))$")  # to an exchange
+_LINK = re.compile(r"(?m)^- [0-9-]{10} \[(?P<said>.*)(?P<end>\]\([^()\n]*\) (?P<id>[0-9a-z]{11}))$")  # to an exchange
 # The end of a statement: a particle of a Korean word, not the middle of a word or name, and the end mark of a sentence.
 _END = r"[가-힣]*(?!\w|[./-]+\w)(?:[.!?…。]+(?![\w.]))?"
 # The rest of a sentence, in which a dot may be part of a name.
@@ -262,6 +262,7 @@ def _echoes(
     if not marks.sources:
         return []
     entries = [*sources, *(one.entry for one in find_entries(text))]
+    entries += [Entry(link["id"], "", "", link["said"]) for link in _LINK.finditer(text)]
     if memory and not entries:
         entries = [Entry(memory, "", "", text)]
     taught = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gitmem.history.authors import People
+from gitmem.history.marks import sources_of
 from gitmem.model.lines import Marks
 from gitmem.model.validity import Standing
 from gitmem.search import sources
@@ -136,6 +137,8 @@ def _search(
         marked(make_hit(item)._replace(worth=worth, weak=worth.weak), marks)
         for item, worth in zip(top, worths(top, query), strict=True)
     ]
+    if marks.sources:
+        hits = [hit._replace(sources=tuple(sources_of(store, hit.path))) for hit in hits]
     if here := store.here:
         beside = (is_beside(item, marks, here) for item in top)
         hits = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from gitmem.document.entry import find_entries, without_ids
+from gitmem.document.entry import Entry, find_entries, without_ids
 from gitmem.document.ids import is_fact_id, scopes_in, session_tag, short_session
 from gitmem.history.authors import People
 from gitmem.history.marks import marked
@@ -99,6 +99,7 @@ class Hit(Value):
     text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
     shares little with the query; `worth` says how much (`gitmem.search.rank`). `status` is that of a fact
     that is not in force or is disputed, `BEFORE`, or says how an exchange was refuted.
+    `sources` are the entries that a summary was made of.
     `others` are the ids of its successor, of what contradicts it, or of what is newer. `own` is true for one of the
     user's own store. `author` is the name of another user who brought it, or "". `views` are the places (PATH:LINE)
     of other views of the same memory that match. `reply` is the next request where it may refute an exchange. Texts are
@@ -131,6 +132,7 @@ class Hit(Value):
     views: tuple[str, ...] = ()
     marks: Marks | None = None
     reply: str = ""
+    sources: tuple[Entry, ...] = ()
 
     @property
     def fact(self) -> bool:
@@ -174,12 +176,14 @@ class Hit(Value):
 
     def shown(self, text: str) -> str:
         """Return a part of the hit's text as it is shown: with marks on what is not in force as it says."""
-        return with_marks(text, self.marks, self.entry) if self.marks else text
+        return with_marks(text, self.marks, self.entry, self.sources) if self.marks else text
 
     @property
     def shown_snippet(self) -> str:
         """The snippet as it is shown, in which the text gives way to the marks."""
-        return _fitted(marked_parts(self.snippet, self.marks, self.entry)) if self.marks else self.snippet
+        if self.marks is None:
+            return self.snippet
+        return _fitted(marked_parts(self.snippet, self.marks, self.entry, self.sources))
 
 
 _LEAST = LENGTH // 3  # characters of a text that are left before its mark

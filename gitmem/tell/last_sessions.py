@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from gitmem.document.entry import entry_id, find_entries, without_ids
+from gitmem.document.entry import Entry, entry_id, find_entries, without_ids
 from gitmem.document.ids import MEMORY, do_meet, scopes_in
 from gitmem.model.exchange import EXCHANGE, Exchange, exchanges_in, parse, sentence_of
 from gitmem.model.lines import normalized, with_marks
@@ -148,6 +148,11 @@ def _entries(body: str, known: Known) -> list[Told]:
     return tolds[::-1]
 
 
+def _marked(text: str, exchange: Exchange, marks: Marks) -> str:
+    """Return words of an exchange with marks, also on what says an ended fact that it taught in other words."""
+    return with_marks(text, marks, sources=(Entry(exchange.id, "", "", text),))
+
+
 def _told(at: str, line: str, identifier: str, exchange: Exchange | None, marks: Marks) -> Told:
     if not exchange:
         return Told(at, "", line, identifier)
@@ -178,7 +183,7 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     if len(asked | got) < least or not (result or exchange.files or is_last):
         return ""
     said = [_cut(with_marks(request, known.marks, exchange.id), _REQUEST)] if request and (asked or not result) else []
-    said += [_cut(with_marks(result, known.marks), _LAST_RESULT if is_last else _RESULT)] if result else []
+    said += [_cut(_marked(result, exchange, known.marks), _LAST_RESULT if is_last else _RESULT)] if result else []
     is_talk = not exchange.files and classify(request) is TaskType.REVIEW
     line = f"- [{exchange.time[:_MINUTE]}] {(_ANSWERED if is_talk else _ARROW).join(said)}"
     line += f" [{', '.join(exchange.files[:_MOST_FILES])}]" if is_last and exchange.files else ""
@@ -220,7 +225,7 @@ def judged_lines(path: str, data: bytes, here: str, marks: Marks, *, is_last: bo
     begun = f"{'-'.join(name.group(1, 2, 3))} {name[4]}:{name[5]}"
     sentences, room = list[tuple[str, str]](), _LAST_JUDGED if is_last else _PER_SESSION
     for exchange in reversed(exchanges):
-        sentence = with_marks(sentence_of(exchange), marks)
+        sentence = _marked(sentence_of(exchange), exchange, marks)
         room -= len(sentence)
         if sentences and room < 0:
             break

@@ -12,6 +12,7 @@ from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, entry_id, find_s
 from gitmem.document.ids import MEMORY, do_meet, scopes_of_line, tail_of
 from gitmem.errors import GitmemError
 from gitmem.history.authors import People
+from gitmem.history.marks import sources_of
 from gitmem.model.lines import with_marks
 from gitmem.store.known_facts import never
 from gitmem.sync.records import failures
@@ -139,9 +140,10 @@ def _judged(store: Store, late: Late, marks: Marks, people: People) -> dict[str,
 def _archived(store: Store, marks: Marks) -> list[tuple[str, str]]:
     """Return the sentences of the newest archive's summary."""
     names = [name for name in store.files.names("summaries") if name.startswith("memory_")]
-    data = _glance(store, f"summaries/{max(names)}", _SESSION_BYTES) if names else b""
-    lines = Document.parse(data).body.split("\n")
-    return _without_ids(with_marks(line, marks) for line in lines if line.strip() and not line.startswith("#"))
+    path = f"summaries/{max(names)}" if names else ""
+    data, sources = (_glance(store, path, _SESSION_BYTES), sources_of(store, path)) if path else (b"", ())
+    lines = [line for line in Document.parse(data).body.split("\n") if line.strip() and not line.startswith("#")]
+    return _without_ids(with_marks(line, marks, sources=sources) for line in lines)
 
 
 def _without(body: str, *sections: Section | None) -> str:
