@@ -157,9 +157,12 @@ def _bytes(store: Store, names: Sequence[str]) -> int:
 def _known(store: Store, listed: str, memory: bytes, no_facts: int) -> MemoryCounts:
     body = memory.decode("utf-8", "replace")
     section = find_section(body, KNOWN_ISSUES)
+    sessions = 0  # where git cannot read the history, as a finding says
+    with suppress(GitmemError):
+        sessions = count_sessions(store)
     issues = find_entries(body[section.body : section.end]) if section else ()
     return MemoryCounts(
-        sessions=count_sessions(store),
+        sessions=sessions,
         facts=listed.count("\0facts/") - no_facts,
         issues=sum(1 for _ in issues),
         patterns=listed.count("\0patterns/bugs/"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Sequence
+from shlex import quote
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args, read_date
@@ -223,7 +224,7 @@ def _ways_back(done: Migrated) -> list[str]:
     sessions = [item.to.removeprefix(TRANSCRIPT).strip() for item in done.brought if item.to.startswith(TRANSCRIPT)]
     back = f"To take all of it back: gitmem undo --session {done.session}"
     lines = [back if not sessions else f"{back} (sessions apart)"] if len(done.brought) > len(sessions) else []
-    names = sessions[0] if len(sessions) == 1 else "SESSION"
+    names = quote(sessions[0]) if len(sessions) == 1 else "SESSION"
     return [*lines, *[f"To take a session back: gitmem forget --session {names}"] * bool(sessions)]
 
 
