@@ -33,6 +33,12 @@ _CLAUSE_END = re.compile(r";\s|\s[\u2013\u2014]\s")
 _OPENING_END = re.compile(r"[\s,.!:]*\s|[,.!:]+$")
 _QUOTED = re.compile(
     r"\"[^\"\n]{1,300}\"|(?<!\w)'[^'\n]{1,300}'(?!\w)|[\u201c\u300c\u2018][^\u201d\u300d\u2019\n]{1,300}[\u201d\u300d\u2019]"
+    r"|[\u201e\u201a][^\u201c\u201d\u2018\n]{1,300}[\u201c\u201d\u2018]|\u00ab[^\u00bb\n]{1,300}\u00bb|\u300e[^\u300f\n]{1,300}\u300f"
+)
+# A quotation with the end of a sentence in it, which would hide its second one.
+_PAIRS = ('""', "\u201c\u201d", "\u201e\u201c", "\u300c\u300d", "\u300e\u300f", "\u00ab\u00bb")
+_QUOTED_SENTENCES = re.compile(
+    "|".join(rf"{first}(?=[^{last}]{{0,600}}[.!?\u3002] )[^{last}]{{1,600}}{last}" for first, last in _PAIRS)
 )
 _WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]")
 _CODE = re.compile(r"[{}]\s*$|=>|\w\(\w*\)[,;]|;\s*(?://|$)")
@@ -80,7 +86,7 @@ def own_words(prompt: str) -> str:
     is_foreign = any(phrases("task").search(line.strip()) for line in lines)
     if is_foreign:
         return ""
-    own = lines[:end]
+    own = _QUOTED_SENTENCES.sub("\u2026", "\n".join(lines[:end])).split("\n")
     gap = next((at for at, line in enumerate(own) if not line.strip()), len(own))
     points = _POINTS.search(own[0]) if own and not _label(own[0]) else None
     if points and own[0].rstrip().endswith(":"):

@@ -89,6 +89,10 @@ PASTED = (
     "Translate this:\nAlways wear a helmet on site.",
     "이 문장 번역해줘\n앞으로 강제 푸시하지 마.",
     "The customer wrote:\nRemember that the contract ends in May.",
+    "Make this friendlier: \u201eAb jetzt immer anklopfen. Niemals die T\u00fcr offen lassen.\u201c",
+    'Is it right? "From now on lock the door. Never share the code."',
+    "Here is a note of my colleague, draft a reply. Hello! From now on send me the logs first.",
+    "Korrigiere den Text: Ab jetzt immer leise sein im Flur.",
 )
 
 
