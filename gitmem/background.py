@@ -286,7 +286,7 @@ class _Steps:
             with_known_ids,
         )
         from gitmem.record.exchanges import turns_of
-        from gitmem.record.tally import note_missing
+        from gitmem.record.tally import Heard, note_missing
         from gitmem.record.working_memory import forget_working
         from gitmem.store.known_patterns import pattern_headers
         from gitmem.store.layers import was_paused
@@ -295,11 +295,12 @@ class _Steps:
         if self._store.has_layers and was_paused(self._store, session.name):
             session = session._replace(transcript="")  # it tells what was not to be recorded
         keep_transcript(self._store, session.name, session.transcript)
-        turns = turns_of(read_records(session.transcript), session.name, session.host)
+        heard: list[Heard] = []
+        turns = turns_of(read_records(session.transcript), session.name, session.host, heard)
         turns = with_known_ids(self._store, turns)
         if turns:
             capture_recorded(self._store, turns, "session end")
-            note_missing(self._store, session.transcript, turns)
+            note_missing(self._store, session.transcript, heard, turns)
         else:
             turns = logged_turns(self._store, session.name, session.host)
             if turns and session.transcript:

@@ -27,7 +27,7 @@ from gitmem.platform.safe_open import open_regular
 from gitmem.record.capture import BATCH_BYTES, capture_turn
 from gitmem.record.exchanges import save_exchanges, turns_of
 from gitmem.record.read import boot_lines, cleaner, redacted
-from gitmem.record.tally import note_missing
+from gitmem.record.tally import Heard, note_missing, noting
 from gitmem.store.layers import is_private, was_paused
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -267,7 +267,8 @@ def replay(
 def _replay_turns(store: Store, path: str, name: str, since: datetime | None, close: Close) -> Replayed:
     """Save the turns of a transcript, and learn from them."""
     stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
-    turns = fold(hook_events(read_records(path, unread, name), None, find_host(name).label))
+    heard: list[Heard] = []
+    turns = fold(noting(hook_events(read_records(path, unread, name), None, find_host(name).label), heard))
     turns = [turn._replace(closed=True, session=turn.session or stem) for turn in turns]
     begun = bool(turns)
     if store.has_layers:
@@ -283,7 +284,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     if (read and not turns) or is_subagents:  # a subagent's records are read with its session's
         return Replayed(path, sessions, len(read), unread.lines)
     saved, archives, more = capture_recorded(store, turns, "replay")
-    note_missing(store, path, turns)
+    note_missing(store, path, [one for one in heard if since is None or one.at >= since], turns)
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
     told = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
     is_told = lost if turns else os.path.getsize(file_of(path))

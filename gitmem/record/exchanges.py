@@ -34,6 +34,7 @@ from gitmem.model.turns import Turn, fold
 from gitmem.model.words import human_text
 from gitmem.record.read import boot_lines, redacted
 from gitmem.record.save import rotate_if_full
+from gitmem.record.tally import Heard, noting
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
@@ -89,9 +90,12 @@ class Made(Value):
     captured: Exchange
 
 
-def turns_of(parts: Iterable[Record], session: str, host: str) -> list[Turn]:
-    """Return the turns of a finished session's transcript; `host` is the host's label in entries."""
-    turns = fold(hook_events(parts, None, host))
+def turns_of(parts: Iterable[Record], session: str, host: str, heard: list[Heard] | None = None) -> list[Turn]:
+    """Return the turns of a finished session's transcript; `host` is the host's label in entries.
+
+    What the transcript has in the user's place is added to `heard`.
+    """
+    turns = fold(noting(hook_events(parts, None, host), [] if heard is None else heard))
     return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
 
 

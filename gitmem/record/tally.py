@@ -1,60 +1,111 @@
-"""Compare what a user said in a transcript with what the store has of it, at its import or end."""
+"""Compare what a user said in a transcript with what the store has of it, at its import or end.
+
+What they said is counted where the transcript's records become events, before these are folded into turns, so that a
+message which no turn took is missed, too.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 
-from gitmem.document.entry import find_by_digest
-from gitmem.document.ids import daily_path, tail_of
+from gitmem.document.entry import find_entries
+from gitmem.document.ids import daily_path
 from gitmem.history.origin import files_naming
-from gitmem.model.exchange import Fields, split_fields
-from gitmem.model.turns import Turn, is_restated
-from gitmem.model.words import render_words
-from gitmem.record.read import boot_lines, redacted
+from gitmem.model.events import HookEvent, HookKind
+from gitmem.model.exchange import split_fields
+from gitmem.model.turns import Turn, is_restated, is_trivial
+from gitmem.model.words import UserWords, human_text, parse_words
+from gitmem.record.read import boot_lines, cleaner
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
+from gitmem.values import Value
 
-_BOOT, _UNKNOWN = "a file that the agent loads itself", "not saved"
+NOTICE, SEEN, COURTESY = "the host's notice", "seen", "courtesy"
+BOOT, UNKNOWN = "a file that the agent loads itself", "not saved"
+WORDS = "words"  # the command under which the log of failures has them
 _DAYS = (timedelta(0), timedelta(days=-1), timedelta(days=1))  # a log may be that of another time zone
-_COMPARED = 200  # characters of a text: long ones are shortened
+_COMPARED = 60  # words of a text: long ones are shortened
+_WORD = re.compile(r"\w+")
 
 
-def missing_words(store: Store, turns: Sequence[Turn]) -> Counter[str]:
-    """Return how many messages of the user the day's logs lack, by reason; `turns` are those of a transcript."""
-    boot, logs = boot_lines(store), cache(lambda path: (store.read(path) or b"").decode("utf-8", "replace"))
+class Heard(Value):
+    """A text that a transcript has in the user's place: "" is a notice, which they did not write."""
+
+    at: datetime
+    text: str
+
+
+def noting(events: Iterable[HookEvent], heard: list[Heard]) -> Iterator[HookEvent]:
+    """Yield the events of a transcript, and note what each has in the user's place."""
+    for event in events:
+        if event.kind is HookKind.NOTICE:
+            heard.append(Heard(event.at, ""))
+        elif event.kind is HookKind.PROMPT:
+            heard.append(Heard(event.at, event.text))
+        heard += [Heard(event.at, _bare(words)) for words in event.words]
+        yield event
+
+
+def _bare(words: UserWords) -> str:
+    return words.text or words.about
+
+
+def missing_words(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -> Counter[str]:
+    """Return how many texts in the user's place the day's logs lack, by reason; `turns` are those of the transcript."""
+    boot, clean = boot_lines(store), cleaner(store)
+    saved = _saved(store, heard, turns)
+    logged = set(saved)
     missing: Counter[str] = Counter()
-    for turn in (redacted(turn, store) for turn in turns):
-        saved = next(
-            filter(None, (find_by_digest(log, tail_of(turn.exchange_id)) for log in _logs(store, turn, logs))), None
-        )
-        fields = split_fields(saved.entry.text) if saved else Fields()
-        if turn.prompt and not fields.request:
-            missing[_BOOT if is_restated(turn.prompt, boot) else _UNKNOWN] += 1
-        said = {_head(text) for text in fields.words}
-        missing[_UNKNOWN] += sum(_head(render_words(word)) not in said for word in turn.words)
-    return +missing
+    for one in heard:
+        head = _head(clean(human_text(one.text) or one.text))
+        if saved[head] > 0:
+            saved[head] -= 1
+        elif not one.text:
+            missing[NOTICE] += 1
+        elif head in logged:
+            missing[SEEN] += 1
+        elif is_restated(one.text, boot):
+            missing[BOOT] += 1
+        else:
+            missing[COURTESY if is_trivial(one.text) else UNKNOWN] += 1
+    return missing
 
 
-def _logs(store: Store, turn: Turn, read: Callable[[str], str]) -> Iterator[str]:
-    """Yield the logs that may hold a turn: those around its day, then any, as a transcript's clock may be wrong."""
-    yield from (read(daily_path((turn.started + days).strftime("%Y-%m-%d"))) for days in _DAYS)
-    yield from (read(path) for path in files_naming(store, [turn.exchange_id]) if path.startswith("daily/"))
+def _saved(store: Store, heard: Sequence[Heard], turns: Sequence[Turn]) -> Counter[str]:
+    """Return how often the logs around the days of a transcript, or with one of its turns, have each text."""
+    times = [one.at for one in heard] + [turn.started for turn in turns]
+    paths = dict.fromkeys(daily_path((at + days).strftime("%Y-%m-%d")) for at in times for days in _DAYS)
+    named = files_naming(store, [turn.exchange_id for turn in turns]) if turns else ()
+    paths |= dict.fromkeys(path for path in named if path.startswith("daily/"))
+    saved: Counter[str] = Counter()
+    for path in paths:
+        for found in find_entries((store.read(path) or b"").decode("utf-8", "replace")):
+            fields = split_fields(found.entry.text)
+            saved[_head(fields.request)] += bool(fields.request)
+            saved.update(_head(_bare(parse_words(words))) for words in fields.words)
+    return saved
 
 
 def _head(text: str) -> str:
-    return " ".join(text.split())[:_COMPARED]
+    """Return the first words of a text, as a log that shortens and escapes it has them, too."""
+    return " ".join(_WORD.findall(text)[:_COMPARED]) or text.strip()
 
 
-def note_missing(store: Store, path: str, turns: Sequence[Turn]) -> None:
+def note_missing(store: Store, path: str, heard: Sequence[Heard], turns: Sequence[Turn]) -> None:
     """Write into the log that `gitmem doctor` shows how many messages of a transcript the store lacks, and why."""
-    missing = missing_words(store, turns)
+    missing = missing_words(store, heard, turns)
     if missing:
-        messages = count(sum(len(turn.words) + bool(turn.prompt) for turn in turns), "message")
         reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(missing.items()))
-        told = f"of {messages} of the user, {missing.total()} are not in the day's log ({reasons})."
-        FailureLog(store.private).record_once(LoggedFailure(store.context.clock(), "words", f"{plain(path)}: {told}"))
+        messages = count(len(heard), "message")
+        told = f"of {messages} in the user's place, {missing.total()} are not in the day's log ({reasons})."
+        FailureLog(store.private).record_once(LoggedFailure(store.context.clock(), WORDS, f"{plain(path)}: {told}"))
+
+
+def is_explained(failure: LoggedFailure) -> bool:
+    """Return whether an entry of the log is a difference of which each part has its reason."""
+    return failure.command == WORDS and f" {UNKNOWN}" not in failure.message

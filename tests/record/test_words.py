@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from gitmem.background import process_spool
 from gitmem.document.entry import find_entries
 from gitmem.git.lock import alone
+from gitmem.health.doctor import check_log
 from gitmem.learn.end import replay
 from gitmem.model.events import HookEvent, HookKind, parse_payload
 from gitmem.model.exchange import split_fields
 from gitmem.model.transcript import hook_events, records
-from gitmem.model.turns import Turn, fold
+from gitmem.model.turns import fold
 from gitmem.model.words import (
     UserWords,
     WordKind,
@@ -29,7 +30,7 @@ from gitmem.model.words import (
     words_in,
 )
 from gitmem.platform.machine import Context
-from gitmem.record.tally import missing_words, note_missing
+from gitmem.record.tally import Heard, missing_words, note_missing, noting
 from gitmem.search.engine import answer
 from gitmem.store.findings import FailureLog
 from gitmem.store.known_facts import known_facts
@@ -221,18 +222,32 @@ def test_each_message_is_saved_once_in_any_order_with_forks_and_copies(new_desk,
 
 
 def test_what_the_store_lacks_is_counted(desk):
-    assert missing_words(desk.store, [turn_of("Never push on Fridays.")]) == {"not saved": 1}
-    note_missing(desk.store, "x.jsonl", [turn_of("Never push on Fridays.")])
-    (failure,) = FailureLog(desk.store.private).failures()
-    assert "of 1 message of the user, 1 are not in the day's log (1 not saved)" in failure.message
-    path = DATA / "answer-to-a-question.jsonl"
-    replay(desk.store, str(path))
-    assert len(FailureLog(desk.store.private).failures()) == 1
-
-
-def turn_of(prompt: str) -> Turn:
     at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
-    return Turn("s-1", "claude-code", "t-1", at, at, prompt=prompt, closed=True)
+    heard = [Heard(at, text) for text in ("Never push on Fridays.", "ok", "")]
+    assert missing_words(desk.store, heard, []) == {"not saved": 1, "courtesy": 1, "the host's notice": 1}
+    note_missing(desk.store, "x.jsonl", heard, [])
+    (failure,) = FailureLog(desk.store.private).failures()
+    assert "of 3 messages in the user's place, 3 are not in the day's log" in failure.message
+    assert [found.level for found in check_log(desk.store)] == ["warning"], "one has no reason"
+    replay(desk.store, str(DATA / "answer-to-a-question.jsonl"))
+    assert len(FailureLog(desk.store.private).failures()) == 1, "all that was said is there"
+
+
+def test_a_difference_with_its_reason_is_told_by_doctor_and_is_no_failure(desk):
+    replay(desk.store, str(DATA / "notice-of-a-background-task.jsonl"))
+    (failure,) = FailureLog(desk.store.private).failures()
+    assert "(1 the host's notice)" in failure.message
+    told, fine = check_log(desk.store)
+    assert (told.level, fine.level) == ("note", "ok")
+    assert failure.message in told.details
+
+
+def test_a_message_that_no_turn_took_is_missed(desk):
+    at = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
+    event = HookEvent(HookKind.PROMPT, "s-1", at, "claude-code", turn="t-1", text="Never push on Fridays.")
+    heard: list[Heard] = []
+    assert [*noting([event], heard)] == [event]
+    assert missing_words(desk.store, heard, []) == {"not saved": 1}
 
 
 # Hooks
