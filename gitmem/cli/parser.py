@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise a usage error; drop the argument's name if it is the list of choices, which the message repeats."""
-        message = re.sub(r"^argument \S+\|\S+: (?=invalid choice)", "", message)
+        message = re.sub(r"^argument [^\s|]+\|\S+: (?=invalid choice)", "", message)
         near = _near_choice(message) or self._near_option(message)
         hint = f"Did you mean '{near}'? " if near else ""
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"{hint}'{self.asked or self.prog} --help' shows how.")
@@ -89,7 +89,7 @@ _SAME = {"bug": "error_fix", "fix": "error_fix", "todo": "issue", "task": "issue
 
 def _near_choice(message: str) -> str:
     """Return the choice like an invalid one, whatever its case; "" if none is."""
-    match = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+    match = re.search(r"invalid choice: '([^']*)' \(choose from ([^)]{0,4000})\)", message)
     if match is None:
         return ""
     choices = {choice.strip(" '") for choice in match[2].split(",")}

@@ -305,7 +305,7 @@ def git_version(environ: Mapping[str, str]) -> tuple[int, int]:
     import re
 
     output = git_without_repository(environ).run("--version").decode(errors="replace").strip()
-    match = re.search(r"(\d+)\.(\d+)", output)
+    match = re.search(r"(\d{1,9})\.(\d{1,9})", output)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
     if version < OLDEST_GIT:
         raise GitmemError(f"{output!r} is too old for gitmem.", _INSTALL)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _ASKS = "ask_question"
 _REFUSED = "This tool call was rejected by the user"
 _TOOLS = {_ASKS: ASKS, "run_commands": "Bash", "editor": "Edit"}
-_TYPED = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
+_TYPED = re.compile(r"<user_input[^<>]*>((?:(?!<user_input).)*?)</user_input>", re.DOTALL)
 _EXIT = re.compile(r"^\[Command exited with code [0-9]+\]\n+(\[stderr\]\n)?")
 _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
 _MESSAGES = ".messages.json"

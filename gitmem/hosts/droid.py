@@ -43,7 +43,7 @@ _DROID_ANSWER = re.compile(
 )
 _DROID_TOOLS = {"AskUser": ASKS, "Execute": "Bash", "Create": "Write", "ApplyPatch": "apply_patch"}
 _DROID_INJECTED = ("<system-reminder>", "<system_reminder>")
-_DROID_EXIT = re.compile(r"\n*\[Process exited with code (?P<code>-?[0-9]+)\]\s*$")
+_DROID_EXIT = re.compile(r"(?<!\n)\n*\[Process exited with code (?P<code>-?[0-9]+)\]\s*$")
 _DROID_FAILED = re.compile(r"\AError: Command failed \(exit code: [0-9]+\)\n")  # before what the command printed
 _DROID_REFUSED = ("Error: Tool execution cancelled by user", "Tool execution cancelled by user")
 _DROID_UNTITLED = "New Session"  # in the interactive screen, where each prompt has an event

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gitmem.hosts.settings import Edit
 
 
-_INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL)
+_INJECTED = re.compile(r"<(hook_context|session_context)>(?:(?!<\1>).)*?</\1>\s*", re.DOTALL)
 _WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?", re.MULTILINE)
 _EXIT = re.compile(r"^Exit Code: (?!0$)[0-9]+$", re.MULTILINE)
 _PRINTED = re.compile(r"\AOutput: (?P<output>.*?)\n?^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE)
@@ -216,7 +216,7 @@ GEMINI = Host(
 )
 
 
-_QWEN_INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>.*?</\1>\s*", re.DOTALL)
+_QWEN_INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>(?:(?!<\1>).)*?</\1>\s*", re.DOTALL)
 # The report on a command that failed, which names the command and the folder first.
 _QWEN_PRINTED = re.compile(
     r"^Output: (?P<output>.*?)\n?^Error: (?P<error>.*?)\n^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE

@@ -18,7 +18,7 @@ _NOTED = "table:"
 _TABLE = re.compile(r"^[ \t]*\[\[?(?P<name>[^\r\n]*?)\]\]?[ \t]*(?:#[^\r\n]*)?\r?$", re.MULTILINE)
 # Comments and strings; a line of a string over several lines may look like a table's.
 _STRINGS = re.compile(
-    r"""(?s:(?P<long>["]{3}(?:\\.|[^\\])*?["]{3}|'{3}.*?'{3}))|#[^\n]*|"(?:\\.|[^"\\\n])*"|'[^'\n]*'"""
+    r"""(?s:(?P<long>["]{3}(?:\\.|[^\\])*?["]{3}|'{3}.*?'{3}))|#[^\n]*|"(?:\\.|[^"\\\n])*+(?:"|(?=\n)|\Z)|'[^'\n]*'"""
 )
 
 

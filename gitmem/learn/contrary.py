@@ -20,7 +20,7 @@ _WORDS = "contrary.tsv"
 _BREAK = re.compile(r"[,;:!?()\n\u2013\u2014\u3002\uff0c]|\.(?=\s|$)|\s-\s|->|\u2192")
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_./#-])\d+(?:[.,]\d+)*(?![\w-]*_)")  # none that is a part of a name
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_KOREAN_NUMBER = re.compile(r"(?:(\d+)만)?\s?(?:(\d+)천)?(?:(\d+)백)?(?=\D|$)")
+_KOREAN_NUMBER = re.compile(r"(?:(\d{1,9})만)?\s?(?:(\d{1,9})천)?(?:(\d{1,9})백)?(?=\D|$)")
 _SPELLED = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
 _SPELLED |= {"nine": "9", "ten": "10", "twelve": "12", "twice": "2", "half": "0.5"}
 _SPELLED_WORD = re.compile(rf"\b(?:{'|'.join(_SPELLED)})\b", re.IGNORECASE)

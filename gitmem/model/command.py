@@ -24,22 +24,25 @@ def form(kind: str) -> re.Pattern[str]:
     return re.compile("|".join(row[1] for row in table("commands.tsv") if row[0] == kind), re.MULTILINE)
 
 
-_JOINERS = r"\s*(?:&&|\|\||;|\n)\s*"
+_JOINERS = r"(?<!\s)\s*(?:&&|\|\||;|\n)\s*"
 # A quoted text, but for the script of a shell, whose commands are those of the line.
-_TEXT = r"(?<!sh -c )(?<!sh -lc )(?:'[^'\n]*'|\"(?:[^\"\\\n]|\\.)*\")"
+_TEXT = r"(?<!sh -c )(?<!sh -lc )(?:'[^'\n]*'|(?<!\\)\"(?:[^\"\\\n]|\\.)*\")"
 _SIGNS = "&|;<>"
 _IN_TEXT = str.maketrans(_SIGNS, "\ue000\ue001\ue002\ue003\ue004")
 _AS_BEFORE = str.maketrans("\ue000\ue001\ue002\ue003\ue004", _SIGNS)
-_OUTPUT = r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|[^\s;&|]{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)"
-_SCRIPT = r"\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"  # a quoted text of several lines
+_OUTPUT = r"(?<!\s)\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|[^\s;&|]{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)"
+# A quoted text of several lines.
+_SCRIPT = r"(?<!\\)\"(?:[^\"\\\n]|\\.)*\n(?:[^\"\\]|\\[\s\S])*\"|'[^'\n]*\n[^']*'"
 _WRITES = r"(?<![0-9&<>-])>{1,2}\s?([\w./~-]{1,200})"
 # A process, or an id as of a lock.
 _ONCE = r"\bkill\b.{0,20}\s[0-9]+|\b[0-9a-f]{8}-[0-9a-f]{4}-|\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{12,64}\b"
 _SET = r"[A-Za-z_]\w*=\S*$"  # an assignment before a command
-_TO_READER = r"\s*(?:[0-9]>&[0-9]\s*)?\|\s*(?:tail|tee|cat)\b[^|&;\n]*$"  # shows the end, but hides whether it worked
+# Shows the end, but hides whether it worked.
+_TO_READER = r"(?<!\s)\s*(?:[0-9]>&[0-9]\s*)?\|\s*(?:tail|tee|cat)\b[^|&;\n]*$"
 _OF_WRAPPER = r"-|[0-9.]+[smhd]?$"  # a flag or a time that goes with a wrapper
 _WHERE = r" (?:--(?:filter|workspace|prefix|dir|cwd)[= ]|-[CFw] )\S+"  # in which package a command runs
-_OTHERWISE = r"\s*\|\|\s*(?:\{[^{}]*\}|(?:true|:|exit [0-9]+)(?=\s*(?:$|[;&\n])))"  # what follows a failure alone
+# What follows a failure alone.
+_OTHERWISE = r"(?<!\s)\s*\|\|\s*(?:\{[^{}]*\}|(?:true|:|exit [0-9]+)(?=\s*(?:$|[;&\n])))"
 _OF_VERB = r"[\s:=-]+"
 _NONE_FAILED = r"\b(?:0|no) (?:\w{1,20} )?(?:failed|failures?|failing|errors?|exceptions?|invalid|missing|unknown)\b"
 
@@ -132,7 +135,7 @@ def _looks(part: str) -> bool:
 
 def _known(worked: str) -> set[tuple[str, ...]]:
     """Return the commands of a line that worked, as far as its end shows it."""
-    last = re.split(r"\s*(?:\|\||;|\n)\s*", _without_signs(worked).strip())[-1]
+    last = re.split(r"(?<!\s)\s*(?:\|\||;|\n)\s*", _without_signs(worked).strip())[-1]
     parts = (part for part in last.split("&&") if "|" not in part)
     return {_core(plain) for part in parts for plain in _parts(part.translate(_AS_BEFORE))}
 

@@ -127,8 +127,8 @@ _ALL = (
     r"(?: (?:\./\.\.\.|\.|//\.\.\.|all|run|-r|-w|--all(?:-\w{1,20}){0,2}|--workspace|--check|--release|--fix|--noEmit"
     r"|src|tests?|-q|-v|-p|--write)){0,4}"
 )
-_PARTS = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
-_REDIRECTED = re.compile(r"\s*[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})")
+_PARTS = re.compile(r"(?<!\s)\s*(?:&&|\|\||;|\||\n)\s*")
+_REDIRECTED = re.compile(r"(?<!\s)\s*[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})")
 _BEFORE = re.compile(r"(?:[A-Z_][A-Z0-9_]{0,40}=\S{0,80} |time |timeout [0-9]{1,6}[smh]? |sudo ){0,4}")
 _QUOTED = re.compile(r"['\"`$<(]")
 

@@ -134,7 +134,7 @@ def _shortened(printed: str) -> str:
 
 
 _TAGS = ("<command-name>", "</command-name>", "<command-args>", "</command-args>")
-_OPENING = re.compile(r"<(?P<name>[A-Za-z][\w.:-]*)(?P<attributes>[^<>\n]*)>(?P<rest>[^\n]*)")
+_OPENING = re.compile(r"<(?P<name>[A-Za-z][\w.:-]*+)(?P<attributes>[^<>\n]*+)>(?P<rest>[^\n]*)")
 # A banner in brackets: three words in capitals, or two of which one says that a program speaks.
 _BANNER = re.compile(r"\[(?=[A-Z][A-Z' -]*(?:SYSTEM|NOTIF|AUTOMAT|INTERNAL|NOT USER)|[A-Z]+(?: [A-Z]+){2})[A-Z]")
 
@@ -196,7 +196,7 @@ _REFUSED = ("The user doesn't want to ", "User rejected", "The user rejected")
 _SAID = re.compile(r"the user said:|user feedback:", re.IGNORECASE)
 _CLARIFIES = "The user wants to clarify these questions"
 _PAIR = re.compile(
-    r'"(?P<question>[^"\n]+)"="(?P<answer>[^"]*)"(?: user notes: (?P<notes>[^\n]*?)(?=\. You can|, "|$))?'
+    r'"(?P<question>[^"\n]+)"="(?P<answer>[^"]*)"(?: user notes: (?P<notes>[^\n]*?)(?=\. You can|, "|\n|$))?'
 )
 _ASKED = re.compile(r'^- "(?P<question>.+)"\n +Answer: (?P<answer>.+)', re.MULTILINE)
 
@@ -277,7 +277,9 @@ def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
 _PLANNED = "Implement the following plan:"
 _FEEDBACK = "User feedback on this plan:"
 _FENCED = re.compile(r"(?ms)^[ \t]*(?P<mark>`{3,}|~{3,}|\"\"\"|''').*?(?:^[ \t]*(?P=mark)|\Z)")
-_QUOTED = re.compile(r"\"[^\"\n]{30,}\"|[\u201c\u300c][^\u201d\u300d]{30,}[\u201d\u300d]")
+_QUOTED = re.compile(
+    r"\"[^\"\n]{30,}\"|[\u201c\u201e\u300c][^\u201c\u201d\u300d]{30,}[\u201c\u201d\u300d]|\u00ab[^\u00bb]{30,}\u00bb"
+)
 # A line that a program printed, or that was copied from one: boxes and marks of terminals, prompts of shells, times of
 # logs, traces, differences, data, padding.
 _PRINTED = re.compile(

@@ -253,7 +253,7 @@ def table(name: str) -> tuple[tuple[str, ...], ...]:
 
 _NAME = "gitmem-store"
 _GONE = "/path/to/a/clone"  # stands for a folder that was installed from and is gone
-_EXTRA = r"([\w.-]+)[^;]*;.*\bextra == ['\"](\w+)['\"]"
+_EXTRA = r"([\w.-]++)[^;]*+;.*\bextra == ['\"](\w+)['\"]"
 
 
 def is_installed(package: str) -> bool:

@@ -16,7 +16,10 @@ from gitmem.platform.safe_open import read_text
 from gitmem.project.code import LINE_BREAKS, SHORT, ProjectCode, is_file, read_project_file
 
 _BLOB = 12  # digits of a blob's id
-_NAMED = re.compile(r"(?<![\w/.-])(?P<path>(?:[\w.@+-]+/)*[\w.@+-]*\w)(?::(?P<first>\d{1,6})(?:-(?P<last>\d{1,6}))?)?")
+_NAMED = re.compile(
+    r"(?<![\w/.@+-])(?P<path>(?:[\w.@+-]+/)*[\w.@+-]*\w)"
+    r"(?::(?P<first>\d{1,6})(?:-(?P<last>\d{1,6}))?)?"
+)
 _WORD = re.compile(r"[A-Za-z]\w*(?:_\w+|[a-z0-9][A-Z]\w*|\d\w*)|(?<=`)[A-Za-z_][\w.]{2,}(?=[`(])")
 _MOST_FILES = 12  # of a fact
 _MOST_LINES = 12  # of a file

@@ -23,7 +23,7 @@ from gitmem.values import Value
 _SHORTEST = 16  # bytes of a line that is removed where others repeat it
 _OF_ONE = (b"facts/", b"sessions/", b"episodes/")  # folders whose files are of one author
 _SHARED = (b"patterns/bugs/", b"concepts/")  # and those whose files are, unless another one changed them
-AUTHOR = re.compile(rb"(?m)^author (.*) <(.*)> ([0-9]+) ")
+AUTHOR = re.compile(rb"(?m)^author ([^<\n]*) <([^>\n]*)> ([0-9]+) ")
 _SESSION = re.compile(rb"(?m)^%s: (.+)$" % Trailer.SESSION.value.encode())
 _OWN = re.compile(rb"(?m)^%s: (?:%s|%s)$" % tuple(one.value.encode() for one in (Trailer.OP, Op.PURGE, Op.INIT)))
 # Of a line, beside its words: what makes it an item, an entry's time, label, tags and id.

@@ -153,7 +153,7 @@ _TAG = (
     rf"{_NAMED}[^<>]{{0,200}}?{_CLOSE}|[^<>]{{0,2000}}+(?={_CLOSING})"
     rf"|[^<>]{{0,200}}?{_CLOSE}(?=[^<>]{{0,2000}}+{_CLOSING})))"  # other words, as in `<private note>`, if it is closed
 )
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_STRING = r'(?<!\\)"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 def _private(text: str) -> Iterator[Span]:

@@ -83,7 +83,7 @@ BEFORE = "before"  # the status of a memory that tells what was before a newer o
 _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
 _STAMP = r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])"
-_SESSION_NAME = r"sessions/.*[0-9]{8}_[0-9]{6}-([^/]+?)(?:\.l1\.jsonl|\.md)"
+_SESSION_NAME = r"^sessions/.*[0-9]{8}_[0-9]{6}-([^/]+?)(?:\.l1\.jsonl|\.md)"
 # The parts of an exchange.
 _WITHIN = r"\n  \*\*([A-Za-z ]{1,60}):?\*\*"
 _HEADER = 4096  # characters in which the date of a document is looked for

@@ -56,7 +56,7 @@ _PATTERNS = "patterns/"  # errors and what is known of the project, which have p
 _DATE = len("2026-11-20")
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
 _DID_NOT_HELP = ("did not help", REJECTED)
-_FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
+_FILE = re.compile(r"(?<![\w.+-])[\w.+-]*(?:/[\w.+-]+)+|(?<![\w+-])[\w+-]+\.[A-Za-z]\w{0,5}\b")
 
 
 def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Guidance:

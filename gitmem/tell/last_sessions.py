@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 Lines = list[tuple[str, str]]  # of a start, each with the id of its memory or ""
 
-PIECE = re.compile(r"[^\n]+(?:\n(?:[ \t]*\r?\n)*(?:  |\t)[ \t]*[^\s][^\n]*)*")  # an entry, or a line that is none
+# An entry, or a line that is none. It begins with a line that is not blank: a search that began at each blank one would
+# take the square of their number.
+PIECE = re.compile(r"(?<![^\n])(?=[ \t]*+\S)[^\n]+(?:\n(?:[ \t]*\r?\n)*(?:  |\t)[ \t]*[^\s][^\n]*)*")
 HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] (?:\*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: )?")  # of an entry: time, type, tags
 _SESSION_FILE = re.compile(
     r"sessions/[0-9]{4}/[0-9]{2}/([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})[0-9]{2}-([^/]{1,8})[^/]*\.md"

@@ -205,7 +205,7 @@ _CODE = r"\x1b\[[0-9;]*m"  # a colour
 _LISTED = (
     r"(?m)^(?P<blank> *)(?P<id>[a-z][0-9a-hj-np-tv-z]{10}|[0-9a-f]{8}|[0-9a-f]{10})"
     r"(?P<date>  ?\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)?(?=  ?\S)"
-    r"|^(?P<heading>\w[\w ]{,30}:)$|(?P<mark> \[[a-z][^\]\n]*\])$"
+    r"|^(?P<heading>\w[\w ]{,30}:)$|(?P<mark> \[[a-z][^\[\]\n]*\])$"
 )
 _UNSPACED = r"\u2e80-\u312f\u3190-\u9fff\uf900-\ufaff\uff00-\uff60"  # letters of scripts without blanks
 _CLOSING = r"\u3001\u3002\u3009\u300b\u300d\u300f\u3011\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f"  # begin no line
