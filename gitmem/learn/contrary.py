@@ -173,14 +173,26 @@ def _made(texts: Iterable[str], sign: int, focus: frozenset[str] = frozenset()) 
 
 
 def _is_opposite(statement: str, source: str) -> bool:
-    """Return whether a statement has the opposite of a word of its source, neither of which is negated."""
-    if _has("negation", source) or _has("negation", statement):
-        return False
+    """Return whether a statement has the opposite of a word of its source, neither of which is negated.
+
+    Where both have both words, as in "before the deploy, never after", each has its clause.
+    """
+    is_plain = not (_has("negation", source) or _has("negation", statement))
     for pair in _opposites():
         said, claimed = ([bool(side.search(text)) for side in pair] for text in (source, statement))
-        if sorted(said) == sorted(claimed) == [False, True] and said != claimed:
+        if is_plain and sorted(said) == sorted(claimed) == [False, True] and said != claimed:
             return True
+        if all(said) and all(claimed):
+            meant, told = _sides(source, pair), _sides(statement, pair)
+            if len(meant) == len(told) == 1 and meant != told:
+                return True
     return False
+
+
+def _sides(text: str, pair: tuple[re.Pattern[str], ...]) -> set[bool]:
+    """Return which of two opposites a text means: the one of a clause, or the other where that is negated."""
+    pieces = [piece for piece in _BREAK.split(text) if not _has("exception", piece)]
+    return {bool(place) != _has("negation", piece) for piece in pieces for place in (0, 1) if pair[place].search(piece)}
 
 
 @cache

@@ -112,6 +112,15 @@ CONTRARY = [
     ("Use uv instead of pip for every build.", "Use pip instead of uv for every build."),
     ("적용된 migration 파일은 절대 고치지 마세요.", "적용된 migration 파일은 고친다."),
     ("빌드에는 pip 말고 uv를 쓰기로 하자.", "빌드에는 uv 말고 pip를 쓴다."),
+    ("관리자만 사용자를 삭제할 수 있다.", "모두 사용자를 삭제할 수 있다."),
+    ("Only admins may delete any of the users.", "Everyone may delete any of the users."),
+    ("Run migrations before the deploy, never after.", "Run migrations after the deploy, never before."),
+    ("Please stop using moment.js in the frontend.", "Use moment.js in the frontend."),
+    ("The API of the shop is read-only for guests.", "The API of the shop is writable for guests."),
+    ("Bitte niemals Kartennummern ins Log schreiben.", "Kartennummern ins Log schreiben."),
+    ("Wir benutzen kein ORM in diesem Dienst.", "Wir benutzen ein ORM in diesem Dienst."),
+    ("Der Timeout ist für alle höchstens 30 Sekunden.", "Der Timeout ist für alle mindestens 30 Sekunden."),
+    ("Wir nehmen Postgres statt MySQL für Bestellungen.", "Wir nehmen MySQL statt Postgres für Bestellungen."),
 ]
 
 
