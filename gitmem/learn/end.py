@@ -18,6 +18,7 @@ from gitmem.hosts.registry import file_of, find_host, read_transcript, writer
 from gitmem.learn.concepts import group
 from gitmem.learn.facts import keep_turn, learn
 from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences
+from gitmem.learn.noted import Notes, adopt_notes
 from gitmem.model.exchange import EXCHANGE, FIX_MARK, exchanges_in, split_fields
 from gitmem.model.identity import is_copy, known_id, saved_in
 from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, hook_events, l1_lines
@@ -268,7 +269,9 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     """Save the turns of a transcript, and learn from them."""
     stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
     heard: list[Heard] = []
-    turns = fold(noting(hook_events(read_records(path, unread, name), None, find_host(name).label), heard))
+    notes = Notes()
+    records = notes.watched(read_records(path, unread, name))
+    turns = fold(noting(hook_events(records, None, find_host(name).label), heard))
     turns = [turn._replace(closed=True, session=turn.session or stem) for turn in turns]
     begun = bool(turns)
     if store.has_layers:
@@ -285,6 +288,7 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
         return Replayed(path, sessions, len(read), unread.lines)
     saved, archives, more = capture_recorded(store, turns, "replay")
     note_missing(store, path, [one for one in heard if since is None or one.at >= since], turns)
+    adopt_notes(store, notes)
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
     told = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
     is_told = lost if turns else os.path.getsize(file_of(path))

@@ -270,7 +270,7 @@ def adopt(store: Store, folder: str) -> Adopted:
     made = _read_folder(folder, store.context)
     if made is None:
         return Adopted()
-    outcome = transact(store, partial(_mirror, store, made), purpose="adopt")
+    outcome = transact(store, partial(mirror, store, made), purpose="adopt")
     if outcome.commits:
         known_facts(store)
     return outcome.value._replace(commits=outcome.commits)
@@ -312,7 +312,13 @@ def _read_memory(path: str, context: Context) -> Fact | None:
         return None
     if data is None or len(data) > MAX_BYTES:
         return None
-    document, name = Document.parse(data), os.path.basename(path)
+    at = datetime.fromtimestamp(modified, context.clock().tzinfo).replace(microsecond=0)
+    return memory_fact(os.path.basename(path), data, at, context.machine)
+
+
+def memory_fact(name: str, data: bytes, at: datetime, machine: str) -> Fact | None:
+    """Return an agent's memory file, which a machine has, as a fact; None if it says nothing."""
+    document = Document.parse(data)
     given = document.metadata
     about, description = given.get("metadata"), given.get("description")
     kind = about.get("type") if isinstance(about, Mapping) else given.get("type")
@@ -323,15 +329,15 @@ def _read_memory(path: str, context: Context) -> Fact | None:
     fact = make_fact(
         _KINDS.get(str(kind), FactKind.CORE_LOGIC),
         text or description,
-        datetime.fromtimestamp(modified, context.clock().tzinfo).replace(microsecond=0),
+        at.replace(microsecond=0),
         description=description,
         keywords=fact_keywords(f"{description} {text or description}"),
-        origin={"tool": TOOL, "id": name, "machine": context.machine},
+        origin={"tool": TOOL, "id": name, "machine": machine},
     )
     return fact._replace(name=name.removesuffix(".md"))
 
 
-def _mirror(store: Store, memories: Sequence[Fact], transaction: Transaction) -> Adopted:
+def mirror(store: Store, memories: Sequence[Fact], transaction: Transaction, *, may_retire: bool = True) -> Adopted:
     """Add the commit of new, changed and retired mirrors; return their ids."""
     known = known_facts(store)
     mirrors = {fact.adopted: fact for fact in known if fact.adopted}
@@ -340,14 +346,14 @@ def _mirror(store: Store, memories: Sequence[Fact], transaction: Transaction) ->
     changed: dict[str, Fact] = {}
     retired: dict[str, Fact] = {}
     for made in memories:
-        mirror = mirrors.pop(made.adopted, None)
-        if mirror is None and made.id not in paths:  # else it was learned from a session
+        known_one = mirrors.pop(made.adopted, None)
+        if known_one is None and made.id not in paths:  # else it was learned from a session
             new.setdefault(made.id, made)
-        elif mirror is not None and (fact := _changed(_fact(transaction, mirror), made)):
+        elif known_one is not None and (fact := _changed(_fact(transaction, known_one), made)):
             changed[fact.id] = fact
-    for adopted, mirror in mirrors.items():
-        is_gone = adopted.startswith(f"{store.context.machine}/") and mirror.status != FactStatus.RETIRED
-        if is_gone and (fact := _fact(transaction, mirror)) is not None:
+    for adopted, left in mirrors.items() if may_retire else ():
+        is_gone = adopted.startswith(f"{store.context.machine}/") and left.status != FactStatus.RETIRED
+        if is_gone and (fact := _fact(transaction, left)) is not None:
             retired[fact.id] = fact._replace(status=FactStatus.RETIRED, updated=transaction.now)
     facts = new | changed | retired
     if facts:

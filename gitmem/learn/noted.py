@@ -1,0 +1,102 @@
+"""Read what an agent noted in files from a transcript's records, as `gitmem.learn.facts.adopt` does from a folder.
+
+These are its own memory files (`.claude/projects/PROJECT/memory/*.md`), and documents that it wrote where the user
+asked it to remember something. Edits are carried out in order; what failed, or was refused, changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from gitmem.learn.facts import MAX_BYTES, MAX_FILES, Adopted, memory_fact, mirror
+from gitmem.model.transcript import Record, Role
+from gitmem.model.turns import BOOT_FILES
+from gitmem.model.words import words_in
+from gitmem.platform.machine import datetime
+from gitmem.store.known_facts import known_facts
+from gitmem.store.store import Store
+from gitmem.store.transact import transact
+from gitmem.values import Value
+
+MACHINE = "transcript"  # in the origin of a mirror, where a folder's has the machine
+_OWN = re.compile(r"(?:^|[\\/])\.claude[\\/]projects[\\/][^\\/]{1,200}[\\/]memory[\\/][^\\/]{1,200}\.md$")
+_DOCUMENT = re.compile(r"[^\\/]{1,200}\.md$")
+_ASKED = re.compile(
+    r"\bmemori[sz]e\b|\bremember (?:this|that|it)\b|\b(?:note|write) (?:this|that|it) down\b|\bmake a note\b"
+    r"|기억해|외워|메모해|적어 ?[둬두]|\bmerk(?:e)? dir\b|\bnotiere?\b",
+    re.IGNORECASE,
+)
+
+
+class Note(Value):
+    """A file as the records left it."""
+
+    text: str
+    at: datetime
+
+
+class Notes:
+    """The files that an agent noted something in, by their paths."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, Note] = {}
+        self._asked = False
+        self._calls: dict[str, Record] = {}
+
+    def watched(self, records: Iterable[Record]) -> Iterator[Record]:
+        """Yield the records, and note what the agent writes in them."""
+        for record in records:
+            if record.role is Role.USER and not (record.injected or record.sidechain):
+                words = words_in(record.text)
+                self._asked = _ASKED.search(words.text) is not None if words else self._asked
+            elif record.role is Role.CALL and isinstance((record.input or {}).get("file_path"), str):
+                self._calls[record.tool_id] = record
+            elif record.role is Role.RESULT and (call := self._calls.pop(record.tool_id, None)) and not record.failed:
+                self._carry_out(call, record.told)
+            yield record
+
+    def _carry_out(self, call: Record, told: object) -> None:
+        given = call.input or {}
+        path = str(given["file_path"])
+        name = re.split(r"[\\/]", path)[-1]
+        is_note = self._asked and _DOCUMENT.fullmatch(name) and name not in BOOT_FILES
+        if not (_OWN.search(path) or is_note) or len(self.files) >= MAX_FILES:
+            return
+        before = told.get("originalFile") if isinstance(told, dict) else None
+        text = self.files[path].text if path in self.files else before if isinstance(before, str) else ""
+        edits = given.get("edits")
+        for edit in edits if isinstance(edits, list) else [given]:
+            text = _edited(text, edit) if isinstance(edit, dict) else text
+        if 0 < len(text.encode("utf-8", "surrogatepass")) <= MAX_BYTES:
+            self.files[path] = Note(text, call.at)
+
+
+def _edited(text: str, edit: dict[str, object]) -> str:
+    """Return a text after one edit: a whole new text, or a passage replaced; of an unknown text, the new passage."""
+    whole, old, new = (edit.get(key) for key in ("content", "old_string", "new_string"))
+    if isinstance(whole, str):
+        return whole
+    if not isinstance(new, str) or not isinstance(old, str):
+        return text
+    if old and old in text:
+        return text.replace(old, new, -1 if edit.get("replace_all") is True else 1)
+    return f"{text}\n{new}" if text and not old else text or new
+
+
+def adopt_notes(store: Store, notes: Notes) -> Adopted:
+    """Mirror the files that a transcript's agent noted something in, as a folder's; a second call adds nothing.
+
+    Nothing is retired, and what a fact says already is left out: the folder itself may have been mirrored here.
+    """
+    files = ((re.split(r"[\\/]", path)[-1], note) for path, note in notes.files.items())
+    made = (memory_fact(name, note.text.encode("utf-8", "replace"), note.at, MACHINE) for name, note in files)
+    known = {fact.description for fact in known_facts(store) if not fact.adopted.startswith(f"{MACHINE}/")}
+    facts = [fact for fact in made if fact is not None and fact.description not in known]
+    if not facts:
+        return Adopted()
+    outcome = transact(store, partial(mirror, store, facts, may_retire=False), purpose="adopt")
+    if outcome.commits:
+        known_facts(store)
+    return outcome.value._replace(commits=outcome.commits)
