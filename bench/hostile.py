@@ -4,7 +4,8 @@
 
 Runs the readers of untrusted text on texts made of the pieces in the tests' `HOSTILE` tables, 6,000 and 96,000
 characters long. Prints each for which 16 times the text took more than 64 times as long in three attempts, and exits
-with 1 if there is one. The tests count the lines of Python that run; this also measures the regular expressions.
+with 1 if there is one. The tests count the lines of Python that run; this also measures the regular expressions, and
+each of the program's with texts made from it (`tests/patterns.py`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from gitmem.redact.redact import redact  # noqa: E402
 from gitmem.tell.known_errors import is_risky  # noqa: E402
 from gitmem.text.sentences import shorten, split  # noqa: E402
 from gitmem.text.words import keywords  # noqa: E402
+from tests.patterns import patterns, slow_text  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -112,6 +114,12 @@ def main() -> None:
             print(f"{name:12} {len(table):3} texts, {len(slow)} of them not linear")
             for piece, ratio in slow.items():
                 print(f"    {ratio:5.0f} times: {piece!a}")
+    every = {found[1:]: found for found in patterns()}.values()
+    slow_patterns = {found.place: text for found in every if (text := slow_text(found))}
+    failed += len(slow_patterns)
+    print(f"{len(every)} patterns of the program, {len(slow_patterns)} of them not linear")
+    for place, text in slow_patterns.items():
+        print(f"    {place}: {text!a}")
     sys.exit(1 if failed else 0)
 
 

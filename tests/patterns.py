@@ -59,14 +59,15 @@ def patterns() -> Iterator[Found]:
 
 
 def _of_module(module: Any) -> Iterator[Found]:
-    tree = ast.parse(Path(module.__file__).read_text("utf-8"))
+    nodes = [*ast.walk(ast.parse(Path(module.__file__).read_text("utf-8")))]
     uses: dict[str, set[str]] = {}
-    methods = {id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
+    methods = {id(node.value): node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             uses.setdefault(node.value.id, set()).add(node.attr)
-    for node in ast.walk(tree):
-        function = ast.unparse(node.func) if isinstance(node, ast.Call) and node.args else ""
+    for node in nodes:
+        is_named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute) and node.args
+        function = ast.unparse(node.func) if is_named else ""
         name = function.removeprefix("re.")
         if not isinstance(node, ast.Call) or not ((function != name and name in _CALLS) or name == "compiled"):
             continue
@@ -124,6 +125,7 @@ class Automaton:
         self.flags = tree.state.flags
         self.positions: list[Position] = []
         self.follow: dict[int, set[int]] = {}
+        self.sets: dict[tuple[str, str], frozenset[str]] = {}
         self.whole = self._sequence(tree)
 
     def _sequence(self, items: Any) -> Part:
@@ -173,7 +175,10 @@ class Automaton:
         return result
 
     def _set(self, op: Any, value: Any) -> frozenset[str]:
-        return frozenset(c for c in ALPHABET if self._reads(op, value, c))
+        key = (str(op), str(value))
+        if key not in self.sets:
+            self.sets[key] = frozenset(c for c in ALPHABET if self._reads(op, value, c))
+        return self.sets[key]
 
     def _reads(self, op: Any, value: Any, c: str) -> bool:
         forms = {c, c.swapcase()} if self.flags & re.IGNORECASE else {c}
@@ -245,8 +250,10 @@ def _way(automaton: Automaton, starts: Iterable[int], goal: int) -> list[int] | 
 def slow_text(found: Found) -> str:
     """Return the beginning of a text for which the processor's time grows more than its length, "" if there is none."""
     for place, short in enumerate(texts_for(found, SHORT)):
-        if seconds(found, short) < _FAST:
+        if (first := seconds(found, short)) < _FAST:
             continue
+        if first > _SLOW:  # more than quadratic: the long text would take minutes
+            return short[:40]
         long = texts_for(found, SHORT * TIMES)[place]
         if all(seconds(found, long) > MOST * seconds(found, short) for _ in range(3)):
             return short[:40]
@@ -254,6 +261,7 @@ def slow_text(found: Found) -> str:
 
 
 SHORT, TIMES, MOST = 2_000, 8, 24  # characters; the long texts are 8 times as long, quadratic would be 64
+_SLOW = 2.0
 _FAST = 0.001  # seconds for a short text, in which none can have been read again from each of its characters
 
 

@@ -7,14 +7,12 @@ import pytest
 from tests.patterns import Found, patterns, slow_text, texts_for
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"\s*;", r'"(?:[^"\\]|\\.)*"', r"a.*b.*c", r"<x>.*?</x>", r"(?m)^(\w+\s*)=", r"x[ab]*[bc]*d"]
-)
+@pytest.mark.parametrize("pattern", [r"\s*;", r'"(?:[^"\\]|\\.)*"', r"<x>.*?</x>", r"x[ab]*[bc]*d"])
 def test_a_slow_pattern_is_found(pattern):
     assert slow_text(Found("", pattern, re.DOTALL))
 
 
-@pytest.mark.parametrize("pattern", [r"(?<!\s)\s*;", r"a[^ab]*b", r"<x>(?:(?!<x>).)*?</x>", r"\w{1,40}="])
+@pytest.mark.parametrize("pattern", [r"(?<!\s)\s*;", r"a[^ab]*b", r"<x>(?:(?!<x>).)*?</x>"])
 def test_a_linear_pattern_is_not(pattern):
     assert texts_for(Found("", pattern, 0), 100)
     assert slow_text(Found("", pattern, 0)) == ""

@@ -17,10 +17,10 @@ from gitmem.values import TYPE_CHECKING, Value
 if TYPE_CHECKING:
     from typing import NoReturn
 
-_GAP = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_GAP = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*|/\*(?:(?!\*/).)*+\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _SCALAR = re.compile(r"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)\b")
-_LINE_COMMENT = re.compile(r"(?:[ \t\r\n]++|/\*.*?\*/|//[^\r\n]*[\r\n])*//[^\r\n]*", re.DOTALL)
+_LINE_COMMENT = re.compile(r"(?:[ \t\r\n]++|/\*(?:(?!\*/).)*+\*/|//[^\r\n]*[\r\n])*//[^\r\n]*", re.DOTALL)
 _BLANK = " \t\r\n"
 _BOM = "\ufeff"
 _MAX_DEPTH = 100

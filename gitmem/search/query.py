@@ -91,7 +91,7 @@ _PIECE = re.compile(
     rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>(?i:{"|".join(_FILTERS)})):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)'
 )
 # Joints of identifiers, paths, `node.js`, `utf-8`.
-_JOINT = r"[^\W\d_](?=[^\w\s]*[.\-/:@#+])[^\w\s]+\w|\w[._\-/:@#+]+[^\W\d_]|_"
+_JOINT = r"_|[^\W\d_](?=[^\w\s]*[.\-/:@#+])[^\w\s]+\w|\w[.\-/:@#+]+[^\W\d_]"
 _HUMP = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 
 

@@ -27,7 +27,8 @@ _FREE_NAMES = "knowledge/"  # whose files a user names
 
 # Names that only a sync service, a file manager or an editor gives: of a copy, and of a file of its own.
 _COPY = (
-    r"\.sync-conflict-[0-9]{8}-[0-9]{6}|\([^()/]*(?:conflicted copy|in conflict)[^()/]*\)|_conflict-[0-9]{8}-[0-9]{6}"
+    r"\.sync-conflict-[0-9]{8}-[0-9]{6}|\([^()/]{0,200}(?:conflicted copy|in conflict)[^()/]{0,200}\)"
+    r"|_conflict-[0-9]{8}-[0-9]{6}"
 )
 _LITTER = (
     r"\._.*|\.nfs[0-9a-f]{8,}|\.~lock\..*#|\.fuse_hidden.*|\.syncthing\..*\.tmp|~syncthing~.*|4913|\.goutputstream-.*"

@@ -140,7 +140,7 @@ _LESSONS = (Op.PATTERN.value, Op.CLEAR.value)
 _GOOD = 0.5  # verdict from which something helped
 # Subjects of the commits of `learn_bugs`, `mark_stale` and `clean_up`.
 _LEARNED = re.compile(r"Learn ([0-9,]+) errors?(?:, ([0-9,]+) new)?: ")
-_RETIRED = re.compile(r"Mark ([0-9,]+) bug patterns? as stale|Clean up .+ and ([0-9,]+) patterns? ")
+_RETIRED = re.compile(r"Mark ([0-9,]+) bug patterns? as stale|Clean up .{1,200}? and ([0-9,]+) patterns? ")
 
 Weeks = dict[str, int]
 Rows = dict[str, dict[str, float | None]]  # of the counts of all machines, by id and time
