@@ -113,7 +113,7 @@ def start_parts(
         Part("Sync with other machines", _without_ids(failures(store.private))),
         Part("Where the last session stopped, the newest first", last, share=_SHARE_OF_LAST),
         Part("Sessions before it, the newest first", before),
-        Part("Before these", () if late() else _archived(store, facts.marks), share=_SHARE_OF_ARCHIVE),
+        Part("Before these", () if late() else _archived(store, facts.marks, people), share=_SHARE_OF_ARCHIVE),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
@@ -137,13 +137,14 @@ def _judged(store: Store, late: Late, marks: Marks, people: People) -> dict[str,
     return judged
 
 
-def _archived(store: Store, marks: Marks) -> list[tuple[str, str]]:
+def _archived(store: Store, marks: Marks, people: People) -> list[tuple[str, str]]:
     """Return the sentences of the newest archive's summary."""
     names = [name for name in store.files.names("summaries") if name.startswith("memory_")]
     path = f"summaries/{max(names)}" if names else ""
     data, sources = (_glance(store, path, _SESSION_BYTES), sources_of(store, path)) if path else (b"", ())
     lines = [line for line in Document.parse(data).body.split("\n") if line.strip() and not line.startswith("#")]
-    return _without_ids(with_marks(line, marks, sources=sources) for line in lines)
+    author = people.whose("", path) if lines else ""
+    return _without_ids(by_author(with_marks(line, marks, sources=sources), author) for line in lines)
 
 
 def _without(body: str, *sections: Section | None) -> str:
