@@ -38,7 +38,7 @@ _QUOTED = re.compile(
 # A quotation with the end of a sentence in it, which would hide its second one.
 _PAIRS = ('""', "\u201c\u201d", "\u201e\u201c", "\u300c\u300d", "\u300e\u300f", "\u00ab\u00bb")
 _QUOTED_SENTENCES = re.compile(
-    "|".join(rf"{first}(?=[^{last}]{{0,600}}[.!?\u3002] )[^{last}]{{1,600}}{last}" for first, last in _PAIRS)
+    "|".join(rf"{pair[0]}(?=[^{pair[1]}]{{0,600}}[.!?\u3002] )[^{pair[1]}]{{1,600}}{pair[1]}" for pair in _PAIRS)
 )
 _WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]")
 _CODE = re.compile(r"[{}]\s*$|=>|\w\(\w*\)[,;]|;\s*(?://|$)")
