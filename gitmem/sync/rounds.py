@@ -82,6 +82,7 @@ class _Sync:
         self._held: RefMoves = {}
         self._notices: list[str] = []
         self._inbox: dict[str, str] | None = None if remote.backup else {}
+        self._most_taken = _MOST_TAKEN
         self._left = left_file(store.private, remote.name)
         self._since = options.chance.clock()
         self._races = 0  # lost ones; a round that follows a purge is none
@@ -144,8 +145,9 @@ class _Sync:
             except RefusedError as error:
                 if not taken:
                     raise
-                self._notices.append(f"The inbox of {self._remote.called} was left alone: {error.message}")
-                self._inbox = None  # otherwise one commit in it would stop all syncs
+                if len(taken) == 1:
+                    self._refuse(next(iter(taken)), error.message)
+                self._most_taken = 1  # one of them removes much: it is found by taking one a round
                 return None
         try:
             target = self._signed(target)
@@ -192,11 +194,10 @@ class _Sync:
         """Return the commits of the remote's inbox that are fit to be merged, by their refs."""
         store, remote = self._store, self._remote
         taken: dict[str, str] = {}
-        refused_file = f"{self._left}.refused"
-        refused = {*read_text(refused_file).split("\n")} - {""}
+        refused = self._refused()
         waiting = {ref: oid for ref, oid in (self._inbox or {}).items() if oid not in refused}
         for ref, oid in [*waiting.items()][:_MOST_LOOKED_AT]:
-            if len(taken) >= _MOST_TAKEN:
+            if len(taken) >= self._most_taken:
                 break
             held = new_pending_ref(store)
             self._held[held] = (oid, None)
@@ -218,11 +219,20 @@ class _Sync:
                         check_incoming(store, remote, local, clean, (), shared=True)
                     taken[ref] = clean
             except GitmemError as error:
-                self._notices += [f"{ref} of {remote.called} was left there: {error.message}"]
-                refused.add(oid)  # named once, and skipped from now on
-        with contextlib.suppress(OSError):
-            replace_file(refused_file, "\n".join(sorted(refused.intersection((self._inbox or {}).values()))).encode())
+                self._refuse(ref, error.message)
         return taken
+
+    def _refused(self) -> set[str]:
+        """Return the commits of the inbox that were refused, each of which was named once."""
+        return {*read_text(f"{self._left}.refused").split("\n")} - {""}
+
+    def _refuse(self, ref: str, reason: str) -> None:
+        """Name a commit of the inbox that is not taken, and skip it from now on."""
+        self._notices += [f"{ref} of {self._remote.called} was left there: {reason}"]
+        inbox = self._inbox or {}
+        refused = {*self._refused(), inbox.get(ref, "")}.intersection(inbox.values())
+        with contextlib.suppress(OSError):
+            replace_file(f"{self._left}.refused", "\n".join(sorted(refused)).encode())
 
     def _leave(self, number: int, both: Fork, local: str, target: str) -> Synced | None:
         """Leave the commits of this machine in the remote's inbox; None if the remote takes no such ref.

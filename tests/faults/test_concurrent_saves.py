@@ -207,8 +207,8 @@ def test_two_who_rotate_at_once(project: Project):
         with ThreadPoolExecutor(3) as people:
             said = [done.out for done in people.map(lambda _: project.gitmem("check"), range(3))]
         assert len(project.archives()) == len(before) + 1
-        assert sum("[GITMEM_ROTATE]" in text for text in said) == 1
-        others = [text for text in said if "[GITMEM_ROTATE]" not in text]
+        assert sum("memory.md was full" in text for text in said) == 1
+        others = [text for text in said if "memory.md was full" not in text]
         assert all("Nothing to do" in text or "Another process has just rotated" in text for text in others)
         project.check()
 
