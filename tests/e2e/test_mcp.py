@@ -98,7 +98,7 @@ def ask_for_everything(project, *server: str) -> None:
         return project.inspect(*words, server=server)
 
     tools = [tool["name"] for tool in inspect("--method", "tools/list", "--strict")["tools"]]
-    names = ["search", "load", "get", "history", "save", "update", "guide", "task"]
+    names = ["search", "load", "get", "history", "why", "save", "update", "guide", "task"]
     assert tools == [f"memory_{name}" for name in names]
 
     def call(tool: str, *pairs: str):
