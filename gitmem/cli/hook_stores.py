@@ -52,6 +52,7 @@ def join(app: App, owner: int) -> None:
     url = absolute_address(app.environ[REMOTE].strip(), app.cwd)
     store = clone_store(app.cwd, context, Place.PROJECT, url, asks=False, options=Options(), shallow=True)
     look_at_arrivals(store)
+    store.acceptance.end_clone()
     HookSpool(store.private).set_untold(owner, untold=True)
 
 

@@ -73,8 +73,8 @@ def clone_store(
     """Clone a remote's memory as the store of the project around the folder `start`, and return it.
 
     With `once` the address, as of a backup, is not kept as a remote. `shallow` leaves the history out, if the server
-    can. What was killed is finished. Raises NotFoundError if the remote holds no memory, GitmemError if the project has
-    a store already; or as `sync`.
+    can. What was killed is finished; the caller says by `end_clone` that all is done. Raises NotFoundError if the
+    remote holds no memory, GitmemError if the project has a store already; or as `sync`.
     """
     check_url(url)
     made = make_store(start, context, place, url)
@@ -116,7 +116,6 @@ def clone_store(
     complete_store(store)
     if fetched.held != fetched.clean:
         sweep(store)
-    store.acceptance.end_clone()
     return store
 
 

@@ -66,7 +66,7 @@ TRAPS = """
 """
 # Paths of a project that belong to the memory: the store, and files `init --branch` adds to the repository.
 OURS = re.compile(
-    r"home/\.local/share/gitmem/stores|project/\.gitmem|project/\.git/(gitmem|worktrees|objects|packed-refs|logs/refs/gitmem|refs/gitmem|refs/remotes"
+    r"home/\.local/share/gitmem/(stores|jobs)|project/\.gitmem|project/\.git/(gitmem|worktrees|objects|packed-refs|logs/refs/gitmem|refs/gitmem|refs/remotes"
     r"|(logs/)?refs/heads/gitmem(-l1)?)"
 )
 # Output for a user: no control characters but line ends and tabs, no characters that reverse text.

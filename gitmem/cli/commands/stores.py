@@ -85,6 +85,7 @@ def run_clone(args: Args, app: App) -> None:
         else:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
     look_at_arrivals(store)
+    store.acceptance.end_clone()
     value = {"store": store.root, "commit": store.tip}
     app.answer(value, plain(f"Cloned the memory to {store.root}."), OWN)
 
@@ -328,6 +329,7 @@ def run_restore(args: Args, app: App) -> None:
         commit, more = _brought_back(store, removed, args, app)
         text += more
     look_at_arrivals(store)
+    store.acceptance.end_clone()
     value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
     app.answer(value, plain(text), OWN)
 
