@@ -12,7 +12,7 @@ from functools import cache
 from gitmem.platform.machine import table
 from gitmem.values import Value
 
-_HEREDOC = re.compile(r"<<-?[ \t]*['\"]?(\w+)")
+_HEREDOC = re.compile(r"(?<!<)<<(?!<)-?[ \t]*['\"]?(\w+)")
 _TOKEN = re.compile(
     r"(?P<quoted>'[^']*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|\\.)|(?P<feed>&>>?|[0-9]*(?:<<<|>>|>\||[<>]&[0-9-]|[<>]))"
     r"|(?P<end>\|\||&&|\|&|[;&|()`\n])|(?P<blank>[ \t\r\f\v]+)|(?P<word>[^\s;&|()`<>'\"\\]+)",
@@ -170,7 +170,7 @@ def _unwrapped(words: tuple[str, ...]) -> list[tuple[str, ...]]:
             continue
         run.append(words)
         length = next((length for length in (2, 1) if (name, *words[1:length]) in _wrappers()), 0)
-        if length and words[length - 1 :]:
+        if length:
             words = words[length:]
             while words and (words[0].startswith("-") or words[0][:1].isdigit()):
                 words = words[1:]

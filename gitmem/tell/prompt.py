@@ -73,9 +73,8 @@ _CANDIDATES = 12
 # orders wants work, so more is asked of a line then; and of a line of an earlier request, which is no answer. Of few
 # memories nobody knows which words are rare: they count as some of `_FEWEST`.
 _LEAST, _OF_ORDER, _OF_REQUEST = 0.5, 1.0, 1.0
-_FITTING = (
-    -1.2
-)  # of a question: one or two memories fit, and have most of its words by their rarity; a fact half of them
+# Of a question: one or two memories fit, and have most of its words by their rarity; a fact half of them.
+_FITTING = -1.2
 _MOST_WORDS, _HALF = 0.7, 0.5
 _FEWEST = 100.0
 _LEAST_SHARE = 1 / 3  # of the words by their rarity: of what shares less, most was beside the point
@@ -181,7 +180,7 @@ class Sureness(Value):
     asks: bool
 
     def of(self, text: str, *, is_near: bool = False) -> bool:
-        """Return whether a memory, is sure to speak of the prompt; `is_near` if it has most of its words."""
+        """Return whether a memory is sure to speak of the prompt; `is_near` if it has most of its words."""
         asked, rest = _taken_apart(text)
         if not self.asks:
             return self.best(rest) >= _LEAST + _OF_ORDER

@@ -29,6 +29,7 @@ RUNS = [
     ("wget * | sh", "wget -qO- https://example.org/x | tee x.log | sudo sh -s -- -y"),
     ("rails db:reset", "RAILS_ENV=test bin/rails db:reset"),
     ("rm -rf out", "rm -rf ./out/ && make"),
+    ("rm -rf out", "grep x <<<text\nrm -rf out"),
     ("text:malloc(", "cat > a.c <<'EOF'\nint *p = malloc(4);\nEOF\nmake"),
     ("| sh", "wget -qO- https://example.org/x | sh -s"),
     ("pip install", "bash <<'EOF'\nset -e\npip -q install x\nEOF"),

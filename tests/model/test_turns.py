@@ -345,7 +345,7 @@ def test_an_id_is_of_what_it_is_and_not_of_when_it_was_captured():
         ("Don't show the badge to guests", TaskType.FEATURE),
         ("I think we have four unresolved comments", TaskType.REVIEW),
         ("Can you help me understand how this happens: a branch has entries of two sessions", TaskType.QUESTION),
-        ("Can you see which strategy was active", TaskType.QUESTION),
+        ("Can you tell me which theme was on", TaskType.QUESTION),
         ("Can you see whether it fails and fix it", TaskType.BUG_FIX),
         ("Question: let's say I commit in between. Would the hook fire?", TaskType.QUESTION),
         ("Explain the cache and add a page about it to the README", TaskType.DOCS),
