@@ -181,6 +181,9 @@ def test_every_recorded_payload(host, some, monkeypatch):
     assert "PROMPT-ONE 첫 요청" in prompts
     assert "task-notification" not in prompts
     assert any("/no/such/dir" in text for text in host.entries("errors"))
+    until = time.monotonic() + 60  # what the hooks started in the background may be in the middle of a commit
+    while host.git("status", "--porcelain") and time.monotonic() < until:
+        time.sleep(0.2)
     assert host.git("status", "--porcelain") == ""
     assert host.spool.aside() == []
 
