@@ -34,7 +34,6 @@ from gitmem.history.authors import People
 from gitmem.history.authorship import Origin
 from gitmem.platform.machine import timedelta
 from gitmem.platform.safe_open import drop_file
-from gitmem.record.tally import is_explained
 from gitmem.store.copies import find_copies
 from gitmem.store.findings import FailureLog, Finding, Level, bytes_below, judged
 from gitmem.store.known_facts import known_facts
@@ -113,12 +112,12 @@ def check_log(store: Store) -> Iterator[Finding]:
     journal = FailureLog(store.private)
     since = store.context.clock() - _RECENT
     logged = [failure for failure in journal.failures() if failure.at >= since]
-    if explained := [failure for failure in logged if is_explained(failure)]:
+    if explained := [failure for failure in logged if failure.is_explained]:
         message = (
             f"{count(len(explained), 'session')} with messages that are not in the day's log, each with its reason."
         )
         yield Finding("words", Level.NOTE, message, "", tuple(failure.message for failure in explained[-_SHOWN:]))
-    recent = [failure for failure in logged if not is_explained(failure)]
+    recent = [failure for failure in logged if not failure.is_explained]
     details = tuple(
         f"{failure.at:%Y-%m-%d %H:%M} {failure.command}: {' '.join(failure.message.split())}"
         for failure in recent[-_SHOWN:]

@@ -19,15 +19,14 @@ from gitmem.model.exchange import split_fields
 from gitmem.model.turns import Turn, is_restated, is_trivial
 from gitmem.model.words import UserWords, human_text, parse_words
 from gitmem.record.read import boot_lines, cleaner
-from gitmem.store.findings import FailureLog, LoggedFailure
+from gitmem.store.findings import UNKNOWN, WORDS, FailureLog, LoggedFailure
 from gitmem.store.store import Store
 from gitmem.text.sentences import count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
 NOTICE, SEEN, COURTESY = "the host's notice", "seen", "courtesy"
-BOOT, UNKNOWN = "a file that the agent loads itself", "not saved"
-WORDS = "words"  # the command under which the log of failures has them
+BOOT = "a file that the agent loads itself"
 _DAYS = (timedelta(0), timedelta(days=-1), timedelta(days=1))  # a log may be that of another time zone
 _COMPARED = 60  # words of a text: long ones are shortened
 _WORD = re.compile(r"\w+")
@@ -104,8 +103,3 @@ def note_missing(store: Store, path: str, heard: Sequence[Heard], turns: Sequenc
         messages = count(len(heard), "message")
         told = f"of {messages} in the user's place, {missing.total()} are not in the day's log ({reasons})."
         FailureLog(store.private).record_once(LoggedFailure(store.context.clock(), WORDS, f"{plain(path)}: {told}"))
-
-
-def is_explained(failure: LoggedFailure) -> bool:
-    """Return whether an entry of the log is a difference of which each part has its reason."""
-    return failure.command == WORDS and f" {UNKNOWN}" not in failure.message

@@ -53,6 +53,8 @@ MAX_BYTES = 1_000_000
 MAX_MESSAGE = 2_000  # characters
 MAX_TRACEBACK = 16_000  # characters; the end, which has the reason, is kept
 _NEWEST_BYTES = 64_000
+# The command under which the log has what a store lacks of a transcript, and the reason that explains nothing.
+WORDS, UNKNOWN = "words", "not saved"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -63,6 +65,11 @@ class LoggedFailure(Value):
     command: str
     message: str
     traceback: str = ""
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether it says which of the user's words the store lacks, each with the reason."""
+        return self.command == WORDS and f" {UNKNOWN}" not in self.message
 
 
 def failure_of(at: datetime, command: str, problem: str | Exception) -> LoggedFailure:
