@@ -180,13 +180,13 @@ def _holds(literal: str, line: str) -> bool:
     place = line.find(first)
     while place >= 0:
         end = place + len(first)
-        is_whole = not (_is_word(literal[:1]) and _is_word(line[place - 1 : place] if place else ""))
+        is_whole = not (literal[:1].isalnum() and _is_word(line[place - 1 : place] if place else ""))
         for part in rest:
             found = line.find(part, end)
             end = found + len(part) if found >= 0 and " " not in line[end:found].strip() else -1
             if end < 0:
                 break
-        if end >= 0 and is_whole and not (_is_word(literal[-1:]) and _is_word(line[end : end + 1])):
+        if end >= 0 and is_whole and not (literal[-1:].isalnum() and _is_word(line[end : end + 1])):
             return True
         place = line.find(first, place + 1) if first else -1
     return False

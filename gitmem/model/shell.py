@@ -32,6 +32,7 @@ _ELSEWHERE = (
     ("ssh",),
 )
 _SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
+_INTERPRETERS = _SHELLS | {"node", "ruby", "php", "perl", "deno", "bun"}
 _PYTHON = re.compile(r"(?:python|pypy|py)[0-9.]*(?:\.exe)?")
 _CHANGES_ALL = frozenset(("tee", "truncate", "mv", "rm", "unlink", "shred"))
 _WRITES_LAST = frozenset(("cp", "install"))
@@ -161,7 +162,7 @@ def _run_by(words: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _unwrapped(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the words of a command without assignments, then without each wrapper with its options."""
+    """Return the words of a command without assignments, then without each wrapper and interpreter."""
     run = list[tuple[str, ...]]()
     while words:
         name = words[0].rpartition("/")[2]
@@ -176,6 +177,8 @@ def _unwrapped(words: tuple[str, ...]) -> list[tuple[str, ...]]:
                 words = words[1:]
         elif _PYTHON.fullmatch(name) and "-m" in words[:4]:
             words = words[words.index("-m") + 1 :]
+        elif (_PYTHON.fullmatch(name) or name in _INTERPRETERS) and words[1:] and not words[1].startswith("-"):
+            words = words[1:]  # a script, which may have a command of its own: `python manage.py migrate`
         else:
             break
     return run
