@@ -27,7 +27,7 @@ _KINDS = {
 _LABELS = ("decision", "preference", "rule", "knowledge")  # kinds whose phrase is no part of the statement
 _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
 _LONGEST = 300  # characters of a clause
-_FEWEST_WORDS = 3  # of a clause beside its cue; a Korean one says as much in one word less
+_FEWEST_WORDS = 2  # of a clause beside its cue: "use pnpm", "no mocks"
 _ASKS = ("?", "\uff1f")
 _CLAUSE_END = re.compile(r";\s|\s[\u2013\u2014]\s")
 _OPENING_END = re.compile(r"[\s,.!:]*\s|[,.!:]+$")
@@ -112,7 +112,8 @@ def _clauses(sentence: str) -> Iterator[str]:
 
 def _stated(clause: str) -> Statement | None:
     """Return a clause as a statement, None if it has no phrase that says that it lasts, or one that takes it back."""
-    clause = without_opening(clause)
+    whole, clause = clause, without_opening(clause)
+    is_praise = whole.removesuffix(clause).rstrip()[-1:].isalnum()  # "Good decision: …" has no label
     masked = _masked(clause)
     bare = masked.strip(" .!…")
     for language in languages():
@@ -120,10 +121,12 @@ def _stated(clause: str) -> Statement | None:
             cue = phrases(name, language).search(bare)
             if cue is None or (name in ("lasts", "opens") and not _orders(bare, language)):
                 continue
-            if name in ("lasts", "opens") and _reports(bare[cue.end() :], language, is_open=name == "opens"):
+            if name in _LABELS and is_praise:
                 return None
-            rest = f"{bare[: cue.start()]} {bare[cue.end() :]}"
-            is_whole = len(_WORD.findall(rest)) >= _FEWEST_WORDS - is_korean(rest) and len(clause) <= _LONGEST
+            rest = bare[: cue.start()] + bare[cue.end() :]
+            if name in ("lasts", "opens") and _reports(rest, language, is_open=name == "opens"):
+                return None
+            is_whole = len(_WORD.findall(rest)) >= _FEWEST_WORDS and len(clause) <= _LONGEST
             if not is_whole or phrases("unless").search(bare):
                 return None
             label = cue.end() if name in _LABELS else 0

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from gitmem.document.ids import do_meet
 from gitmem.model.fact import Fact, FactKind
-from gitmem.text.words import keywords, phrases, stop_words
+from gitmem.text.words import keywords, phrases, stem, stop_words
 
 RELATED = 1 / 3  # overlap; facts with less in common are about different things, so no model is asked about them
 RIVALS = 1 / 2  # overlap; what shares half with a rule has its subject, the other half is what may differ
@@ -28,6 +28,7 @@ WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)  # kinds whose
 SAID = 0.9  # the confidence of what a user says
 MOST_DISPUTED = 3  # for one new fact; more are a series ("step 1 …", "step 2 …"), which nobody wants to review
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_PLAIN_WORD = re.compile(r"[\w./-]*\w")
 _CODE = r"[A-Za-z]+(?:[a-z0-9][A-Z]|[A-Za-z0-9][_./:])\w[\w./:]*"  # a name by its form: `RateTable`, `rate_table`
 # What a statement begins with, if it names the thing it is about: a name, the word behind an article, a Korean subject.
 _SUBJECT = re.compile(
@@ -80,24 +81,49 @@ def contradict(one: str, other: str) -> bool:
 
     Half is enough where each has no more than a subject and a value.
     """
-    if are_of_two_things(one, other):
+    if are_of_two_things(one, other) or _adds_to(one, other):
         return False
     first, second = content_of(one), content_of(other)
     shared = overlap(first, second)
     is_short = max(len(first), len(second)) == _SUBJECT_AND_VALUE
-    return (shared > RIVALS or (shared == RIVALS and is_short)) and not says_the_same(one, other)
+    return shared > RIVALS or (shared == RIVALS and is_short)
+
+
+def _adds_to(one: str, other: str) -> bool:
+    """Return whether two statements say the same, or one has all words and numbers of the other, neither negated."""
+    first, second = (frozenset(map(stem, _PLAIN_WORD.findall(text.casefold()))) - stop_words() for text in (one, other))
+    is_plain = not (is_negated(one) or is_negated(other))
+    return says_the_same(one, other) or (is_plain and (first <= second or second <= first))
 
 
 def are_of_two_things(one: str, other: str) -> bool:
-    """Return whether two statements name different things: other subjects, or a series in which all numbers differ.
+    """Return whether two statements name different things: other subjects, or more than one difference.
 
-    "Service 1 listens on port 81" and "Service 2 listens on port 82"; one number that differs is a value.
+    "Service 1 listens on port 81" and "Service 2 listens on port 82" speak of two things with a value each, "retry
+    uploads" and "never retry logins" of two that are done and forbidden; one place that differs is the value.
     """
     first, second = (_SUBJECT.match(text) for text in (one, other))
     if first and second and stems_of(first[0]) != stems_of(second[0]):
         return True
-    numbers = [_NUMBER.findall(text) for text in (one, other)]
-    return len(numbers[0]) == len(numbers[1]) > 1 and not {*numbers[0]} & {*numbers[1]}
+    forbids, other_forbids = (is_negated(text.partition(",")[0]) for text in (one, other))
+    return _places_that_differ(*sorted((one, other))) + (forbids != other_forbids) > 1
+
+
+def _places_that_differ(one: str, other: str) -> int:
+    """Return in how many places each of two statements has content words, or a number, that the other has nowhere."""
+    from difflib import SequenceMatcher  # a hook that compares nothing needs none
+
+    words, others = (_PLAIN_WORD.findall(text.casefold()[:_LONGEST]) for text in (one, other))
+    contents = [content_of(text) | {*_NUMBER.findall(text)} for text in (one, other)]
+
+    def has_own(part: list[str], text: frozenset[str], beside: frozenset[str]) -> bool:
+        return any((stems_of(word) | {word}) & text - beside for word in part)
+
+    return sum(
+        has_own(words[begin:end], contents[0], contents[1]) and has_own(others[start:stop], contents[1], contents[0])
+        for kind, begin, end, start, stop in SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
+        if kind == "replace"
+    )
 
 
 def repeats(one: str, other: str) -> bool:

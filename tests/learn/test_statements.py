@@ -59,6 +59,8 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
     [
         "From now on the page is blank after the login.",
         "From now on both of the jobs fail at night.",
+        "The page is blank from now on.",
+        "Good decision: the page is much faster.",
         "Always hits the timeout, only on the runner.",
         "Never-failing retries should be written in client.py.",
         "Remember that I asked about the cache before.",
@@ -123,6 +125,14 @@ def test_what_stands_before_a_paste_counts():
 )
 def test_nothing_is_inferred(text):
     assert statements_of(text) == []
+
+
+def test_two_words_beside_the_cue_are_a_statement():
+    assert texts("Use pnpm from now on.\nOk, rule: no mocks.\n결정: 이메일로 보낸다.") == [
+        "Use pnpm from now on",
+        "no mocks",
+        "이메일로 보낸다",
+    ]
 
 
 def test_a_task_beside_a_rule_is_left_out():
