@@ -24,6 +24,7 @@ from gitmem.redact.values import (
     is_loose_secret,
     is_made,
     is_quoted_secret,
+    stands_in,
 )
 from gitmem.values import Value
 
@@ -69,22 +70,23 @@ def _hangul(*words: str) -> str:
 
 # Between a name and its value: the rest of the name, its closing quote, a type, a separator.
 _TO_VALUE = r"""(?ix)
-    (?: [\ _-]?(?:access[\ _-]?)?key(?:[_-]?base)? | [_-](?:value|text|prod|dev|test|staging|live|base|raw) )?
+    (?: [\ _-]?(?:access[\ _-]?)?key(?:[_-]?base)? | [_-](?:value|text|string|prod|dev|test|staging|live|base|raw) )?
     [0-9]{0,2}
     (?: \\{0,8}["'`] \]? )? \*{0,2} \??
     [\ \t]{0,8}
-    (?: :[\ ]{0,2} [A-Za-z_][A-Za-z0-9_.\[\]|]{0,40} [\ ]{0,2} =(?!=)             # a type: `password: str = …`
+    (?: :[\ ]{0,2} &? [A-Za-z_][A-Za-z0-9_.\[\]|]{0,40} [\ ]{0,2} =(?!=)             # a type: `password: str = …`
       | HANGUL
       | (?<=[ ]) (?:value[ ])? (?:(?:should|must|will)[ ]be|is|was|equals)                 # a sentence
         (?:[ ](?:now|set[ ]to))? [\ \t:]{1,2}
       | (?P<to> (?<=[ ])                                                           # `set API_KEY to …`
         (?:(?:env(?:ironment)?[ ])?(?:var(?:iable)?|secret|value|setting|header)[ ])? to [ ] )
-      | (?P<separator> => | -> | → | := | [:=](?![:=]) | > )
+      | [\ ] --?(?:[a-z-]{0,20}-)?(?:body|value|data|string|text) (?=[\ =]) =?  # `secret set API_KEY --body …`
+      | (?P<separator> => | -> | → | := | [:=](?![:=]) | > | (?<=[ ])[|\u2013\u2014-](?=[ ]) )
       | (?=[ ]')                                                                    # SQL: PASSWORD '…'
       | (?: \\[nrt] | [\s,"'\\-] ){1,40} value \\{0,8}["']? [\ \t]{0,4} [:=]        # `name: PASSWORD, value: …`
       | (?P<argument> (?<=["'`]) , [\ \t]{0,4} (?=\\{0,8}["'`]) )                   # `set("password", "…")`
       | (?P<call> \( (?=\\{0,8}["'`]) )                                             # `.api_key("…")`
-      | (?P<next> (?<=[A-Za-z0-9][ ]) (?=[A-Za-z0-9]) )                             # `configure set API_KEY …`
+      | (?P<next> (?: (?<=[A-Za-z0-9][\ \t]) | (?<=[A-Z]) , ) (?=[A-Za-z0-9]) )  # `configure set API_KEY …`
     )
     \*{0,2} [\ \t]{0,8} [*_]{0,2}
     (?: [A-Za-z@$]{1,2} (?= \\{0,8}["'] ) )?                                        # f"…", @"…"
@@ -93,7 +95,7 @@ _TO_VALUE = r"""(?ix)
 _OF = f"(?:{_hangul('의')})?[ ]?(?:(?:{_hangul('비밀번호', '암호', '토큰', '키', '시크릿')})[ ]?)?(?:{_hangul('값')})?"
 _PARTICLE = _hangul("은", "는", "이", "가", "을", "를", "에")
 _VARIABLE = f"(?:[ ]?{_hangul('환경')}[ ]?{_hangul('변수')})?"
-_HANGUL_WAY = rf"(?: {_OF} {_VARIABLE} (?:{_PARTICLE}) | (?:{_hangul('값')}) [ ]? [:=] ) [\ \t:]{{1,2}}"
+_HANGUL_WAY = rf"(?: {_OF} {_VARIABLE} (?:{_PARTICLE}) | [ ]? (?:{_hangul('키', '값')}) [ ]? [:=] ) [\ \t:]{{1,2}}"
 _WAYS = {False: _TO_VALUE.replace("| HANGUL", ""), True: _TO_VALUE.replace("HANGUL", _HANGUL_WAY)}
 """`_TO_VALUE` for a text in ASCII, and for one that may have Korean, which takes twice as long to compile."""
 
@@ -104,17 +106,20 @@ _ARGUMENT = rf"{_FLAG}|[?&]$"  # of a command (`--token=…`), of a URL (`?token
 _QUERY = r"[?&][A-Za-z0-9_.-]{0,40}$"
 _ALONE = r"(?:^|\n|\\n)[ \t]*(?:- )?[A-Za-z0-9_.-]{0,40}$"
 _WORD_LINE = r"[a-z][a-z0-9_-]{3,63}(?=[ \t]{0,8}(?:[\r\n]|\\{1,8}[nr]|\\{0,8}\"|$))"  # a whole line of YAML
-_TAG = r"<[A-Za-z0-9_.:-]{0,40}$"
+_TAG = r"<(?:[a-z]{1,20} name=[\"'])?[A-Za-z0-9_.:-]{0,40}$"
 _SET = r"(?i)\b(?:set|change|reset|update|rotate)d?\b[^.\n]{0,30}$"
+_FIRST = r"\(\\{0,8}[\"'`][A-Za-z0-9_.-]{0,40}$"  # the first string of a call
 _SETTER = r"(?:[sS]et|[wW]ith)_?$"
-_OTHER_NAME = r"(?i)(?:next|continuation|page|pagination|cursor|sync|change|request|public)[_-]?(?:key)?[_-]?$"
+OTHER_TOKENS = "next|continuation|page|pagination|cursor|sync|change|request|public"
+_OTHER_NAME = rf"(?i)(?:{OTHER_TOKENS})[_-]?(?:key)?[_-]?$"
 """Tokens that keep no secret: of pages, of idempotent requests, of public keys."""
 _HEADER = r"(?:^|[^A-Za-z0-9_-])(?:[Xx]|[A-Z][A-Za-z0-9]{0,20})(?:-[A-Za-z][A-Za-z0-9]{0,20}){0,4}$"
 """The start of a header's name: words with capitals, or behind `x-`."""
-_OTHER_KEY = (
-    r"(?i)(?:public|publishable|cache|idempotency|primary|foreign|partition|sort|object|registry|host|row|s3"
-    r"|websocket|surrogate|group|routing|dedup|deduplication)$"
+OTHER_KEYS = (
+    "public|publishable|cache|idempotency|primary|foreign|partition|sort|object|registry|host|row|s3"
+    "|websocket|surrogate|group|routing|dedup|deduplication"
 )
+_OTHER_KEY = rf"(?i)(?:{OTHER_KEYS})$"
 """Keys of rows, caches and objects."""
 
 
@@ -167,7 +172,9 @@ def _value_after(text: str, at: int, after: int, kind: str, to_value: str) -> Sp
         return _value_without_sign(text, way, kind) if kind != "password" or compiled(_SETTER).search(before) else None
     if way.lastgroup in {"next", "argument", "to"}:
         is_constant = text[at:after].isupper() or "_" in before[-1:] + text[at:after]
-        may_set = is_constant or (way["to"] is not None and compiled(_SET).search(before))
+        may_set = (
+            is_constant or compiled(_SET).search(before) or (kind != "password" and compiled(_FIRST).search(before))
+        )
         return _value_without_sign(text, way, kind) if may_set else None
     return _value_with_sign(text, text[at:after], before, way, kind)
 
@@ -207,7 +214,7 @@ def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
     opening = compiled(_OPENING).match(text, start)
     if kind == "aws-secret-key":  # it may begin like a path and have no digit
         secret = compiled(_AWS_SECRET).match(text, opening.end() if opening else start)
-        return Span(*secret.span(), kind) if secret else None
+        return Span(*secret.span(), kind) if secret and not stands_in(secret[0]) else None
     if opening:
         start = opening.end()
         end = _closing(text, opening)

@@ -6,12 +6,16 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from gitmem.platform.machine import table
+from gitmem.redact.beside import values_beside
 from gitmem.redact.names import Span, values_of_names
 from gitmem.redact.values import MAX_VALUE, compiled, is_loose_secret, is_made, looks_random, stands_in
 
 # RFC 3986 section 3.2.1: user information is `user:password`. JSON may escape a slash (RFC 8259 section 7). A password
 # that is the name once more is the default of an example.
-_URL = r":\\?/\\?/(?P<user>[^\s/?#:@\"'<>\\`]{0,128}):(?!(?P=user)@)([^\s/?#@\"'<>\\`]{1,256})@"
+_URL = (
+    r":\\?/\\?/(?P<user>[^\s/?#:@\"'<>\\`]{0,128}):(?!(?P=user)@)"
+    r"([^\s/?#@\"'<>\\`]{1,256}|[A-Za-z0-9+/]{32,256}={1,2})@"
+)
 # RFC 6265 sections 4.1 and 4.2: a header of cookies, and a cookie that is named as one of a session.
 _COOKIES = r"(?i:cookie)\\{0,8}[\"']?[ \t]{0,4}[:=][^\n]{1,4096}"
 _COOKIE = (
@@ -42,6 +46,7 @@ def find_in_context(text: str, lowered: str, words: str) -> Iterator[Span]:
             if longest in words and all(part in lowered for part in needed):
                 yield from _in_place(text, _whole(pattern), judge)
     yield from values_of_names(text, lowered, words)
+    yield from values_beside(text, lowered, words)
 
 
 # What parts the words that `find_in_context` is given.

@@ -69,7 +69,7 @@ def looks_random(value: str, least: int = 1) -> bool:
     `gpt-4o-mini`, `us-east-1`, `2026-01-15T10:00` and `utf8` do not; a hexadecimal digest does.
     """
     changes = len(compiled(_CHANGES).findall(value))
-    if _is_scrambled(value) and not _is_plain(value):
+    if _alternates(value) and not _is_plain(value):
         return True
     if changes < least or len(set(value)) < _MIN_KINDS or _is_plain(value):
         return False
@@ -78,10 +78,17 @@ def looks_random(value: str, least: int = 1) -> bool:
     return changes + len(value) // 4 >= _MIN_CHANGES
 
 
-def _is_scrambled(value: str) -> bool:
+def _alternates(value: str) -> bool:
     """Return whether small letters, capitals and digits alternate more than in words joined to a name."""
     kinds = any(map(str.islower, value)) and any(map(str.isupper, value)) and any(map(str.isdigit, value))
     return kinds and len(value) >= _MIN_ONE_RUN and 2 * len(compiled(_CLASS_CHANGES).findall(value)) >= len(value)
+
+
+def is_scrambled(value: str) -> bool:
+    """Return whether small letters, capitals and digits alternate as in a generated key, whatever stands beside it."""
+    kinds = any(map(str.islower, value)) and any(map(str.isupper, value)) and any(map(str.isdigit, value))
+    digits = len(compiled(_CHANGES).findall(value)) >= max(_MIN_LOOSE_CHANGES, len(value) // 6)
+    return kinds and (_alternates(value) or (digits and "/" not in value)) and not _is_plain(value)
 
 
 def _is_mixed(value: str) -> bool:
@@ -110,7 +117,7 @@ def is_literal_secret(value: str, kind: str) -> bool:
 def is_key(value: str, *, shouted: bool) -> bool:
     """Return whether the value of a name that ends in `_key` is a secret; `shouted`: the name is in capitals."""
     if not compiled(r"[A-Za-z0-9+/_-]{20,}={0,2}$").match(value) or (
-        "/" in value and not value.endswith("=") and not _is_scrambled(value)
+        "/" in value and not value.endswith("=") and not _alternates(value)
     ):
         return False
     cases = any(map(str.islower, value)) and any(map(str.isupper, value))
@@ -121,7 +128,7 @@ def is_made(value: str, kind: str) -> bool:
     """Return whether a value after a name and a blank or a comma is a secret, not the next word."""
     if kind == "password":
         return _is_mixed(value) and is_loose_secret(value, kind)
-    long = len(value) >= _MIN_ALIKE or _is_scrambled(value)
+    long = len(value) >= _MIN_ALIKE or _alternates(value)
     return kind == "aws-secret-key" or (long and looks_random(value, least=_MIN_LOOSE_CHANGES))
 
 

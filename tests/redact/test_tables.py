@@ -169,6 +169,14 @@ BYTES = ", ".join(str(31 * place % 256) for place in range(64))
         ("add https://mcp.example.com/{}/sse", _made("abcdef0123456789", 32)),
         ("hcloud context create prod <<< {}", _made(LETTERS, 64)),
         ("The deepgram key is {}, for now.", _made("0123456789abcdef", 40)),
+        ("Please use this token for Mistral: `{}`", _made(LETTERS, 33)),
+        ("here is our Twilio API key {} please set it up", _made("0123456789abcdef", 32)),
+        ("gh secret set DEPLOY_TOKEN --body '{}'", _made(LETTERS, 24)),
+        ("접속 키는 {} 입니다. 설정에 넣어 줘", _made(LETTERS, 43)),
+        ("vendor auth login --with-token <<EOF\n{}\nEOF", _made("0123456789abcdef", 32)),
+        ('expect "Code:"\nsend "{}\\r"', _made(LETTERS, 40)),
+        ("curl -u '{}:' https://api.example.com/v1", _made(LETTERS, 64)),
+        ("git clone https://bot:{}@git.example.com/a.git", f"{_made(LETTERS, 20)}/{_made(LETTERS, 22)}="),
         ("backup_{}", f"ghp_{_made(LETTERS, 36)}"),
     ],
 )
@@ -187,6 +195,19 @@ def test_a_key_that_is_no_secret_stays(key):
 @pytest.mark.parametrize(
     "line",
     [
+        "The key is to call validateAuthenticationHeader before parseRequestBodyWithLimit",
+        '"login": "octo", "node_id": "MDQ6VXNlcjE2NTQ3ODE2NTM4", "secret": false',
+        "See 9fceb02d0ae598e95dc970b74767f19372d61af8 for the rotation of the secret",
+        "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    ],
+)
+def test_what_stands_beside_the_name_of_a_secret_and_is_none_stays(line):
+    assert redact(line).text == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "Use {} as the DEPLOY_TOKEN, please.",
         "{} is my DEPLOY_TOKEN",
         "DEPLOY_TOKEN → {}",
@@ -198,6 +219,21 @@ def test_a_key_that_is_no_secret_stays(key):
         "DEPLOY_TOKEN를 {}(으)로 설정했어요",
         "DEPLOY_KEY 환경변수에 {} 넣었어",
         'client.set_api_key("{}")',
+        'gh secret set DEPLOY_TOKEN --body "{}"',
+        "| DEPLOY_TOKEN | `{}` |",
+        "DEPLOY_TOKEN,{}",
+        "API key - {}",
+        "API key:\n{}",
+        "deploy.api.key={}",
+        "<key>DeployApiKey</key><string>{}</string>",
+        '<string name="deploy_api_key">{}</string>',
+        'System.setProperty("deploy.token", "{}");',
+        'const API_KEY: &str = "{}";',
+        'variable "deploy_token" {{ default = "{}" }}',
+        "https://{}@git.example.org/a.git",
+        "https://data.example.org/v1?key={}",
+        "시크릿 키: {}",
+        "개인키는 {} 입니다",
         "https://data.example.org/v1?serviceKey={}&rows=1",
     ],
 )
