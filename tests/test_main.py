@@ -63,6 +63,7 @@ def test_a_save_with_closed_streams_is_a_commit(store, bare_git, redirect):
         assert "Saved" not in Path(store.root, name).read_text(encoding="utf-8")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("redirect", CLOSED)
 def test_commands_with_closed_streams_do_their_work(store, redirect):
     assert run(store, *GITMEM, "status", redirect=redirect)[0] == 0
@@ -101,7 +102,7 @@ def test_a_full_disk_below_a_long_output_is_told_and_is_no_bug(store):
 
 
 @pytest.mark.parametrize("zone", ["XXX-25", "XXX+24:30", ":/etc/passwd", "\udcff"])
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_time_zones_that_no_clock_can_have(store, bare_git, zone):
     status, _, err = run(store, *GITMEM, "save", "at some time", TZ=zone)
     assert (status, err) == (0, b"")

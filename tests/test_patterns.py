@@ -7,6 +7,7 @@ import pytest
 from tests.patterns import Found, patterns, slow_text, texts_for
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("pattern", [r"\s*;", r'"(?:[^"\\]|\\.)*"', r"<x>.*?</x>", r"x[ab]*[bc]*d"])
 def test_a_slow_pattern_is_found(pattern):
     assert slow_text(Found("", pattern, re.DOTALL))

@@ -87,6 +87,7 @@ def machine(tmp_path, environ, home) -> Machine:
     return Machine(tmp_path / "shop", environ, home)
 
 
+@pytest.mark.slow
 def test_without_fork_links_and_folder_descriptors_everything_goes_on(machine, tmp_path, bare_git):
     machine.gitmem("init")
     saved = json.loads(machine.gitmem("save", "We deploy on Fridays.", "--type", "decision", "--json"))
@@ -103,6 +104,7 @@ def test_without_fork_links_and_folder_descriptors_everything_goes_on(machine, t
     machine.gitmem("doctor", "--json")
 
 
+@pytest.mark.slow
 def test_without_hard_links_a_save_is_committed_and_tended(machine, bare_git):
     machine.environ["nolinks"] = "1"
     machine.gitmem("init")
@@ -130,7 +132,7 @@ def test_a_session_is_recorded_by_gitmem_itself_where_no_script_runs(machine):
 
 @pytest.mark.parametrize("shell", ["cmd", pytest.param("sh", marks=pytest.mark.skipif(os.name == "nt", reason="sh"))])
 @pytest.mark.parametrize("name", ["copilot", "cursor", "droid", "gemini", "qwen"])
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 def test_the_line_that_install_writes_on_windows_records_a_session(machine, monkeypatch, tmp_path, name, shell):
     """cmd gives a program all words of the line; `;` ends the command in PowerShell as it does in sh."""
     monkeypatch.setattr("gitmem.hosts.host.WINDOWS", True)
@@ -165,6 +167,7 @@ def test_what_install_writes_on_windows_is_taken_out_to_the_byte(name, monkeypat
             assert edit.take(new, noted) == text
 
 
+@pytest.mark.slow
 def test_a_checkout_with_crlf_is_read_and_stays_as_it_is(machine, bare_git):
     machine.gitmem("init")
     saved = json.loads(machine.gitmem("save", "We deploy on Fridays.", "--type", "decision", "--json"))
@@ -181,6 +184,7 @@ def test_a_checkout_with_crlf_is_read_and_stays_as_it_is(machine, bare_git):
     assert memory.count(b"\n") == memory.count(b"\r\n")
 
 
+@pytest.mark.slow
 def test_no_name_in_a_store_is_refused_or_taken_for_another_elsewhere(machine):
     machine.gitmem("init")
     for text in (
@@ -204,6 +208,7 @@ def test_no_name_in_a_store_is_refused_or_taken_for_another_elsewhere(machine):
     assert len({name.casefold() for name in names}) == len(names)
 
 
+@pytest.mark.slow
 def test_where_git_folds_case_a_store_is_written_and_searched(machine, bare_git):
     machine.gitmem("init")
     bare_git(machine.project / ".gitmem", "config", "core.ignorecase", "true")

@@ -127,6 +127,7 @@ def test_all_at_once(project: Project, start: Callable[..., Saver], kind: str, p
     assert project.git("rev-list", "--count", "HEAD") == str(2 + 2 * rotations + processes * saves)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["alone", pytest.param("group", marks=slow)])
 @pytest.mark.parametrize("kills", [5, pytest.param(40, marks=slow)])
 @pytest.mark.timeout(600)
@@ -151,6 +152,7 @@ def test_killed_again_and_again(project: Project, start: Callable[..., Saver], h
     assert project.kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds, processes", [(1, 2), pytest.param(25, 3, marks=slow)])
 @pytest.mark.timeout(600)
 def test_while_a_user_edits(project: Project, start: Callable[..., Saver], seconds: int, processes: int):
@@ -199,6 +201,7 @@ def test_while_the_repository_is_packed(project: Project, start: Callable[..., S
     project.check()
 
 
+@pytest.mark.slow
 def test_two_who_rotate_at_once(project: Project):
     project.configure("rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n")
     for _ in range(2):
@@ -213,6 +216,7 @@ def test_two_who_rotate_at_once(project: Project):
         project.check()
 
 
+@pytest.mark.slow
 def test_a_lock_whose_holder_died_is_taken_at_once_and_a_living_holders_is_not(
     project: Project, start: Callable[..., Saver]
 ):

@@ -84,6 +84,7 @@ def fix(project: Project) -> None:
     project.check()
 
 
+@pytest.mark.slow
 def test_a_save_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., Project]):
     project = projects(disk.folder / "project")
     project.save(project.text())

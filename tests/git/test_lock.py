@@ -166,6 +166,7 @@ def other(project: Path, kind: LockKind) -> Iterator[Other]:
 # What both locks promise
 
 
+@pytest.mark.slow
 def test_processes_exclude_each_other(project, kind):
     (project / "count").write_text("0")
     workers = [Other(project, kind, COUNT) for _ in range(4)]

@@ -108,7 +108,7 @@ def test_attributes_of_the_tree_change_no_bytes_and_run_nothing(box, bare_git, r
 
 
 @attributes
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_attributes_that_a_remote_brings(box, boxes, context, bare_git, tmp_path, ran, content):  # noqa: PLR0917
     remote = tmp_path / "remote.git"
     bare_git(tmp_path, "init", "-q", "--bare", str(remote))
@@ -142,7 +142,7 @@ def _push_attributes(run_git: RunsGit, folder: Path, remote: Path, content: byte
 
 
 @attributes
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_attributes_of_a_memory_branch_choose_no_driver_of_the_project(  # noqa: PLR0917
     boxes, context, bare_git, tmp_path, ran, content
 ):

@@ -413,6 +413,7 @@ CONTENTS = st.sampled_from([BROKEN, MARKED, FINE, b"no header\n", b""])
 EDITS = st.tuples(st.booleans(), st.sampled_from(["a.md", "b c.md", "facts/한글.md", "x.txt"]), CONTENTS)
 
 
+@pytest.mark.slow
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(EDITS, min_size=1, max_size=6))
 def test_it_is_what_a_look_at_all_says(box, edits):

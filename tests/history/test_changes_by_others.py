@@ -107,7 +107,7 @@ def test_a_change_in_a_merge_waits(people, rule):
 @pytest.mark.parametrize("name", ["-always.md", ".md", "-a.md"])  # longer or shorter than the rule's own
 @pytest.mark.parametrize("kind", ["rule", "decision"])
 @pytest.mark.parametrize("keeps", [True, False])
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_a_second_file_with_the_id_of_a_rule_replaces_it_nowhere(people, rule, name, kind, keeps):
     ada, mallory = people
     [path] = (mallory.folder / ".gitmem" / "facts" / "rule").iterdir()
@@ -187,6 +187,7 @@ def test_what_the_user_changed_on_two_machines_was_changed_by_nobody_else(people
     assert len(document["ours"]) == len(document["theirs"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [True, False])
 def test_what_the_user_had_is_what_the_user_said_last(people, rule, ends):
     ada, mallory = people

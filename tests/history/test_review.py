@@ -30,6 +30,7 @@ def pair(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Ma
     return made_once(make_divided, "laptop", "desktop")
 
 
+@pytest.mark.slow
 def test_the_lines_of_a_version_that_were_deleted_since_are_not_taken(pair: tuple[Machine, Machine]):
     first, _ = pair
     first.write(PATH, first.read(PATH).replace("It fails.\n", ""))

@@ -146,6 +146,7 @@ def test_a_rotation_that_another_one_followed(memory):
     assert entry_ids(memory.read("memory.md")) == memory.ids()
 
 
+@pytest.mark.slow
 def test_rotations_of_two_machines_that_met_do_not_wait_for_each_other(machine):
     first, second = make_pair(machine)
     one = first.save("one " * 200)

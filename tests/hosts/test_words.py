@@ -91,7 +91,7 @@ def test_what_a_subagent_did_is_marked_as_its_own(recordings, host):
 
 
 @pytest.mark.parametrize("host", HOSTS)
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_an_import_keeps_the_words_once(desk, recordings, host):
     for path in recordings(host) * 2:
         replay(desk.store, path, host)

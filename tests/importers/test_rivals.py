@@ -65,6 +65,7 @@ def test_a_file_that_is_no_database_is_left(desk, database):
     assert (done.brought, [one.why for one in done.left]) == ((), ["it cannot be read as a database"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "columns, rows",

@@ -48,6 +48,7 @@ def test_the_labels_are_in_the_language_of_the_conversation():
 words = st.text(max_size=80).map(lambda text: " ".join(text.split()))
 
 
+@pytest.mark.slow
 @given(words, words, words, st.lists(words, max_size=8), st.sampled_from(Outcome))
 def test_whatever_is_in_it_an_exchange_is_one_entry(summary, asked, details, keywords, outcome):
     exchange = Exchange(ONE.id, ONE.time, ONE.tags, summary or "x", asked, details, (), (), tuple(keywords), outcome)

@@ -151,6 +151,7 @@ def test_what_is_no_literal(literal):
     assert not usable(literal)
 
 
+@pytest.mark.slow
 def test_hostile_text_takes_no_longer_than_its_length(grows_linearly):
     for make in (lambda n: "'" * n, lambda n: "((" * n, lambda n: "\\" * n, lambda n: "a;" * n, lambda n: "<<a\n" * n):
         assert grows_linearly(commands, make)

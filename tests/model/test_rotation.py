@@ -330,7 +330,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("begin", ["", "## Core Decisions\n", "## Recent Context\n\n"])
 @pytest.mark.parametrize("piece", HOSTILE)
-@pytest.mark.few(10)
+@pytest.mark.few(1)
 def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, begin, piece):
     small = Limits(200, 100)
     assert grows_linearly(lambda body: plan(body, limits=small), lambda size: begin + piece * (size // len(piece)))

@@ -97,6 +97,7 @@ def test_whole_objects_are_all_found(items, between):
     assert list(objects(between.join(json.dumps(item) for item in items))) == items
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(PARTS, max_size=3))
 def test_a_record_of_any_form_costs_nothing_but_itself(items):

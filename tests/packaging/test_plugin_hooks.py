@@ -166,6 +166,7 @@ def session(plugin: Plugin, project: Path, bare_git, *, settings_too: bool) -> t
     return told, sorted(one.entry.text for page in pages for one in find_entries(page.read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 def test_an_event_of_the_plugin_and_of_the_settings_is_one(machine, tmp_path, bare_git):
     told, once = session(machine, tmp_path / "once", bare_git, settings_too=False)
     assert told == [True, False, False, False, False]

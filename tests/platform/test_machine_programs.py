@@ -127,6 +127,7 @@ def test_a_command_in_the_background(planted):
     assert planted.marks() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 1], ids=["project", "store"])
 def test_the_script(planted, place):
     planted.modules()

@@ -171,6 +171,7 @@ def test_a_branch_name_of_a_hostile_file_reads_nothing(project, branch):
     assert len(str(places_of(project.code, [fact._replace(commit="0123456789ab")], "", 1.0)[fact.id])) < 200
 
 
+@pytest.mark.slow
 def test_what_cannot_be_cited_by_lines(project, bare_git):
     """A large file, a binary, a deleted one, a submodule, a link: the fact stays, none of them is read whole."""
     with (project.root / "large.bin").open("wb") as file:

@@ -191,6 +191,7 @@ def place(_isolated):
         yield Watched(Path(folder))
 
 
+@pytest.mark.slow
 @examples(40, 1_000)
 def test_payloads_through_the_door(place, count):
     @tried(count)

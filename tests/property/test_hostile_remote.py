@@ -427,6 +427,7 @@ def test_a_sync_with_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: li
         check(world, remote, looks, world.run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [(), ("--branch",)])
 def test_a_purge_of_one_statement_waits_for_the_user(worlds: Worlds, how: tuple[str, ...]):
     """However small it is: no machine of the user's made it (docs/sync.md, "Purging")."""
@@ -439,6 +440,7 @@ def test_a_purge_of_one_statement_waits_for_the_user(worlds: Worlds, how: tuple[
         assert "Said before, number 4, of the raccoon" in world.text()
 
 
+@pytest.mark.slow
 @given(remote=hostile(), looks=_LOOKS)
 @_settings(3)
 def test_a_clone_of_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list):

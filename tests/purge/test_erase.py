@@ -166,6 +166,7 @@ def test_a_session_goes_with_its_transcript_and_no_other(box: Box):
     box.sound()
 
 
+@pytest.mark.slow
 def test_who_leaves_can_do_it_on_a_machine_of_their_own(team, remote: Path, bare_git: RunsGit):
     ada, ben, _ = team
     purge(ada.store, plan_erasure(ada.store, author="Ada"))
@@ -181,6 +182,7 @@ def test_who_leaves_can_do_it_on_a_machine_of_their_own(team, remote: Path, bare
     assert ada.tip == ben.tip
 
 
+@pytest.mark.slow
 def test_what_lies_in_the_inbox_with_an_erased_authors_words_is_taken_along_without_them(
     team, bare_git: RunsGit, remote: Path
 ):

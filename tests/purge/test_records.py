@@ -132,6 +132,7 @@ def test_a_record_that_waited_for_its_text_is_judged_when_it_comes(rich: tuple[M
     assert len(waiting_purges(victim.store)) == 1
 
 
+@pytest.mark.slow
 def test_a_record_that_sees_to_the_rest_is_not_held_up_by_one_that_waits(rich: tuple[Machine, Machine]):
     eve, victim = rich
     victim.save(f"The key is {SECRET}.")
@@ -226,6 +227,7 @@ def test_a_purge_that_was_refused_is_not_asked_about_again(rich: tuple[Machine, 
     assert (victim.root / path).exists(), "the record stays for other machines"
 
 
+@pytest.mark.slow
 def test_a_purge_that_was_refused_is_accepted_later_by_the_command_that_the_sync_names(rich: tuple[Machine, Machine]):
     eve, victim = rich
     path = plant(eve, "of the build")
@@ -319,6 +321,7 @@ def test_a_purge_whose_commit_hides_asks(pair: tuple[Machine, Machine], how: str
     assert "the green button" in second.read("memory.md")
 
 
+@pytest.mark.slow
 def test_what_a_purge_of_ones_own_machine_removed_is_in_log_and_status(pair: tuple[Machine, Machine]):
     first, second = pair
     first.save(f"Deploys use {SECRET} on the build machine, and nobody is to know that of us.")

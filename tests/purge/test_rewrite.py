@@ -91,6 +91,7 @@ def test_old_history_that_is_pushed_by_hand_is_cleaned_by_the_next_sync(
     clean(*trio)
 
 
+@pytest.mark.slow
 def test_a_clone_of_a_remote_to_which_it_came_back_is_clean(
     trio: tuple[Machine, Machine, Machine], remote: Path, bare_git: RunsGit, tmp_path: Path
 ):
@@ -112,6 +113,7 @@ def test_a_clone_of_a_remote_to_which_it_came_back_is_clean(
     assert not reachable_with(remote, SECRET)
 
 
+@pytest.mark.slow
 def test_two_machines_purge_two_things_at_once(trio: tuple[Machine, Machine, Machine]):
     first, second, _ = trio
     second.save("The other key is hunter2-staging.")
@@ -123,6 +125,7 @@ def test_two_machines_purge_two_things_at_once(trio: tuple[Machine, Machine, Mac
     clean(*trio, text="hunter2-staging")
 
 
+@pytest.mark.slow
 def test_a_purge_from_elsewhere_that_would_change_most_is_refused(trio: tuple[Machine, Machine, Machine]):
     first, second, _ = trio
     for number in range(20):
@@ -139,6 +142,7 @@ def test_a_purge_from_elsewhere_that_would_change_most_is_refused(trio: tuple[Ma
     assert "Bluebird" not in second.read("knowledge/3.md")
 
 
+@pytest.mark.slow
 def test_a_round_that_follows_a_purge_is_no_lost_race(trio: tuple[Machine, Machine, Machine]):
     first, second, _ = trio
     converge(*trio)
@@ -160,6 +164,7 @@ def test_a_record_says_nothing_of_what_was_purged(trio: tuple[Machine, Machine, 
     assert os.fspath(record).endswith(".json")
 
 
+@pytest.mark.slow
 def test_transcripts_that_are_synced_are_purged_everywhere(trio: tuple[Machine, Machine, Machine], remote: Path):
     first, second, _ = trio
 

@@ -68,6 +68,7 @@ def test_a_minus_within_a_word_takes_nothing_away(filled):
     assert filled.paths("two-phase") == ["knowledge/b.md"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("filters", ["tag:seldom", "type:decision", "until:2020-01-02", '"seldom told"', "-often"])
 def test_what_passes_is_found_behind_however_many_files_that_do_not(shelf, filters):
     for number in range(450):

@@ -92,6 +92,7 @@ def test_the_texts_are_written_anew_once_many_files_have_changed(large, monkeypa
     assert b"the okapi" in path.read_bytes()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("broken", ["", "[]", "{}", '["x"]', "[7]", f'["{"0" * 40}"]', '["--output=written"]'])
 def test_without_usable_texts_the_files_are_searched(large, broken):
     path = Path(large.store.private, scan.FOLDER, "all")

@@ -90,6 +90,7 @@ def test_init_gives_a_copy_a_work_tree_of_its_own(original, project, bare_git, i
     assert bare_git(copy, "status", "--porcelain") == bare_git(project, "status", "--porcelain") == ""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("pruned", [False, True])
 @pytest.mark.parametrize("place", [Place.BRANCH, Place.PROJECT, None])
 def test_init_and_any_command_connect_a_moved_project_again(  # noqa: PLR0917
@@ -133,6 +134,7 @@ def test_else_it_says_what_to_run_and_changes_nothing(original, project, bare_gi
     assert {path: path.read_bytes() for path in project.parent.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("again", ["copy", "clone", "nothing", "file"])
 def test_a_moved_project_with_another_one_in_its_old_place(
     original, project, tmp_path, bare_git, init, *, boxes, again

@@ -190,6 +190,7 @@ def write_many(folder, name):
         journal.record(LoggedFailure(NOON, name, f"number {number}", "x y z " * 20))
 
 
+@pytest.mark.slow
 def test_lines_of_several_processes_do_not_mix(tmp_path):
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=write_many, args=(str(tmp_path), f"process {n}")) for n in range(3)]

@@ -132,6 +132,7 @@ def test_what_a_pull_kept_twice_is_settled_by_review(people, decided, how):
     assert one.facts() == other.facts()
 
 
+@pytest.mark.slow
 def test_undo_says_how_to_part_with_a_wrong_remote(people, tmp_path, run_in, bare_git):  # noqa: F811
     one, _ = people
     one.run("sync")

@@ -160,6 +160,7 @@ init_store({project!r}, context, Place.{place})
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["PROJECT", "BRANCH"])
 def test_two_at_once(project, boxes, home, place):
     code = KILLED.format(root=str(ROOT), home=str(home), project=str(project), place=place)

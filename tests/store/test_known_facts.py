@@ -258,6 +258,7 @@ def test_a_prompt_is_told_of_facts_what_a_search_tells(book, monkeypatch):
     assert ids["tabs"] not in marks_for(store, ()).words, "another fact in force says the same"
 
 
+@pytest.mark.slow
 def test_only_facts_that_may_need_a_mark_and_those_shown_are_parsed(gitmem, book, monkeypatch):  # noqa: F811
     store, ids = book
     for number in range(20):

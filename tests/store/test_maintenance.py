@@ -68,6 +68,7 @@ def grown(template, tmp_path, bare_git):
     return grown
 
 
+@pytest.mark.slow
 def test_all_packs_and_loose_objects_become_one_pack_and_nothing_goes(grown):
     grown.git("hash-object", "-w", "FORMAT.md")
     unreachable = grown.git("commit-tree", "HEAD^{tree}", "-m", "nobody points to me")

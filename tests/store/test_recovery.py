@@ -23,6 +23,7 @@ from tests.copies import new_repository
 from tests.store.machines import sync_store
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
 def test_a_clean_up_at_each_step_of_a_sync(box, boxes, context, bare_git: RunsGit, tmp_path: Path, place: Place):  # noqa: PLR0917
     remote, other = tmp_path / "remote.git", tmp_path / "other"
@@ -443,7 +444,7 @@ def test_what_was_repaired_is_said_though_the_branch_moves_meanwhile(box, crashe
         ("gc", "-q"),
     ],
 )
-@pytest.mark.few(8)
+@pytest.mark.few(1)
 def test_a_command_of_the_user_s_after_a_crash(box, crashed, point, command):
     crashed(point)
     box.git(*command)

@@ -179,6 +179,7 @@ def test_a_signature_covers_what_is_below_it_alone(one_signs, how):
     assert not (first.root / "knowledge" / "a.md").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("why", ["a stranger's", "expired", "revoked", "not yet allowed"])
 def test_a_key_that_does_not_count_signs_nothing(both_sign, tmp_path, why):
     first, second = both_sign
@@ -335,7 +336,7 @@ def test_a_program_that_the_store_names_is_not_run(both_sign, tmp_path, bare_git
         "signed by a colleague in their name",
     ],
 )
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_a_purge_of_a_machine_that_is_not_listed_is_followed_if_the_user_signed_it(pair, signing, how):
     also = "" if how == "signed by another person" else "author:\n  also: [desktop@example.org]\n"
     also = "" if "colleague" in how else also

@@ -187,6 +187,7 @@ HOSTILE = ["../../x", "..", ".git", "/etc/passwd", "C:\\x", "con", "aux.txt", "-
 HOSTILE += ["A B", "a-b", "A-B", "é", "\udcff", "x" * 10_240, "한" * 90]
 
 
+@pytest.mark.slow
 def test_no_session_id_leads_astray_or_to_another(store, git):
     for number, name in enumerate(HOSTILE):
         put(store, name, STARTED, [f'{{"n": {number}}}'])
@@ -296,6 +297,7 @@ for number in range(5):
 """
 
 
+@pytest.mark.slow
 def test_several_processes_lose_nothing(store, git, environ):
     command = [sys.executable, "-c", RUN, store.root]
     all_of_them = [subprocess.Popen([*command, name], env=environ) for name in "abcd"]

@@ -76,6 +76,7 @@ def test_many_transcripts_get_there_in_parts_though_each_connection_breaks_off_a
     assert len(sessions(desktop.store)) == _SESSIONS
 
 
+@pytest.mark.slow
 def test_a_push_that_breaks_off_goes_on_after_the_last_part(apart, relay, remote, bare_git):
     bare_git(remote, "config", "core.logAllRefUpdates", "always")
     laptop, _ = apart

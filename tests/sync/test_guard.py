@@ -134,7 +134,7 @@ def refused(each: Machine, match: str = "would remove much of this memory") -> N
 
 
 @pytest.mark.parametrize("op", OPS)
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_days_that_go_nowhere_are_not_removed_unasked(days, op):
     eve, victim = days
     eve.git("rm", "-q", "-r", "daily")
@@ -170,6 +170,7 @@ def test_a_consolidation_to_months_passes(pair):
     assert first.tip == second.tip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("what", ["no decisions", "nothing by hand", "no sentences", "other decisions"])
 def test_a_week_that_does_not_hold_what_its_days_held_is_no_consolidation(days, what):
     eve, victim = days
@@ -335,6 +336,7 @@ def test_transcripts_are_not_emptied_unasked(pair):
     assert read(victim.store, "session-1") is None
 
 
+@pytest.mark.slow
 def test_the_record_of_a_purge_is_not_removed_unasked(days):
     from tests.store.purges import purge
 
@@ -388,6 +390,7 @@ def test_losses_of_long_ago_do_not_count(machine):
         first.now += timedelta(days=31)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lines", [1, 2])
 def test_a_memory_of_a_line_is_not_emptied_unasked(machine, lines):
     first, second = make_pair(machine)
@@ -416,6 +419,7 @@ def test_losses_of_a_few_bytes_a_sync_add_up(machine):
     first.sync(Accept.DELETIONS)
 
 
+@pytest.mark.slow
 def test_small_trims_of_many_documents_add_up(machine):
     first, second = make_pair(machine)
     for number in range(12):

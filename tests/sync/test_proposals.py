@@ -239,7 +239,7 @@ def merge_plainly(remote: Path, folder: Path, bare_git: RunsGit, branch: str) ->
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_a_merge_without_the_driver_loses_nothing_and_its_markers_are_healed_by_a_sync(
     pair, remote, bare_git, tmp_path, seed
 ):

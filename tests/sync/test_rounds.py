@@ -122,6 +122,7 @@ def test_what_many_left_becomes_one_merge_and_who_always_loses_waits_for_a_minut
     converge(*machines)
 
 
+@pytest.mark.slow
 def test_others_that_are_always_quicker_are_not_raced_for_ever(pair, remote, bare_git):
     first, second = pair
     (remote / "hooks" / "update").write_text('#!/bin/sh\ncase "$1" in refs/gitmem/*) exit 1;; esac\n')
@@ -407,6 +408,7 @@ def test_names_that_one_file_system_takes_for_one_are_refused(pair, remote, bare
         second.sync()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "here, there",
     [

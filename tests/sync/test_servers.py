@@ -154,6 +154,7 @@ def test_what_is_purged_or_forgotten_is_gone_from_the_server_and_from_every_clon
     assert SAID not in team.everything(bare_git)
 
 
+@pytest.mark.slow
 def test_a_proposal_becomes_a_branch_that_its_next_version_replaces(team, bare_git):
     _share(team)
     store = team.ada.store

@@ -98,7 +98,7 @@ def traps(tmp_path: Path, remote: Path) -> Traps:
 
 
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.few(10)
+@pytest.mark.few(1)
 def test_no_key_of_a_repository_starts_a_program(machine, traps, key):
     first = machine("laptop")
     first.save("one")

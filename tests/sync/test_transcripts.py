@@ -72,6 +72,7 @@ def older(one: Machine, *names: str) -> str:
     return one.git("rev-parse", REF)
 
 
+@pytest.mark.slow
 def test_each_user_has_a_ref_that_does_not_show_the_address(team, remote, bare_git):
     exchange(*team, *team)
     refs = [f"{REF}/{ref_name_of(address(name))}" for name in PEOPLE]
@@ -126,6 +127,7 @@ def test_a_users_own_history_stays_as_it_was(team):
     assert tips(ben.store) == {f"{REF}/{ref_name_of(address('ben'))}": tip}
 
 
+@pytest.mark.slow
 def test_the_branch_of_older_versions_is_taken_apart_and_they_are_not_disturbed(team, remote, bare_git):
     ada, ben, cleo = team
     old = older(cleo, "ada", "ben", "cleo")  # a clone whose gitmem stays old
@@ -141,6 +143,7 @@ def test_the_branch_of_older_versions_is_taken_apart_and_they_are_not_disturbed(
     assert bare_git(remote, "for-each-ref") == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("old", [False, True])
 def test_a_backup_has_the_transcripts_of_all_users(team, tmp_path, old):
     ada, ben, cleo = team
@@ -156,6 +159,7 @@ def test_a_backup_has_the_transcripts_of_all_users(team, tmp_path, old):
     assert sorted(tips(cleo.store)) == sorted(f"{REF}/{ref_name_of(address(name))}" for name in PEOPLE)
 
 
+@pytest.mark.slow
 def test_who_keeps_no_transcripts_of_others_takes_them_out_of_the_remote(team, remote, bare_git):
     ada, ben, _ = team
     exchange(ada)

@@ -43,6 +43,7 @@ def test_a_version_is_taken_and_that_undone(shared):
     assert waiting(shared)[0]["blob"] == one["blob"]
 
 
+@pytest.mark.slow
 def test_what_moved_on_is_not_taken(shared):
     (one,) = waiting(shared)
     path = shared.root / PATH

@@ -57,6 +57,7 @@ def test_a_full_disk_is_named_and_keeps_nothing_of_it(desk, tmp_path):
         assert list(disk.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_backup_that_was_killed_does_not_stand_in_the_way_of_the_next(desk, tmp_path):
     desk.run("config", "--user", "save.interval", "7")
     to = tmp_path / "to"

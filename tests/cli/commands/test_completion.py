@@ -33,7 +33,7 @@ def test_completion_prints_a_script_for_each_shell(run, shell):
         ("gitmem save --", ["--type", "--tag", "--session", "--file", "--json"]),
     ],
 )
-@pytest.mark.few(5)
+@pytest.mark.few(1)
 def test_a_shell_that_asks_is_told_what_may_come(tmp_path, line, expected):
     """Speak argcomplete's protocol: the line in the environment, the answers in a file."""
     answers = offered(tmp_path, line)
@@ -61,6 +61,7 @@ def offered(folder, line, **more):
     return {*answers.read_text(encoding="utf-8").split("\n")}
 
 
+@pytest.mark.slow
 def test_what_the_store_has_is_offered(gitmem, tmp_path):
     first = gitmem.json("save", "Use uv; not $(pnpm)", "--type", "rule", "--session", "1b4e51f0")["id"]
     second = gitmem.json("save", "Rebase, don't merge", "--type", "rule")["id"]

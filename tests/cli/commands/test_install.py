@@ -200,6 +200,7 @@ def test_a_record_that_the_users_store_tracks_is_not_gone_by(gitmem, home, bare_
     assert bystander.read_text() == "{}"
 
 
+@pytest.mark.slow
 def test_installs_at_once_are_all_recorded(tmp_path, home, environ, bare_git):
     projects = [tmp_path / f"project {number}" for number in range(6)]
     for project in projects:

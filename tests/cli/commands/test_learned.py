@@ -48,6 +48,7 @@ def test_what_is_not_committed_yet_is_not_stale_once_it_is(gitmem, store, tmp_pa
     assert listed(gitmem, "--stale") == []
 
 
+@pytest.mark.slow
 def test_a_day_and_a_summary_say_what_no_longer_holds(gitmem, tmp_path):
     for setting in ("rotation.carryover_tokens=100", "rotation.threshold_tokens=1000"):
         assert gitmem("config", *setting.split("="))[0] == 0

@@ -38,6 +38,7 @@ def test_git_pull_merges_as_sync_does(first, second, run_in, bare_git, tmp_path)
     assert bare_git(store, "rev-parse", "HEAD") == bare_git(second / ".gitmem", "rev-parse", "HEAD")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("installed", [True, False])
 def test_markers_of_a_pull_without_the_driver_are_repaired_by_the_next_command(
     first, second, run_in, bare_git, installed

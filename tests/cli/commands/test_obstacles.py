@@ -75,6 +75,7 @@ def test_what_an_agent_asks_at_its_next_start_is_said_until_it_is_answered(run, 
     assert warnings(run, "host") == warnings(run, "mcp") == ""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["cline", "droid", "kilo", "opencode", "qwen"])
 def test_an_agent_that_asks_for_no_trust_is_recorded_at_once(run, name):
     out = words(run("install", name, "--user" if name in FOR_ALL else "--project", "--no-judge")[1])
@@ -156,6 +157,7 @@ def test_a_refused_server_of_the_project_is_said(run, project):
     assert "disabledMcpjsonServers names it" in warnings(run, "mcp")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "policy", [{"allowManagedHooksOnly": True}, {"disableAllHooks": True}, {"allowedMcpServers": []}]
 )

@@ -105,6 +105,7 @@ def test_no_command_looks_through_a_tree_without_end(endless, tmp_path):
     assert not (tmp_path / "project" / "pages").exists()
 
 
+@pytest.mark.slow
 def test_what_is_too_large_to_be_read_is_refused_in_an_opened_store(opened, bare_git):
     """A sparse file and a blob of zeros are small in an archive, and commands took gigabytes for them."""
     store = opened.cwd / ".gitmem"
@@ -215,6 +216,7 @@ class TestJoin:
             assert "The charts are in ops." in bare_git(shared, "log", "-1", "--format=%B", "gitmem")
             assert bare_git(shared, "rev-list", "--count", "gitmem").strip() > "2"
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
     def test_the_project_names_it_in_a_file_of_any_editor(self, fresh, shared, encoding):
         (fresh.cwd / ".gitmem-remote").write_bytes(f"# the memory\r\n{shared}\r\n".encode(encoding))
@@ -372,6 +374,7 @@ class TestScope:
         assert "yak counter" in (mono.root / "memory.md").read_text(encoding="utf-8")
         assert "#in/" not in (mono.root / "memory.md").read_text(encoding="utf-8")
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("scopes", ["[../../x, /etc, '', 7, {a: b}]", "x", "[" + "a, " * 999 + "]", "{", "[a b]"])
     def test_what_a_hostile_file_names_reads_nothing(self, mono, scopes):
         form = mono.root / "FORMAT.md"
