@@ -44,7 +44,17 @@ from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.known_facts import known_facts
 from gitmem.store.maintenance import MAX_FILES
 from gitmem.store.merge_commits import merge_bases
-from gitmem.store.remotes import DEFAULT, FETCHED, ONCE, add_remote, forget, no_memory, note_synced, remove_remote
+from gitmem.store.remotes import (
+    DEFAULT,
+    FETCHED,
+    ONCE,
+    add_remote,
+    forget,
+    no_memory,
+    note_synced,
+    remotes,
+    remove_remote,
+)
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import REF, take_apart, tips
@@ -83,11 +93,9 @@ def clone_store(
     connection = _reader(store)._replace(asks=asks)
     if store.tip not in {None, root}:  # also that of a branch whose work tree was gone
         if not is_cut_off:
-            raise GitmemError(
-                f"This project has a store already, at {store.root}.",
-                f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two.",
-            )
+            raise _taken(store, url)
         return _finished(store, url, connection, options, once=once)
+    store.acceptance.begin_clone(url)  # again where an earlier try failed, and left the store
     remote = Remote(ONCE, url, url, backup=True)
     try:
         if not once:
@@ -117,6 +125,13 @@ def clone_store(
     if fetched.held != fetched.clean:
         sweep(store)
     return store
+
+
+def _taken(store: Store, url: str) -> GitmemError:
+    remedy = f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two."
+    if any(remote.url == url for remote in remotes(store)):
+        remedy = "It is a clone of that memory: 'gitmem sync' fetches what is new."
+    return GitmemError(f"This project has a store already, at {store.root}.", remedy)
 
 
 def _finished(store: Store, url: str, connection: Connection, options: Options, *, once: bool) -> Store:

@@ -331,11 +331,14 @@ class Victims:
         *args: str,
         at: int | None = None,
         how: str = "alone",
+        since: str = "",
         after: float | None = None,
         env: Mapping[str, str] | None = None,
         wait: bool = True,
     ) -> Victim:
         """Run a command and kill it before its step number `at`, or `after` so many seconds.
+
+        Steps are counted from the first whose name contains `since`: how many come before differs from run to run.
 
         With 0 for `at` it is only watched. `how` is "alone" or "group": with all it started, as a power cut does. With
         "gc" it is not killed: git's own clean-up runs in the store at that step.
@@ -346,6 +349,7 @@ class Victims:
             "cwd": str(cwd),
             "at": at,
             "how": how,
+            "since": since,
             "after": after,
             "env": {**{name: os.environ[name] for name in _HOMES if name in os.environ}, **(env or {})},
             "wait": wait,

@@ -33,10 +33,13 @@ _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, prctl(2)
 
 
 class Steps:
-    """Counts the steps of this process; at number `at` it ends: alone, or with the group of those it started."""
+    """Counts the steps of this process; at number `at` it ends: alone, or with the group of those it started.
 
-    def __init__(self, at: int, how: str, report: int) -> None:
-        self._at, self._how, self._report = at, how, report
+    The first one counted is the first whose name contains `since`.
+    """
+
+    def __init__(self, at: int, how: str, report: int, since: str) -> None:
+        self._at, self._how, self._report, self._since = at, how, report, since
         self._count = 0
         self._looking_away = False
 
@@ -57,7 +60,7 @@ class Steps:
             self._step(str(getattr(function, "__qualname__", "")))
 
     def _step(self, name: str) -> None:
-        if self._looking_away:
+        if self._looking_away or (not self._count and self._since not in name):
             return
         self._looking_away = True
         self._count += 1
@@ -125,7 +128,7 @@ def _command(job: dict[str, object], out: int, err: int, report: int) -> None:
     os.environ.update(job.get("env") or {})  # type: ignore[call-overload]
     sys.argv = ["gitmem", *job["args"]]  # type: ignore[misc]
     if job["at"] is not None:
-        Steps(int(str(job["at"])), str(job["how"]), report).watch()
+        Steps(int(str(job["at"])), str(job["how"]), report, str(job["since"])).watch()
     run_command()
 
 

@@ -85,9 +85,15 @@ def run_clone(args: Args, app: App) -> None:
         else:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
     look_at_arrivals(store)
-    store.acceptance.end_clone()
     value = {"store": store.root, "commit": store.tip}
     app.answer(value, plain(f"Cloned the memory to {store.root}."), OWN)
+    _end_clone(store, app)
+
+
+def _end_clone(store: Store, app: App) -> None:
+    """Record that a clone came to its end, once the user can read so: whoever saw no answer repeats the command."""
+    app.out.flush()
+    store.acceptance.end_clone()
 
 
 POINTER = ".gitmem-remote"
@@ -329,9 +335,9 @@ def run_restore(args: Args, app: App) -> None:
         commit, more = _brought_back(store, removed, args, app)
         text += more
     look_at_arrivals(store)
-    store.acceptance.end_clone()
     value = {"store": store.root, "commit": commit, "came": came, "review": list(review)}
     app.answer(value, plain(text), OWN)
+    _end_clone(store, app)
 
 
 def _brought_back(store: Store, removed: Removed, args: Args, app: App) -> tuple[str | None, str]:
