@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import takewhile
 
-from gitmem.model.shell import ShellCommand, commands
-from gitmem.values import Value
+from gitmem.model.shell import commands
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from gitmem.model.shell_reader import ShellCommand
 
 COMMAND, PATH, TEXT = "command", "path", "text"
 MOST_LITERALS, MAX_LITERAL = 40, 200  # of one rule; characters
@@ -25,6 +29,7 @@ _SETS = re.compile(r"[A-Za-z_]\w*=")
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _SIGNS = "#/*-<!; "  # with which a comment begins
 _COMMENTS = ("#", "//", "/*", "*", "--", "<!--", ";")
+_DATABASES = frozenset("psql mysql mariadb sqlite3 duckdb cqlsh sqlcmd clickhouse-client mongosh".split())  # noqa: SIM905
 _MAX_TEXT = 400_000  # characters of one call
 
 
@@ -56,20 +61,29 @@ def needles(literal: str) -> tuple[str, ...]:
 def meets(literal: str, call: ToolCall) -> bool:
     """Return whether a tool call does what a literal forbids."""
     kinds, body = _parts(literal)
-    line = commands(call.command)
+    line = _commands(call.command)
     paths = (*call.paths, *(path for command in line for path in command.writes()))
     return (
         (COMMAND in kinds and _pipes(body, line))
         or (PATH in kinds and any(_names(body, path) for path in paths))
-        or (TEXT in kinds and any(_writes(body, written, kinds) for written in (call, *_written(line))))
+        or (TEXT in kinds and any(_writes(body, written, kinds) for written in (call, *_written(line, kinds))))
     )
 
 
-def _written(line: Sequence[ShellCommand]) -> Iterator[ToolCall]:
-    """Yield the texts that commands write into files."""
+_commands = lru_cache(maxsize=2)(commands)  # one call is held against each literal of each rule
+
+
+def _written(line: Sequence[ShellCommand], kinds: frozenset[str]) -> Iterator[ToolCall]:
+    """Yield the texts that commands write into files, and those that a database is given.
+
+    A command that is only printed into a file is none that is run.
+    """
     for command in line:
-        if command.text and (paths := command.writes()):
-            yield ToolCall(paths=paths, text=command.text)
+        text = command.text or ("" if COMMAND in kinds else command.heard or command.prints)
+        if command.name in _DATABASES:
+            yield ToolCall(text="\n".join((*command.words[1:], command.text, command.heard)))
+        elif text and (paths := command.writes()):
+            yield ToolCall(paths=paths, text=text)
 
 
 def _parts(literal: str) -> tuple[frozenset[str], str]:
@@ -113,7 +127,7 @@ def _runs(literal: Sequence[str], words: Sequence[str]) -> bool:
         return False
     given = words[1:]
     options = [word for word in literal[1:] if word.startswith("-")]
-    if not all(any(_is_option(option, word) for word in given) for option in options):
+    if not all(_has_option(option, given) for option in options):
         return False
     plain = [word for word in literal[1:] if not word.startswith("-")]
     after_option = False
@@ -124,7 +138,7 @@ def _runs(literal: Sequence[str], words: Sequence[str]) -> bool:
             after_option = True
         elif _fits(_plain_path(plain[0]), _plain_path(word)):
             plain, after_option = plain[1:], False
-        elif after_option or options or _SETS.match(word):
+        elif after_option or options or word.startswith("+") or _SETS.match(word):  # `cargo +nightly fmt`
             after_option = False
         else:
             return False
@@ -135,12 +149,16 @@ def _plain_path(word: str) -> str:
     return word.removeprefix("./").rstrip("/") or word
 
 
-def _is_option(literal: str, word: str) -> bool:
-    """Return whether a word has an option: `-rf` has `-r` and is `-fr`."""
-    if _fits(literal, word) or (literal.startswith("--") and word.startswith(f"{literal}=")):
-        return True
-    is_short = all(text[:1] == "-" and text[1:].isalpha() and len(text) <= 5 for text in (literal, word))  # noqa: PLR2004
-    return is_short and set(literal[1:]) <= set(word[1:])
+def _has_option(literal: str, words: Sequence[str]) -> bool:
+    """Return whether words have an option: `-rf` is also `-fr`, and `-r -f`."""
+    short = {letter for word in words if _is_short(word) for letter in word[1:]}
+    return (_is_short(literal) and set(literal[1:]) <= short) or any(
+        _fits(literal, word) or (literal.startswith("--") and word.startswith(f"{literal}=")) for word in words
+    )
+
+
+def _is_short(word: str) -> bool:
+    return word[:1] == "-" and word[1:].isalpha() and len(word) <= 5  # noqa: PLR2004
 
 
 def _names(literal: str, path: str) -> bool:

@@ -42,6 +42,28 @@ RUNS = [
     ("path:frozen/*", "sed -i s/a/b/ frozen/x.c"),
     ("path:frozen/*", "cd a && echo x 2>&1 >>frozen/y"),
     ("path:frozen/*", "echo x | sudo tee -a frozen/z"),
+    ("cargo doc", "cargo +nightly doc --open"),
+    ("git push", "git commit -m \"$(cat <<'EOF'\nFix it :)\nEOF\n)\" && git push"),
+    ("git push", 'out="$(git push 2>&1)"; echo "$out"'),
+    ("git push", 'echo "done: `git push`"'),
+    ("pip install", 'P="python -m pip"; ${P} install x'),
+    ("pip install", "export TOOL=pip && sudo $TOOL install x"),
+    ("git rebase", "cmd='git rebase main'; eval \"$cmd\""),
+    ("pip install", "pip \\\n  install x"),
+    ("pip install", "sudo -u app -H bash -lc 'cd /srv && pip install x'"),
+    ("pip install", "cat r.txt | xargs -I % sh -c 'pip install %'"),
+    ("pip install", "flock -n /tmp/lock pip install x"),
+    ("pip install", "su - app -c 'pip install x'"),
+    ("pip install", "tmux send-keys -t 0 'pip install x' Enter"),
+    ("pip install", "bash <<< 'pip install x'"),
+    ("pip install", "printf 'set -e\\npip install x\\n' | sudo bash -s"),
+    ("rm -rf", "rm -r -f build"),
+    ("DROP TABLE", "sqlite3 app.db 'DROP TABLE users;'"),
+    ("DROP TABLE", "psql <<SQL\nDROP TABLE users;\nSQL"),
+    ("DROP TABLE", "echo 'DROP TABLE users' | ssh db psql"),
+    ("composer remove", "php -d memory_limit=-1 bin/composer remove x"),
+    ("tslint --fix", "yarn run tslint src --fix"),
+    ("text:malloc(", "echo 'int *p = malloc(4);' >> a.c"),
 ]
 ALLOWED = [
     ("pip install", "uv pip install requests"),
@@ -69,6 +91,15 @@ ALLOWED = [
     ("text:malloc(", "python3 - <<'EOF'\nmalloc(4)\nEOF\nmake"),
     ("rm -rf out", "rm -rf outer"),
     ("path:frozen/*", "cp frozen/x.c new/x.c 2>/dev/null"),
+    ("git push", "git commit -m \"$(cat <<'EOF'\n1) then\ngit push\nEOF\n)\""),
+    ("git push", "ssh host echo git push"),
+    ("git push", "docker run image grep -r git push"),
+    ("git push", "ssh host git commit -m 'git push follows'"),
+    ("pip install", "X='pip install y'; echo $X"),
+    ("pip install", "echo pip install x | tee later"),
+    ("pip install", "python -c 'pip install x'"),
+    ("DROP TABLE", "git log -S 'DROP TABLE'"),
+    ("text:malloc(", "echo 'int *p = malloc(4);'"),
 ]
 
 
@@ -153,6 +184,15 @@ def test_what_is_no_literal(literal):
 
 @pytest.mark.slow
 def test_hostile_text_takes_no_longer_than_its_length(grows_linearly):
-    for make in (lambda n: "'" * n, lambda n: "((" * n, lambda n: "\\" * n, lambda n: "a;" * n, lambda n: "<<a\n" * n):
+    for make in (
+        lambda n: "'" * n,
+        lambda n: "((" * n,
+        lambda n: "\\" * n,
+        lambda n: "a;" * n,
+        lambda n: "<<a\n" * n,
+        lambda n: '"$(' * n,
+        lambda n: "xargs -a " * n,
+        lambda n: "sudo x=" * n,
+    ):
         assert grows_linearly(commands, make)
     assert grows_linearly(lambda line: meets("a*b*c*d", ToolCall(text=line)), lambda n: "ab" * n)
