@@ -26,19 +26,19 @@ from gitmem.model.project_knowledge import (
     KnowledgeKind,
     commands_of,
     hotspot_lines,
+    installer_lines,
     join_commands,
-    manifests_in,
     of_commands,
     parse_knowledge,
     read_commands,
     render_knowledge,
-    stack_lines,
     structure_lines,
     with_commands,
 )
 from gitmem.model.similarity import SAME_ERROR
 from gitmem.model.turns import Turn
 from gitmem.project.code import Past, list_files, project_code
+from gitmem.project.manifests import manifest_lines, manifests_in
 from gitmem.record.exchanges import find_session_file, with_links
 from gitmem.record.read import boot_lines, redacted
 from gitmem.store.known_patterns import known_patterns, pattern_headers, signature_of
@@ -219,8 +219,10 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     errors: Counter[str] = Counter()
     for pattern in known_patterns(store):
         errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
-    yield Knowledge(KnowledgeKind.STRUCTURE, tuple(structure_lines(files)), commit=past.commit)
-    yield Knowledge(KnowledgeKind.STACK, tuple(stack_lines(there)), tuple(manifests_in(files)), commit=past.commit)
+    manifests = manifests_in(files)
+    yield Knowledge(KnowledgeKind.STRUCTURE, tuple(structure_lines(files, manifests)), commit=past.commit)
+    stack = (*manifest_lines(top, manifests), *installer_lines(there))
+    yield Knowledge(KnowledgeKind.STACK, stack, tuple(manifests), commit=past.commit)
     hot = tuple(hotspot_lines([(commit.subject, commit.files) for commit in past.commits], errors, there))
     yield Knowledge(KnowledgeKind.HOTSPOTS, hot, confidence=_FROM_HISTORY, commit=past.commit)
 

@@ -6,7 +6,7 @@ Commands keep the exchanges in which they worked or failed as ids, so that what 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -105,7 +105,7 @@ def hotspot_lines(
     """Return the files with most changes, errors of sessions, and commits (a subject and files) that fix."""
     often = _most_named((files for _, files in commits), there)
     fixes = (files for subject, files in commits if _FIX.match(subject))
-    fixed = _most_named(fixes, frozenset(filter(is_code, there)))
+    fixed = _most_named(fixes, there)
     broken = sorted(((number, file) for file, number in errors.items() if number > 1), reverse=True)
     return [
         *(f"{file} changes often ({at_least(number)} changes)" for number, file in often[:_FILES]),
@@ -115,10 +115,10 @@ def hotspot_lines(
 
 
 def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> list[tuple[int, str]]:
-    """Return how often files are named in several groups: code first, then texts and settings; the most named first."""
+    """Return how often files are named in several groups, the most named first."""
     counts = Counter(file for files in groups for file in set(files) if file in there and not is_dull(file))
     often = ((number, file) for file, number in counts.items() if number >= _OFTEN)
-    return sorted(often, key=lambda one: (not is_code(one[1]), -one[0], one[1]))
+    return sorted(often, key=lambda one: (-one[0], one[1]))
 
 
 _LONGEST = 120  # characters of a command
@@ -251,29 +251,19 @@ def of_commands(commands: Sequence[Command]) -> Knowledge:
     return Knowledge(KnowledgeKind.COMMANDS, lines, sources=sources, confidence=sure)
 
 
-_MOST, _LANGUAGES = 12, 6  # names, languages of a line
+_MOST = 12  # names of a line
 _FOLDERS = 12  # of a project
-_LEVELS, _DEEPEST = 2, 3  # folders below each other that are counted apart, and that may be packages
-_NO_CODE = frozenset({"", "SQL", "Markdown"})
+_LEVELS = 2  # folders below each other that are counted apart
 
 
-def structure_lines(files: Sequence[str]) -> list[str]:
-    """Return the largest folders, two levels deep, with their languages and number of files, and the packages."""
-    folders: dict[str, Counter[str]] = defaultdict(Counter)
-    for file in files:
-        above = "/".join(file.split("/")[:-1][:_LEVELS])
-        folders[above][language_of(file)] += 1
-    largest = sorted(filter(None, folders), key=lambda name: (-folders[name].total(), name))
-    languages = {name: [one for one, _ in folders[name].most_common(3) if one] for name in largest}
-    lines = [", ".join([f"{name}/: {_files(folders[name].total())}", *languages[name]]) for name in largest]
-    packages = dict.fromkeys(file.rpartition("/")[0] + "/" for file in manifests_in(files) if "/" in file)
-    return [*lines[:_FOLDERS], *([f"Packages: {_listed([*packages])}"] if packages else ())]
-
-
-def manifests_in(files: Iterable[str]) -> list[str]:
-    """Return the manifests of a project and its packages, those at the top first; none of tests and examples."""
-    named = (file for file in files if file.rpartition("/")[2] in _named("manifest") and not _is("aside", file))
-    return sorted((file for file in named if file.count("/") <= _DEEPEST), key=lambda file: (file.count("/"), file))
+def structure_lines(files: Sequence[str], manifests: Iterable[str]) -> list[str]:
+    """Return the largest folders, two levels deep, with their number of files, and the folders that have a manifest."""
+    folders = Counter("/".join(file.split("/")[:-1][:_LEVELS]) for file in files)
+    folders.pop("", None)
+    largest = sorted(folders, key=lambda name: (-folders[name], name))[:_FOLDERS]
+    packages = dict.fromkeys(file.rpartition("/")[0] + "/" for file in manifests if "/" in file)
+    lines = [f"{name}/: {'1 file' if folders[name] == 1 else f'{at_least(folders[name])} files'}" for name in largest]
+    return [*lines, *([f"Packages: {listed([*packages])}"] if packages else ())]
 
 
 @cache
@@ -282,46 +272,28 @@ def _named(kind: str) -> dict[str, str]:
     return {name: " ".join(meaning) for row, name, *meaning in table("project.tsv") if row == kind}
 
 
-@cache
-def _suffixes() -> dict[str, str]:
-    return {suffix: name for name, suffixes in _named("language").items() for suffix in suffixes.split()}
-
-
-def language_of(file: str) -> str:
-    """Return the language of a file by its suffix, "" for an unknown one."""
-    return _suffixes().get(file.rpartition(".")[2].casefold() if "." in file else "", "")
-
-
-def is_code(file: str) -> bool:
-    """Return whether a file is of a programming language, and not generated."""
-    return language_of(file) not in _NO_CODE and not is_dull(file)
-
-
 def is_dull(file: str) -> bool:
-    """Return whether a file is a lock file, a picture, or somebody else's."""
+    """Return whether a file is a text, a lock file, a picture, or somebody else's."""
     return _is("dull", file)
+
+
+def is_aside(file: str) -> bool:
+    """Return whether a file is of a test, an example, or somebody else's, where no package of the project is."""
+    return _is("aside", file)
 
 
 def _is(kind: str, file: str) -> bool:
     return any(re.search(form, file) for form in _named(kind))
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list, of many the first and a number."""
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     return ", ".join(names[:_MOST]) + more
 
 
-def _files(number: int) -> str:
-    return "1 file" if number == 1 else f"{at_least(number)} files"
-
-
-def stack_lines(there: frozenset[str]) -> list[str]:
-    """Return the languages of these files, the manifests among them, and what installs packages by the lock files."""
-    counts = Counter(language_of(file) for file in there if is_code(file))
-    found = [f"{name} ({_files(counts[name])})" for name in sorted(counts, key=lambda one: (-counts[one], one))]
-    manifests = manifests_in(there)
-    return [
-        *([f"Languages: {', '.join(found[:_LANGUAGES])}"] if found else ()),
-        *([f"Manifests: {_listed(manifests)}"] if manifests else ()),
-        *(f"Packages are installed with {tool} ({name})" for name, tool in _named("lock").items() if name in there),
-    ]
+def installer_lines(there: frozenset[str]) -> Iterator[str]:
+    """Yield what installs the project's packages, as its lock files tell."""
+    yield from (
+        f"Packages are installed with {tool} ({name})" for name, tool in _named("lock").items() if name in there
+    )

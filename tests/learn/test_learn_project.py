@@ -22,7 +22,7 @@ def project(desk, bare_git) -> Path:
     bare_git(folder, "init", "-q")
     (folder / ".git" / "info").mkdir(exist_ok=True)
     (folder / ".git" / "info" / "exclude").write_text(".gitmem\n")
-    (folder / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.11"\n[tool.ruff]\nline-length = 100\n')
+    (folder / "pyproject.toml").write_text('[project]\ndependencies = ["httpx>=0.27", "typer[all]"]\n')
     (folder / "app").mkdir()
     for number in range(4):
         (folder / "app" / "load.py").write_text(f"{number}\n")
@@ -44,11 +44,8 @@ def again(desk) -> Store:
 def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, project, bare_git):
     assert learn_project(desk.store)
     found = lines(desk)
-    assert found["stack"] == (
-        "Languages: Python (2 files)",
-        "Manifests: pyproject.toml",
-    )
-    assert found["structure"] == ("app/: 2 files, Python",)
+    assert found["stack"] == ("pyproject.toml needs httpx, typer",)
+    assert found["structure"] == ("app/: 2 files",)
     assert found["hotspots"][:2] == (
         "app/load.py changes often (4 changes)",
         "app/save.py changes often (4 changes)",
@@ -60,23 +57,23 @@ def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, proj
     assert (stack.files, stack.confidence) == (("pyproject.toml",), 1.0)
     assert bare_git(project, "rev-parse", "HEAD").startswith(stack.commit)
     assert learn_project(again(desk)) is None
-    (project / "web.ts").write_text("")
+    (project / "uv.lock").write_text("")
     bare_git(project, "add", "-A")
-    bare_git(project, "commit", "-qm", "Begin the page")
+    bare_git(project, "commit", "-qm", "Lock the packages")
     assert learn_project(again(desk))
-    assert lines(desk)["stack"][0] == "Languages: Python (2 files), TypeScript (1 file)"
+    assert lines(desk)["stack"][1] == "Packages are installed with uv (uv.lock)"
 
 
 def test_the_background_learns_it_once_a_day(desk, project, bare_git):
     do_upkeep(desk.store, lambda: False)
-    assert lines(desk)["stack"] == ("Languages: Python (2 files)", "Manifests: pyproject.toml")
-    (project / "pyproject.toml").unlink()
-    bare_git(project, "commit", "-qam", "Drop it")
+    assert lines(desk)["stack"] == ("pyproject.toml needs httpx, typer",)
+    (project / "pyproject.toml").write_text("[project")
+    bare_git(project, "commit", "-qam", "Break it")
     do_upkeep(again(desk), lambda: False)
-    assert len(lines(desk)["stack"]) == 2
+    assert lines(desk)["stack"] == ("pyproject.toml needs httpx, typer",)
     desk.clock.now += timedelta(days=1)
     do_upkeep(again(desk), lambda: False)
-    assert lines(desk)["stack"] == ("Languages: Python (2 files)",)
+    assert lines(desk)["stack"] == ("pyproject.toml",)
 
 
 def test_nothing_is_learned_of_the_users_home(desk, project):

@@ -1,0 +1,111 @@
+"""What the manifests of the user's project declare: what it needs, and the commands and scripts it starts with.
+
+Each is read with the parser of its format. Only names are taken, never versions, which change without telling much.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from gitmem.model.project_knowledge import is_aside, listed
+from gitmem.project.code import read_project_file
+from gitmem.values import Value
+
+_DEEPEST = 3  # folders above a manifest
+_MOST = 5  # manifests that are read
+_NAME = re.compile(r"[\w@][\w@./+-]{0,79}")
+_REQUIRED = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w./-]+)\s+v\d", re.MULTILINE)  # in a `go.mod`
+
+
+class _Declared(Value):
+    """What a manifest declares: names of packages, of commands that it installs, and of scripts to run."""
+
+    needs: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = ()
+
+
+def manifests_in(files: Iterable[str]) -> list[str]:
+    """Return the manifests of a project and its packages, those at the top first; none of tests and examples."""
+    named = (file for file in files if file.rpartition("/")[2] in _READERS and not is_aside(file))
+    return sorted((file for file in named if file.count("/") <= _DEEPEST), key=lambda file: (file.count("/"), file))
+
+
+def manifest_lines(root: str, manifests: Iterable[str]) -> Iterator[str]:
+    """Yield what the first manifests declare, a line each; one that cannot be parsed has its name alone."""
+    for manifest in [*manifests][:_MOST]:
+        try:
+            declared = _READERS[manifest.rpartition("/")[2]](read_project_file(root, manifest))
+        except (ValueError, RecursionError, configparser.Error):
+            declared = _Declared()
+        parts = (("needs", declared.needs), ("installs", declared.commands), ("runs", declared.scripts))
+        said = [f"{verb} {listed(names)}" for verb, names in parts if names]
+        yield f"{manifest} {'; '.join(said)}" if said else manifest
+
+
+def _of_pyproject(text: str) -> _Declared:
+    given = tomllib.loads(text)
+    poetry = _at(given, "tool", "poetry")
+    needs = _names(_at(given, "project").get("dependencies")) or _names(poetry.get("dependencies"))
+    return _Declared(needs, _names(_at(given, "project", "scripts")) or _names(poetry.get("scripts")))
+
+
+def _of_setup(text: str) -> _Declared:
+    given = configparser.ConfigParser(interpolation=None)
+    given.read_string(text)
+    needs = given.get("options", "install_requires", fallback="").splitlines()
+    return _Declared(
+        _names(needs), _names(given.get("options.entry_points", "console_scripts", fallback="").splitlines())
+    )
+
+
+def _of_package(text: str) -> _Declared:
+    given = _at(json.loads(text))
+    installs = given.get("bin")
+    commands = _names([given.get("name")]) if isinstance(installs, str) else _names(installs)
+    return _Declared(_names(given.get("dependencies") or given.get("require")), commands, _names(given.get("scripts")))
+
+
+def _of_cargo(text: str) -> _Declared:
+    given = tomllib.loads(text)
+    programs = given.get("bin")
+    listed_programs = programs if isinstance(programs, list) else []
+    return _Declared(_names(given.get("dependencies")), _names([_at(one).get("name") for one in listed_programs]))
+
+
+def _of_go(text: str) -> _Declared:
+    return _Declared(_names(_REQUIRED.findall(text)))
+
+
+def _of_requirements(text: str) -> _Declared:
+    return _Declared(_names(text.splitlines()))
+
+
+_READERS: Mapping[str, Callable[[str], _Declared]] = {
+    "pyproject.toml": _of_pyproject,
+    "setup.cfg": _of_setup,
+    "requirements.txt": _of_requirements,
+    "package.json": _of_package,
+    "composer.json": _of_package,
+    "Cargo.toml": _of_cargo,
+    "go.mod": _of_go,
+}
+
+
+def _at(given: Any, *keys: str) -> dict[str, Any]:
+    """Return the table at a path of keys, {} if there is none."""
+    for key in keys:
+        given = given.get(key) if isinstance(given, dict) else None
+    return given if isinstance(given, dict) else {}
+
+
+def _names(given: object) -> tuple[str, ...]:
+    """Return the names that the keys of a table or the texts of a list begin with."""
+    texts = [one for one in given if isinstance(one, str)] if isinstance(given, dict | list) else []
+    found = (_NAME.match(text.strip()) for text in texts)
+    return tuple(dict.fromkeys(match[0] for match in found if match))
