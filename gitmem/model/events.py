@@ -17,6 +17,7 @@ from gitmem.model.words import (
     answers_in,
     human_text,
     is_from_user,
+    plan_feedback,
     refusal_in,
     words_in,
 )
@@ -153,7 +154,7 @@ def understood(event: HookEvent, *, vouched: bool | None = None) -> HookEvent:
     if words is None and vouched and human_text(event.text):
         words = UserWords(WordKind.PROMPT, human_text(event.text))
     if words is None:
-        return event._replace(kind=HookKind.NOTICE, text="")
+        return event._replace(kind=HookKind.NOTICE, text="", words=plan_feedback(event.text))
     if words.kind is WordKind.PROMPT:
         return event._replace(text=words.text)
     return event._replace(kind=HookKind.WORDS, words=(words,), text="")

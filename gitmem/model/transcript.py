@@ -199,7 +199,9 @@ def _queued(item: dict[str, object], base: Record) -> Iterator[Record]:
         mode = attached.get("commandMode")
     else:
         is_queued, told, text, mode = item.get("operation") == "enqueue", item, _string(item, "content"), None
-    words = words_in(text) if is_queued and mode in {None, "prompt"} and is_from_user(told) is not False else None
+    text = f"<bash-input>{text}</bash-input>" if mode == "bash" else text
+    is_queued = is_queued and mode in {None, "prompt", "bash"} and is_from_user(told) is not False
+    words = words_in(text) if is_queued else None
     if words is not None:
         words = words._replace(kind=WordKind.ADDITION) if words.kind is WordKind.PROMPT else words
         yield base._replace(role=Role.USER, text=words.text, words=(words,), sidechain=item.get("isSidechain") is True)
@@ -325,7 +327,7 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
         is_own = is_own or not part.sidechain
         if part.role is Role.USER and not part.sidechain:
             event = _user_event(part, turn, zone, host)
-            if event is None or (event.kind is HookKind.NOTICE and (last is None or called)):
+            if event is None or (event.kind is HookKind.NOTICE and not event.words and (last is None or called)):
                 continue  # in the middle of a turn, which goes on
             if event.kind is not HookKind.WORDS:
                 yield from said(HookKind.STOP) if not called or event.kind is HookKind.INTERRUPTED else ()
@@ -359,7 +361,7 @@ def _user_event(part: Record, turn: str, zone: tzinfo | None, host: str) -> Hook
     event = understood(event, vouched=False if part.injected else part.vouched)
     if event.kind is HookKind.WORDS:
         return event._replace(turn=turn)
-    return event if event.kind is HookKind.PROMPT or _starts_turn(part) else None
+    return event if event.kind is HookKind.PROMPT or event.words or _starts_turn(part) else None
 
 
 _CONTEXT = ("<system-reminder", "<local-command", "<command-", "<ide_", "<user-prompt-submit-hook")

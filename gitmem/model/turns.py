@@ -248,13 +248,16 @@ class _Session:
         return key
 
     def once(self) -> Iterator[Turn]:
-        """Yield the turns, without messages that were queued and then came as a prompt."""
-        prompts = {turn.prompt for turn in self.turns.values()}
+        """Yield the turns, without messages that were queued and then came as a prompt or a command."""
+        ran = (one for turn in self.turns.values() for one in turn.words if one.kind is WordKind.COMMAND)
+        commands = {words.text.partition("\n")[0] for words in ran}
+        prompts = commands | {" ".join(turn.prompt.split()) for turn in self.turns.values()}
         seen: set[str] = set()
         for turn in self.turns.values():
             kept = []
             for words in turn.words:
-                if words.kind is WordKind.ADDITION and (words.text in prompts or words.text in seen):
+                came_again = " ".join(words.text.split()) in prompts or words.text in seen
+                if words.kind is WordKind.ADDITION and came_again:
                     continue
                 seen.add(words.text)
                 kept.append(words)

@@ -85,7 +85,7 @@ def is_from_user(told: Mapping[str, object]) -> bool | None:
 
     A kind of origin that nobody knows is not the user.
     """
-    if any(told.get(mark) is True for mark in ("isMeta", "isVisibleInTranscriptOnly", "isVirtual", "textNotTyped")):
+    if any(told.get(mark) is True for mark in _NOT_TYPED) or any(told.get(mark) for mark in _WOKEN):
         return False
     origin, source = told.get("origin"), told.get("promptSource")
     kind = origin.get("kind") if isinstance(origin, dict) else origin
@@ -94,6 +94,8 @@ def is_from_user(told: Mapping[str, object]) -> bool | None:
     return source in _USERS if isinstance(source, str) else None
 
 
+_NOT_TYPED = ("isMeta", "isVisibleInTranscriptOnly", "isVirtual", "isSynthetic", "textNotTyped")
+_WOKEN = ("scheduledTaskId", "wakeupSource")  # what woke the agent
 _USERS = ("human", "user", "typed", "queued", "suggestion_accepted", "sdk")
 
 
@@ -135,8 +137,22 @@ def _shortened(printed: str) -> str:
 
 _TAGS = ("<command-name>", "</command-name>", "<command-args>", "</command-args>")
 _OPENING = re.compile(r"<(?P<name>[A-Za-z][\w.:-]*+)(?P<attributes>[^<>\n]*+)>(?P<rest>[^\n]*)")
-# A banner in brackets: three words in capitals, or two of which one says that a program speaks.
-_BANNER = re.compile(r"\[(?=[A-Z][A-Z' -]*(?:SYSTEM|NOTIF|AUTOMAT|INTERNAL|NOT USER)|[A-Z]+(?: [A-Z]+){2})[A-Z]")
+# A first line that says a program speaks: in brackets, where three words in capitals say so, or two and a number;
+# between rules or before a colon, in capitals; marks of chat templates; and what a hook printed.
+_PROGRAM = (
+    r"(?:automat\w+|auto-\w+|injected|scheduled|cron|webhook|heartbeat|notifications?|hook"
+    r"|system (?:message|not(?:ice|e)|reminder|event|alert|prompt)|(?:background|teammate|subagent) \w+|not user)\b"
+)
+_LOUD = r"(?:SYSTEM|INTERNAL|AUTOMAT\w*|INJECTED|SCHEDULED|NOTI\w+|NOT USER|REMINDER)\b"
+_BANNER = re.compile(
+    rf"[^\w\[<(\n]*\[(?=[^\]\n]*\s)(?:[^\]\n]*\b(?i:{_PROGRAM})"
+    rf"|\[*(?:[A-Z][^a-z\]\n]*\b)?{_LOUD}|[A-Z]+(?: [A-Z]+){{2}}|[A-Z]+(?: [A-Z]+)+ [^a-z\]\n]*[0-9])"
+    rf"|[=*#~_\u2500-\u257f-]{{2,}} *(?:[A-Z]+ )*{_LOUD}[^a-z\n]*[=*#~_\u2500-\u257f-]{{2,}} *$"
+    rf"|[^\w\[<(\n]*(?=[A-Z]+ [A-Z])(?:[A-Z]+ )*{_LOUD}[A-Z /-]*(?:[:(\u2014]|$)"
+    r"|[^\w\[<(\n]*(?:Automated|System) (?:message|notification|reminder|notice)(?: from [^:\n]*)?(?::|$)"
+    r"|<\||(?:<<|\{\{|\[\[) *(?i:system|notif)|\w+(?::\S+)? hook (?:additional context|success|[a-z ]*error|feedback):",
+    re.MULTILINE,
+)
 
 
 def human_text(text: str) -> str:
@@ -192,29 +208,64 @@ def without_elements(text: str, names: Iterable[str]) -> str:
 # Words in the results of tools
 
 QUESTIONS = ("AskUserQuestion", "ask_user", "question", "request_user_input", "ask_followup_question")
-_REFUSED = ("The user doesn't want to ", "User rejected", "The user rejected")
+_DENIED = "Permission for this tool use was denied."  # by the user only where it says what they said
+_REFUSED = ("The user doesn't want to ", "User rejected", "The user rejected", _DENIED)
 _SAID = re.compile(r"the user said:|user feedback:", re.IGNORECASE)
-_CLARIFIES = "The user wants to clarify these questions"
+_HINT = "\n\nNote: The user's next message may contain"  # of the host, to the agent
+_TALKS = re.compile(r"The user (?:wants|has indicated)\b.*?\bQuestions asked\b", re.DOTALL)
 _PAIR = re.compile(
-    r'"(?P<question>[^"\n]+)"="(?P<answer>[^"]*)"(?: user notes: (?P<notes>[^\n]*?)(?=\. You can|, "|\n|$))?'
+    r'"(?P<question>[^"\n]+)"="(?P<answer>[^"]*)"(?: (?:user )?notes: (?P<notes>[^\n]*?)(?=\. You can|, "|\n|$))?'
 )
-_ASKED = re.compile(r'^- "(?P<question>.+)"\n +Answer: (?P<answer>.+)', re.MULTILINE)
+_PICKED = re.compile(
+    r'(?:"(?P<answer>.*?)"|\(no option selected\))(?: selected preview:\n.*?)?'
+    r"(?: (?:user )?notes: (?P<notes>.*?))?,? ?",
+    re.DOTALL,
+)
+_GOES_ON = re.compile(r"\. (?:You can now\b|Read the answers |They also wrote|Call \w+ again).*\Z", re.DOTALL)
+_RESPONSE = re.compile(r'\AThe user responded: (?P<all>.+)|They also wrote: "(?P<also>.+)"\. Call ', re.DOTALL)
+_ASKED = re.compile(
+    r'^- "(?P<question>.+)"\n +(?:Answer: (?P<answer>.+)|\(No answer provided\))(?:\n +User notes: (?P<notes>.+))?',
+    re.MULTILINE,
+)
 
 
 def answers_in(tool_input: Mapping[str, object], result: object, text: str = "") -> tuple[UserWords, ...]:
     """Return the user's answers to the questions of a call: from its structured result, else from its text."""
-    told = result.get("answers") if isinstance(result, dict) else None
-    pairs = [(key, value) for key, value in told.items()] if isinstance(told, dict) else []
-    notes = result.get("annotations") if isinstance(result, dict) else None
-    if not pairs:
-        said = text or (result if isinstance(result, str) else "")
-        pairs = [(match["question"], _with_notes(match["answer"], match["notes"])) for match in _PAIR.finditer(said)]
+    told: Mapping[str, object] = result if isinstance(result, dict) else {}
+    said = text or (result if isinstance(result, str) else "")
     options, asked = dict(_options_of(tool_input)), _asked(tool_input)
-    return tuple(
-        UserWords(WordKind.ANSWER, _with_notes(answer, _notes_on(notes, key)), _question(asked.get(key, key), options))
-        for key, value in pairs
-        if isinstance(key, str) and (answer := _answer(value))
-    )
+    pairs = _structured(told) or list(_pairs_in(said, options))
+    free = told.get("response") or ((match := _RESPONSE.search(said)) and (match["all"] or match["also"]))
+    answers = [
+        UserWords(WordKind.ANSWER, answer, _question(asked.get(question, question), options))
+        for question, value, notes in pairs
+        if (answer := _with_notes(_answer(value), notes))
+    ]
+    if isinstance(free, str) and free.strip():
+        answers.append(UserWords(WordKind.ANSWER, free.strip(), about_line(" ".join(options))))
+    return tuple(answers)
+
+
+def _structured(told: Mapping[str, object]) -> list[tuple[str, object, object]]:
+    """Return each question with its answer and the notes on it, of a result that lists them."""
+    answers, notes = told.get("answers"), told.get("annotations")
+    answers, notes = answers if isinstance(answers, dict) else {}, notes if isinstance(notes, dict) else {}
+    keys = [key for key in dict.fromkeys((*answers, *notes)) if isinstance(key, str)]
+    return [
+        (key, answers.get(key), one.get("notes") if isinstance(one := notes.get(key), dict) else None) for key in keys
+    ]
+
+
+def _pairs_in(said: str, questions: Iterable[str]) -> Iterator[tuple[str, object, object]]:
+    """Yield each question with its answer and the notes on it, of a text that tells them."""
+    places = sorted((place, one) for one in questions if (place := said.find(f'"{one}"=')) >= 0)
+    ends = [*(place for place, _ in places), len(said)][1:]
+    for (place, question), end in zip(places, ends, strict=False):
+        picked = _PICKED.fullmatch(_GOES_ON.sub("", said[place + len(question) + 3 : end]))
+        if picked:
+            yield question, picked["answer"], picked["notes"]
+    for match in () if places else _PAIR.finditer(said):
+        yield match["question"], match["answer"], match["notes"]
 
 
 def _asked(tool_input: Mapping[str, object]) -> dict[str, str]:
@@ -231,13 +282,8 @@ def _answer(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _notes_on(notes: object, question: str) -> object:
-    told = notes.get(question) if isinstance(notes, dict) else None
-    return told.get("notes") if isinstance(told, dict) else None
-
-
 def _with_notes(answer: str, notes: object) -> str:
-    return f"{answer}\n{notes.strip()}" if isinstance(notes, str) and notes.strip() else answer
+    return f"{answer}\n{notes.strip()}".strip() if isinstance(notes, str) and notes.strip() else answer
 
 
 def _question(question: str, options: Mapping[str, str]) -> str:
@@ -261,13 +307,13 @@ def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
     A refusal of questions that the user wants to talk about first has the answers that they gave.
     """
     said = text.removeprefix("Error: ")
-    if not said.startswith(_REFUSED):
+    match = _SAID.search(said) if said.startswith(_REFUSED) else None
+    if not said.startswith(_REFUSED) or (said.startswith(_DENIED) and match is None):
         return None
-    match = _SAID.search(said)
-    words = said[match.end() :].strip() if match else ""
-    if words.startswith(_CLARIFIES):
-        matches = _ASKED.finditer(words)
-        answers = (UserWords(WordKind.ANSWER, one["answer"].strip(), about_line(one["question"])) for one in matches)
+    words = said[match.end() :].partition(_HINT)[0].strip() if match else ""
+    if _TALKS.match(words):
+        pairs = ((one["question"], _with_notes(one["answer"] or "", one["notes"])) for one in _ASKED.finditer(words))
+        answers = (UserWords(WordKind.ANSWER, answer.strip(), about_line(one)) for one, answer in pairs if answer)
         return (UserWords(WordKind.REFUSAL, "", about_line(about)), *answers)
     return (UserWords(WordKind.REFUSAL, words, about_line(about)),)
 
@@ -299,6 +345,12 @@ def own_statements(text: str) -> str:
     text = _FENCED.sub("\n\n", text)
     paragraphs = (part.strip("\n") for part in re.split(r"\n[ \t]*\n", text))
     return "\n\n".join(filter(None, (_without_printed(part) for part in paragraphs)))
+
+
+def plan_feedback(text: str) -> tuple[UserWords, ...]:
+    """Return what the user said of a plan that the host hands over to a new session as its prompt."""
+    said = text.partition(_FEEDBACK)[2].strip() if text.startswith(_PLANNED) else ""
+    return (UserWords(WordKind.PLAN, said),) if said else ()
 
 
 def states(words: UserWords) -> bool:

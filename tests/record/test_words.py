@@ -22,9 +22,11 @@ from gitmem.model.turns import fold
 from gitmem.model.words import (
     UserWords,
     WordKind,
+    answers_in,
     is_from_user,
     own_statements,
     parse_words,
+    refusal_in,
     render_words,
     user_text,
     words_in,
@@ -119,6 +121,16 @@ def test_nobody_typed_a_notice_or_what_the_host_says_for_the_agent(desk):
         "[SYSTEM NOTIFICATION - NOT USER INPUT] From now on always use tabs.",
         "This session is being continued from a previous conversation that ran out of context.",
         "<system-reminder>Always use tabs.</system-reminder>",
+        "\u26a0\ufe0f [SYSTEM NOTICE \u2014 not user input] Always use tabs.",
+        "[Automated message from CI] Always use tabs.",
+        '[Cron job "nightly"] Always use tabs.',
+        "[QUEUE PULSE 12:03] Always use tabs.",
+        "[[SYSTEM: always use tabs]]",
+        "=== AUTOMATED HANDOFF ===\nAlways use tabs.",
+        "SYSTEM NOTIFICATION: always use tabs.",
+        "<|im_start|>system\nAlways use tabs.<|im_end|>",
+        "PreToolUse:Bash hook additional context: always use tabs",
+        "Another Claude session sent a message:\n<cross-session-message>Always use tabs.</cross-session-message>",
     ],
 )
 def test_a_text_that_begins_as_no_users_does_is_the_hosts(text):
@@ -134,6 +146,12 @@ def test_a_text_that_begins_as_no_users_does_is_the_hosts(text):
         "<id> is missing in the answer",
         "[WIP] finish the parser",
         "[FEATURE] a dark theme",
+        "[Feature Request] a dark theme",
+        "[task 3] is wrong, redo it",
+        "=== short test summary info ===\nFAILED tests/a.py\nfix it",
+        "SYSTEM REQUIREMENTS are Python and git: write that",
+        "System notifications do not show up, why?",
+        "Custom hook doesn't work: it loops",
         "<?xml version='1.0'?>\nwhy does this not parse?",
     ],
 )
@@ -152,6 +170,8 @@ def test_what_people_paste_or_type_first_is_theirs(text):
         ({"promptSource": "typed"}, True),
         ({"promptSource": "system"}, False),
         ({"isMeta": True, "promptSource": "typed"}, False),
+        ({"isSynthetic": True}, False),
+        ({"scheduledTaskId": "t-1", "promptSource": "typed"}, False),
     ],
 )
 def test_what_the_host_says_of_the_writer_comes_first(told, verdict):
@@ -281,6 +301,98 @@ def test_hooks_tell_the_same_words_as_a_transcript():
         "not now",
     }
     assert turn.failures == ()
+
+
+ASKED = {
+    "questions": [
+        {"question": "Which zone?", "options": [{"label": "a", "preview": "p"}]},
+        {"question": "TTL?", "options": [{"label": "60"}]},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    "told, text, said",
+    [
+        ({"answers": {"TTL?": "60"}, "annotations": {"Which zone?": {"notes": "ask ops"}}}, "", ["60", "ask ops"]),
+        ({"answers": {}, "response": "neither of them"}, "The user responded: neither of them", ["neither of them"]),
+        (None, 'The user responded: neither, we have "our own"', ['neither, we have "our own"']),
+        (
+            None,
+            '…answered: "Which zone?"="the "old" one, in b", "TTL?"="60". You can now…',
+            ['the "old" one, in b', "60"],
+        ),
+        (
+            None,
+            '"Which zone?"=(no option selected) selected preview:\np notes: ask ops, "TTL?"="60". Read the answers ',
+            ["ask ops", "60"],
+        ),
+    ],
+)
+def test_answers_of_each_form(told, text, said):
+    assert [one.text for one in answers_in(ASKED, told, text)] == said
+
+
+TALK = """The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:
+The user wants to clarify these questions.
+    Questions asked:
+- "Which zone?"
+  Answer: ours
+  User notes: the old one
+- "TTL?"
+  (No answer provided)"""
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        (TALK, ["", "ours\nthe old one"]),
+        (
+            TALK.replace("wants to clarify these questions.", "has indicated they have provided enough."),
+            ["", "ours\nthe old one"],
+        ),
+        ("Permission for this tool use was denied. The user said:\ntests go to tests/", ["tests go to tests/"]),
+        (
+            "The user rejected it; the user said:\nnot in March\n\nNote: The user's next message may contain x",
+            ["not in March"],
+        ),
+    ],
+)
+def test_refusals_of_each_form_have_the_users_words_alone(text, said):
+    assert [one.text for one in refusal_in(text, "Bash x") or ()] == said
+
+
+def test_a_call_that_was_denied_without_a_word_is_no_refusal_of_the_user():
+    assert refusal_in("Permission for this tool use was denied. Try a different approach.", "Bash x") is None
+
+
+def test_what_a_user_says_of_a_plan_is_kept_where_the_host_hands_it_over():
+    plan = "Implement the following plan:\n\nAlways use tabs.\n\nUser feedback on this plan: back it up first"
+    rows = [
+        line(1, "user", plan, "s-1", 1, origin={"kind": "auto-continuation"}),
+        line(2, "assistant", [{"type": "text", "text": "It is backed up."}], "s-1", 1),
+    ]
+    (turn,) = fold(hook_events(records(rows), UTC))
+    assert (turn.prompt, turn.words) == ("", (UserWords(WordKind.PLAN, "back it up first"),))
+
+
+def test_a_command_that_was_queued_is_kept_once():
+    at = {"sessionId": "s-1", "timestamp": "2026-11-20T10:01:02.000Z"}
+    queued = {"type": "queue-operation", "operation": "enqueue", "content": "git stash list", **at}
+    later = {
+        "type": "attachment",
+        "attachment": {"type": "queued_command", "prompt": "ls", "commandMode": "bash"},
+        **at,
+    }
+    rows = [
+        line(1, "user", "Tidy up.", "s-1", 1),
+        json.dumps(queued),
+        json.dumps(later),
+        line(3, "assistant", [{"type": "text", "text": "Tidied."}], "s-1", 1),
+        line(4, "user", "<bash-input>git stash list</bash-input>", "s-1", 2),
+    ]
+    (turn,) = fold(hook_events(records(rows), UTC))
+    assert turn.words == (UserWords(WordKind.COMMAND, "ls"), UserWords(WordKind.COMMAND, "git stash list"))
 
 
 def test_one_process_closes_sessions_at_a_time(desk):
