@@ -16,11 +16,22 @@ from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
 from gitmem.learn.contrary import lacks_number, numbers_of, says_contrary, tells_contrary
-from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded, part_of, points_of, share
+from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded
 from gitmem.learn.question import AGENT, KINDS, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
 from gitmem.model.fact import FactKind
-from gitmem.model.similarity import may_concern, overlap, says_the_same, stems_of
+from gitmem.model.similarity import (
+    ANY_WORDS,
+    NAMED,
+    OWN_WORDS,
+    may_concern,
+    part_of,
+    points_of,
+    repeats,
+    says_the_same,
+    share,
+    stems_of,
+)
 from gitmem.redact.redact import redact
 from gitmem.values import Value
 
@@ -31,9 +42,6 @@ _MOST = {"ended": 12, "pairs": 6, "facts": 12, "mends": 5, "requests": 200}
 _MOST_NAMES, _MOST_FORBIDDEN = 12, 6
 _SENTENCE, _TOPIC, _UNTIL, _LITERAL = 300, 80, 80, 120  # characters
 _ACTED_ON = ("decision", "rule", "preference")
-_OWN_SHARE, _ANY_SHARE = 1 / 2, 1 / 3  # of the stems of a rule or the like, and of another text, in own words
-_SAME_SHARE = 0.7  # of the stems of two statements that mean the same claim of one answer
-_NAMED_SHARE = 2 / 3  # of the names in a fix
 _REDACTED = "[REDACTED:"  # begins what stands for a secret
 # ASCII, as a Korean particle follows a name without a blank.
 _CODE_NAME = re.compile(r"[\w@./:=+-]*[\w/][._/:=@-][\w@./:=+-]*\w|--?\w[\w-]+|\w*\d\w*", re.ASCII)
@@ -135,7 +143,7 @@ class Reader:
         is_acted_on = kind in _ACTED_ON
         found = self._record.find(item, own=is_acted_on)
         before = " ".join(self._known[name] for name in replaced)
-        least = _OWN_SHARE if is_acted_on else _ANY_SHARE
+        least = OWN_WORDS if is_acted_on else ANY_WORDS
         if share(statement, self._record.own) < least and not self._changes(statement, before, str(item["quote"])):
             raise RefusedError("unsupported")
         if says_contrary(statement, found.sentences, is_issue=kind == "issue"):
@@ -228,8 +236,8 @@ class Reader:
         names = set(_CODE_NAME.findall(folded(fix)))
         if not error or not fix:
             raise RefusedError("length")
-        is_named = sum(name in self._record.done for name in names) >= _NAMED_SHARE * len(names)
-        if not is_named or share(fix, self._record.done) < _ANY_SHARE:
+        is_named = sum(name in self._record.done for name in names) >= NAMED * len(names)
+        if not is_named or share(fix, self._record.done) < ANY_WORDS:
             raise RefusedError("unsupported")
         return Fix(error, cause, fix, request)
 
@@ -238,7 +246,7 @@ class Reader:
         sentence = self._text(item["sentence"], _SENTENCE)
         if not isinstance(request, int) or request not in self._record.requests:
             raise RefusedError("unknown request")
-        if share(sentence, self._record.whole) < _ANY_SHARE:
+        if share(sentence, self._record.whole) < ANY_WORDS:
             raise RefusedError("unsupported")
         if any(tells_contrary(sentence, said) for said in self._record.users_sentences(request)):
             raise RefusedError("contrary")
@@ -268,7 +276,7 @@ class Reader:
         The quotation has to say some of it: what only denies a known fact says nothing beside it.
         """
         new = points_of(statement) - points_of(before or statement)
-        return part_of(new, folded(quote)) > 0 and part_of(new, self._record.own) >= _OWN_SHARE
+        return part_of(new, folded(quote)) > 0 and part_of(new, self._record.own) >= OWN_WORDS
 
 
 def _strings(given: object) -> list[str]:
@@ -281,7 +289,4 @@ def _is_same(one: Claim, other: Claim) -> bool:
 
 def _is_meant(now: str, statement: str) -> bool:
     """Return whether two statements of one answer are the same claim, perhaps in other words."""
-    if not now or folded(now) == folded(statement):
-        return bool(now)
-    is_alike = overlap(stems_of(now), stems_of(statement)) >= _SAME_SHARE
-    return is_alike and numbers_of(now) == numbers_of(statement)
+    return bool(now) and repeats(now, statement) and numbers_of(now) == numbers_of(statement)

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
-from gitmem.model.similarity import stems_of
+from gitmem.model.similarity import OWN_WORDS, is_echo, share
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
 _FEWEST_WORDS, _MOST_WORDS = 5, 40  # of a quotation
 _FEWEST_OF_A_LINE = 3  # words of a quotation that is a whole line
 _LETTERS_OF_A_WORD = 2  # of a script without blanks
-_OWN_SHARE = 1 / 2  # of the stems of a statement in the user's words, to be the user's
-_ECHO_SHARE, _FEWEST_ECHOED = 0.7, 3  # of its stems in one line of a tool's output
 _LONGEST_LINE = 300  # characters of such a line
 _OUTPUT_CHARACTERS = 4_000_000  # of tools that are compared
 _BLOCK = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
@@ -28,7 +27,6 @@ _MARKUP = str.maketrans({"*": "", "`": "", "“": '"', "”": '"', "‘": "'", "
 _WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힣]")
 _END_OF_SENTENCE = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  # of other scripts
 _MARKS = " .…\"'!"
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 class RefusedError(ValueError):
@@ -120,12 +118,9 @@ class SaidRecord:
 
     def echoes(self, statement: str, quote: str) -> bool:
         """Return whether a tool's output said a statement in a line before the agent did, unless the user did too."""
-        stems = stems_of(statement)
-        if share(statement, self.user) >= _OWN_SHARE:
+        if share(statement, self.user) >= OWN_WORDS:
             return False
-        most = max(_FEWEST_ECHOED, _ECHO_SHARE * len(stems))
-        quote = folded(quote).strip(_MARKS)
-        return self._outputs.said_before(quote, lambda line: sum(stem in line for stem in stems) >= most)
+        return self._outputs.said_before(folded(quote).strip(_MARKS), partial(is_echo, statement))
 
 
 class _Outputs:
@@ -187,20 +182,3 @@ def _words(text: str) -> int:
     """Return the number of words, where two letters of a script without blanks, or with long words, count as one."""
     wide = len(_WIDE.findall(text))
     return max(len(text.split()), wide // _LETTERS_OF_A_WORD)
-
-
-def points_of(text: str) -> frozenset[str]:
-    """Return the stems and the numbers of a text."""
-    return stems_of(text) | {*_NUMBER.findall(text)}
-
-
-def share(text: str, among: str) -> float:
-    """Return the share of a text's stems and numbers that stand among folded words."""
-    return part_of(points_of(text), among)
-
-
-def part_of(points: frozenset[str], among: str) -> float:
-    """Return the share of stems and numbers that stand among folded words."""
-    numbers = {*_NUMBER.findall(among)}
-    stand = sum(point in (numbers if _NUMBER.fullmatch(point) else among) for point in points)
-    return stand / len(points) if points else 0.0

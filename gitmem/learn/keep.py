@@ -15,7 +15,7 @@ from gitmem.document.ids import short_session, tail_of
 from gitmem.document.message import one_line
 from gitmem.history.authors import People
 from gitmem.learn.contrary import numbers_of, says_contrary
-from gitmem.learn.evidence import folded, share
+from gitmem.learn.evidence import folded
 from gitmem.learn.extract import repeated
 from gitmem.learn.lessons import patterns_with, rendered
 from gitmem.learn.question import AGENT, USER, Keep, KnownMemory, Why
@@ -26,7 +26,7 @@ from gitmem.model.episode import title_of
 from gitmem.model.error_occurrence import find_occurrences
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, fact_keywords, make_fact
 from gitmem.model.pattern import ErrorOccurrence
-from gitmem.model.similarity import says_the_same, stems_of
+from gitmem.model.similarity import MERGED, says_the_same, share, shared_with_error
 from gitmem.model.turns import Turn
 from gitmem.record.fact_book import Changes, FactBook, fact_message, wider
 from gitmem.store.known_facts import known_facts
@@ -37,8 +37,6 @@ from gitmem.store.transaction import Transaction
 _OF_USER, _OF_AGENT = 0.9, 0.8  # the confidence of a claim by whose words it rests on
 _MOST_FILES = 12
 _LEAST_OF_ERROR = 60  # characters
-_FEWEST_SHARED = 2  # words of an error and of the fix that a model tells
-_MERGED_SHARE = 0.8  # of the words of a merged statement that stand in the two facts
 _ENDED = {Why.DONE: "Done", Why.DROPPED: "Dropped", Why.REPLACED: "Replaced"}
 
 
@@ -216,7 +214,7 @@ class _Keeper:
     def _merged(self, older: Fact, newer: Fact, statement: str) -> Changes:
         """Return the file changes by which one fact with the words of two takes the place of both."""
         both = f"{older.description} {newer.description}"
-        if share(statement, folded(both)) < _MERGED_SHARE or not numbers_of(statement) <= numbers_of(both):
+        if share(statement, folded(both)) < MERGED or not numbers_of(statement) <= numbers_of(both):
             return {}
         if says_contrary(statement, newer.description):
             return {}
@@ -234,14 +232,11 @@ class _Keeper:
         changes: Changes = {}
         for fix in fixes:
             turn = self._turn(fix.request)
-            words = stems_of(fix.error)
-            near = max(
-                find_occurrences([turn], project),
-                key=lambda one: len(words & stems_of(title_of(one.error))),
-                default=None,
-            )
-            named = stems_of(title_of(near.error)) if near is not None else frozenset()
-            if near is not None and len(words & named) >= min(_FEWEST_SHARED, len(named)):
+            shared = [
+                (shared_with_error(fix.error, title_of(one.error)), one) for one in find_occurrences([turn], project)
+            ]
+            most, near = max(shared, key=lambda pair: pair[0], default=(0, None))
+            if near is not None and most:
                 seen.append(near._replace(cases=(near.last._replace(fix=fix.fix, cause=fix.cause),)))
                 continue
             # A fact is told by its first 200 characters, of which the fix says more than the end of its error.

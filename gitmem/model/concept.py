@@ -11,7 +11,7 @@ from gitmem.document.message import link, one_line
 from gitmem.document.plain_header import flow
 from gitmem.model.exchange import Exchange
 from gitmem.model.fact import hashed_id
-from gitmem.model.similarity import overlap, stems_of
+from gitmem.model.similarity import JOINS, likeness_of_work, stems_of
 from gitmem.platform.machine import UTC, datetime
 from gitmem.values import Value
 
@@ -22,9 +22,6 @@ OFFLINE = "offline"
 
 
 MAX_KEYWORDS, MAX_FILES = 10, 12
-
-
-JOINS = 0.4  # affinity from which an exchange joins a concept
 
 
 _FEWEST = 2  # files and keywords in common
@@ -56,10 +53,8 @@ def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
     Half of it is the overlap of their files, half that of their keywords, each |A∩B| / min(|A|, |B|) without regard to
     case and 0 where one is empty; where neither has files, keywords are all there is.
     """
-    words = overlap(_stems(exchange.keywords), _stems(concept.keywords))
-    if not exchange.files and not concept.files:
-        return words
-    return (overlap(_folded(exchange.files), _folded(concept.files)) + words) / 2
+    files = _folded(exchange.files), _folded(concept.files)
+    return likeness_of_work(files, (_stems(exchange.keywords), _stems(concept.keywords)))
 
 
 def choose(exchange: Exchange, concepts: Mapping[str, Concept]) -> Concept | None:

@@ -22,12 +22,19 @@ GOES_ON = 1 / 2  # overlap; a request of which half speaks of what the task spok
 SAME_CLAIM = 0.6  # overlap within one turn, where little else shares so many words
 SAME_LINE, _FEWEST_OF_A_LINE = 0.7, 4  # overlap of lines told beside each other; with fewer words it is chance
 SAME_ERROR = 0.5  # `error_likeness` of one error on two days
-_FEWEST_SHARED = 2  # words of one claim; a single one is only a topic
+_FEWEST_SHARED = 2  # words of one claim, or of an error and its fix; a single one is only a topic
+JOINS = 0.4  # `likeness_of_work` from which an exchange joins a concept: much of both, or nearly all of one
+OWN_WORDS = 1 / 2  # `share` of a rule in what the user and the agent said, to be theirs and no tool's
+ANY_WORDS = 1 / 3  # `share` of a sentence that may summarise, in the record that it is about
+NAMED = 2 / 3  # of the code names of a fix that were written in the session; a model may name one that was only read
+MERGED = 0.8  # `share` of a merged statement in the two it takes the place of, which says nothing of its own
+_ECHO, _FEWEST_ECHOED = 0.7, 3  # of the stems of a statement in one line; fewer stand in any line about its subject
 _SUBJECT_AND_VALUE = 2  # words of a statement that has no more than a subject and a value: "Indent with tabs"
 WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)  # kinds whose facts can contradict each other
 SAID = 0.9  # the confidence of what a user says
 MOST_DISPUTED = 3  # for one new fact; more are a series ("step 1 …", "step 2 …"), which nobody wants to review
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_WHOLE_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PLAIN_WORD = re.compile(r"[\w./-]*\w")
 _CODE = r"[A-Za-z]+(?:[a-z0-9][A-Z]|[A-Za-z0-9][_./:])\w[\w./:]*"  # a name by its form: `RateTable`, `rate_table`
 # What a statement begins with, if it names the thing it is about: a name, the word behind an article, a Korean subject.
@@ -43,6 +50,39 @@ _NAME = re.compile(r"(?<![A-Za-z0-9])[`'\"\u2018\u201c]([^`'\"\u2019\u201d\n]{1,
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     """Return |A∩B| / min(|A|, |B|), 0 if one is empty."""
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+
+
+def likeness_of_work(
+    files: tuple[frozenset[str], frozenset[str]], words: tuple[frozenset[str], frozenset[str]]
+) -> float:
+    """Return how much two groups of work share, 0 to 1: half by their files and half by keywords, or these alone.
+
+    A pair without a file on one side shares none.
+    """
+    return (overlap(*files) + overlap(*words)) / 2 if any(files) else overlap(*words)
+
+
+def points_of(text: str) -> frozenset[str]:
+    """Return the stems and the numbers of a text."""
+    return stems_of(text) | {*_WHOLE_NUMBER.findall(text)}
+
+
+def share(text: str, among: str) -> float:
+    """Return the share of a text's stems and numbers that stand among folded words."""
+    return part_of(points_of(text), among)
+
+
+def part_of(points: frozenset[str], among: str) -> float:
+    """Return the share of stems and numbers that stand among folded words."""
+    numbers = {*_WHOLE_NUMBER.findall(among)}
+    stand = sum(point in (numbers if _WHOLE_NUMBER.fullmatch(point) else among) for point in points)
+    return stand / len(points) if points else 0.0
+
+
+def is_echo(statement: str, line: str) -> bool:
+    """Return whether one folded line says most of a statement."""
+    stems = stems_of(statement)
+    return sum(stem in line for stem in stems) >= max(_FEWEST_ECHOED, _ECHO * len(stems))
 
 
 @lru_cache(maxsize=4_096)
@@ -163,6 +203,13 @@ def rivals_of(new: Fact, facts: Iterable[Fact]) -> tuple[Fact, ...]:
 def winner_over(own: Fact, project: Iterable[Fact]) -> Fact | None:
     """Return the fact of a project that goes before a contradicting fact of the user's own store, None if none."""
     return next(iter(rivals_of(own, project)), None)
+
+
+def shared_with_error(told: str, title: str) -> int:
+    """Return how many keywords a told error shares with the title of one that occurred, 0 for too few."""
+    named = stems_of(title)
+    shared = len(stems_of(told) & named)
+    return shared if shared >= min(_FEWEST_SHARED, len(named)) else 0
 
 
 def error_words(message: str) -> Counter[str]:
