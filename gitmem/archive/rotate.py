@@ -10,13 +10,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
+from gitmem.archive.extractive import digest
+from gitmem.archive.summarize import summarize_archive
 from gitmem.config import RotationConfig
 from gitmem.document.document import Document
 from gitmem.document.entry import FIRST_LINE
 from gitmem.document.ids import ARCHIVE, MEMORY, SUMMARIES, daily_path, is_timed, summary_path, tail_of
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import RefusedError
+from gitmem.git.log import Addition, additions, log
+from gitmem.history.origin import commits_with, undone_commits
 from gitmem.history.past_days import keep_days
+from gitmem.history.records import removed_versions
 from gitmem.model.consolidation import DAILY, WEEKLY, ConsolidationStep, consolidate, plan_consolidation
 from gitmem.model.fact import Fact, FactKind, is_fact_path, parse_fact
 from gitmem.model.line_edits import SECTIONS, TOLD
@@ -30,10 +35,7 @@ from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
 from gitmem.text.sentences import count
 from gitmem.text.words import tokens_of_size
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.git.log import Addition
+from gitmem.values import Value
 
 _STAMP = "%Y%m%d_%H%M%S"
 
@@ -107,8 +109,6 @@ def _uses(store: Store, transaction: Transaction) -> dict[str, dict[str, int]]:
 
 def _summarize(store: Store, transaction: Transaction, archive: str, text: str) -> None:
     """Add the archive's summary; if that fails, the rotation stands and the summary is pending."""
-    from gitmem.archive.summarize import summarize_archive
-
     try:
         summarize_archive(store, transaction, archive, text)
     except Exception as error:  # noqa: BLE001  # no failure may stop a save
@@ -159,8 +159,6 @@ def rotations(store: Store) -> list[RotatedFile]:
 
     Archives deleted by retention are included, not `present`; those of undone rotations are not.
     """
-    from gitmem.history.origin import undone_commits
-
     commit = store.repository.resolve("HEAD")
     files = {file.path: file for file in store.repository.files(commit, ARCHIVE, SUMMARIES)}
     first = _first_additions(store, commit, {path: file.oid for path, file in files.items()})
@@ -177,8 +175,6 @@ def rotations(store: Store) -> list[RotatedFile]:
 
 def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> dict[str, Addition]:
     """Return the commit that first added each archive, by path."""
-    from gitmem.git.log import Addition, additions, log
-
     git = store.repository.git
     first = {
         addition.path: addition
@@ -297,8 +293,6 @@ def _files(store: Store, folder: str) -> Iterator[str]:
 
 def _kept(store: Store) -> frozenset[str]:
     """Return the files that an undone consolidation had removed."""
-    from gitmem.history.origin import commits_with
-
     return frozenset(
         change.path
         for commit in commits_with(store.repository, {Trailer.OP.value: Op.CONSOLIDATE.value}, undone=True)
@@ -342,8 +336,6 @@ def _decisions(facts: Iterable[Fact]) -> dict[str, str]:
 
 def sentences(most: int, text: str, period: str) -> str:
     """Summarize a part of memory in a few sentences, offline; each line of a day's log begins with the day."""
-    from gitmem.archive.extractive import digest
-
     day = "" if "W" in period else f"{period}: "
     return "\n".join(f"- {'' if line.startswith(day) else day}{line}" for line in digest(text, most))
 
@@ -360,6 +352,4 @@ def log_before(store: Store, transaction: Transaction, day: date) -> bytes | Non
 
 @lru_cache(maxsize=64)  # a replay asks for the same days turn after turn
 def _removed(store: Store, _held: tuple[bytes, ...], path: str) -> bytes | None:
-    from gitmem.history.records import removed_versions
-
     return b"\n".join(removed_versions(store.repository, path)) or None

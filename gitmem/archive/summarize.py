@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gitmem.archive.extractive import summarise
 from gitmem.archive.summary import (
     OFFLINE,
     RESOLVED,
@@ -38,6 +39,7 @@ from gitmem.model.fact import FactKind
 from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
 from gitmem.redact.redact import redact
 from gitmem.store.fact_lines import Shelf
+from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -139,9 +141,6 @@ def _scope(transaction: Transaction, archive: str) -> tuple[str, ...]:
 
 def offline_summary(store: Store, archive: str, text: str) -> Summary:
     """Return the summary of an archive, whose whole text is given, by what is recorded."""
-    from gitmem.archive.extractive import summarise
-    from gitmem.store.known_concepts import known_concepts
-
     entries = {tail_of(found.entry.id): found.entry for found in find_entries(text)}
     themes = []
     for concept in known_concepts(store):

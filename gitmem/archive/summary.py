@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitmem.document.document import Document, as_text, as_texts
 from gitmem.document.entry import clean_text, without_entries
@@ -21,7 +22,6 @@ from gitmem.text.sentences import split
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from typing import TypeVar
 

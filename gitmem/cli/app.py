@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Iterable, Mapping
 
 from gitmem.cli.arguments import MAX_TEXT, Args, bounded
 from gitmem.errors import GitmemError, NotFoundError, StoreNotFoundError
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from typing import Any, TextIO
 
     from gitmem.platform.machine import Context

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Sequence
 
 from gitmem.errors import RefusedError
 from gitmem.platform.machine import start_detached
@@ -13,8 +14,6 @@ from gitmem.store.spool import HookSpool
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gitmem.cli.app import App
 
 JOIN_SECONDS = 3.0  # that a session's start waits for the clone of a memory, which then goes on

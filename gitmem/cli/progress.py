@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from typing import Self, TextIO
 
 from gitmem.text.terminal import clipped, padded, plain
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Self, TextIO
-
 
 _PATIENCE = 1.0  # seconds of silence before progress is shown
 
@@ -26,7 +23,6 @@ class Progress:
         self._talks = False
         self._drawn = False
         self._begun = time.monotonic()
-        import threading  # late: most commands are done at once
 
         self._timer = threading.Timer(_PATIENCE, self._talk)
         self._timer.daemon = True

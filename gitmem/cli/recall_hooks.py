@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from gitmem.errors import GitmemError
@@ -17,7 +18,6 @@ from gitmem.store.locate import find_store, has_home_stores
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
     from typing import TextIO
 
     from gitmem.store.spool import HookSpool

@@ -8,12 +8,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
 
@@ -59,7 +59,6 @@ _OF_MODULES = {  # modules of commands that have none of their own name
     "plumbing": "start statusline merge-driver",
     "serve": "mcp web",
     "show": "at",
-    "status": "stats path",
     "stores": "init clone join trust remote private pause resume promote demote sync propose export backup restore",
     "summaries": "summary summarize",
     "upkeep": "check consolidate reindex maintain forget clear cleanup purge",

@@ -12,11 +12,11 @@ that indentation, quotes and trailing commas of a formatter do not matter.
 from __future__ import annotations
 
 import re
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
+from hashlib import blake2b
 
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from gitmem.values import Value
 
 FOLDER = "lines"
 FEWEST_LETTERS = 8  # of a line that is recorded: shorter ones ("else:", "return x") stand everywhere
@@ -61,9 +61,6 @@ def normalized(line: str) -> str:
 
 def digest_of(line: str) -> str:
     """Return the digest of a line of code, "" if it has too few letters to be recognized."""
-    from base64 import urlsafe_b64encode  # late: a start and a prompt read no record
-    from hashlib import blake2b
-
     text = normalized(line)
     if sum(map(str.isalpha, text)) < FEWEST_LETTERS:
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator
 from enum import Enum
 
@@ -74,8 +75,6 @@ def open_lock(
 @contextlib.contextmanager
 def beating(lock: Lock) -> Iterator[None]:
     """Renew a lock in the background while the block runs."""
-    import threading  # late: a save has no long work
-
     done = threading.Event()
 
     def beat() -> None:

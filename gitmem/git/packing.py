@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 from collections.abc import Collection, Iterator, Sequence
 
 from gitmem.errors import GitFailedError, RefusedError
@@ -239,8 +240,6 @@ def forget_moves(git: Git, refs: Sequence[str] | None = None) -> None:
 
 def remove_unreachable(git: Git, common_dir: str) -> None:
     """Remove all unreachable objects; call `forget_moves` first."""
-    import shutil
-
     for name in _LEFT:
         drop_file(os.path.join(common_dir, name))
     info = os.path.join(common_dir, "objects", "info")  # the graph names commits that are removed below

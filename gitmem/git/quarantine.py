@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitmem.git.process import Git, unfiltered_settings
@@ -30,8 +32,6 @@ class Quarantine:
 
     def cut_history(self) -> None:
         """Let git note here, and not in its common folder, which commits it fetches without their parents."""
-        import shutil
-
         for name in ("config", os.path.join("info", "attributes")):
             os.makedirs(os.path.dirname(os.path.join(self._folder, name)), exist_ok=True)
             shutil.copyfile(os.path.join(self._settings, name), os.path.join(self._folder, name))
@@ -89,8 +89,6 @@ class Quarantine:
 @contextlib.contextmanager
 def quarantine(git: Git, common_dir: str, known: Iterable[str]) -> Iterator[Quarantine]:
     """Yield an empty quarantine for the repository of `git`, which has the commits `known`."""
-    import tempfile  # late, as a status only names remotes
-
     objects = os.path.join(common_dir, "objects")
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=objects) as folder:
         os.makedirs(os.path.join(folder, "objects", "info"))

@@ -32,14 +32,19 @@ from gitmem.health.document_checks import (
 )
 from gitmem.history.authors import People
 from gitmem.history.authorship import Origin
+from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.machine import timedelta
 from gitmem.platform.safe_open import drop_file
+from gitmem.purge.records import read_state, record_path
 from gitmem.store.copies import find_copies
 from gitmem.store.findings import FailureLog, Finding, Level, bytes_below, judged
 from gitmem.store.known_facts import known_facts
 from gitmem.store.maintenance import MAKE_ROOM, crowded, is_due
+from gitmem.store.merge_driver import merges_pulls
+from gitmem.store.remotes import remotes
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import FORMAT_VERSION, READ_ONLY, Store, format_version
+from gitmem.sync.guard import check_pulled
 from gitmem.text.sentences import age, count
 
 Check = Callable[[Store], Iterator[Finding]]
@@ -149,7 +154,6 @@ def check_purges(store: Store) -> Iterator[Finding]:
     if not os.path.exists(os.path.join(store.private, _PURGED)):
         yield Finding("purges", Level.OK, "No purge waits for an answer.")
         return
-    from gitmem.purge.records import read_state, record_path  # few stores need it
 
     state = read_state(store.private)
     waiting = sorted((record_path(key), why) for key, why in state.waiting.items())
@@ -173,9 +177,6 @@ def check_purges(store: Store) -> Iterator[Finding]:
 def check_signatures(store: Store) -> Iterator[Finding]:
     """Report unsigned commits that a plain `git pull` brought, where `remote.trust` is `signed`."""
     if store.config.remote.trust == "signed" and store.tip and store.has_remotes():
-        from gitmem.store.remotes import remotes
-        from gitmem.sync.guard import check_pulled
-
         for remote in remotes(store):
             try:
                 check_pulled(store, remote, store.tip)
@@ -185,8 +186,6 @@ def check_signatures(store: Store) -> Iterator[Finding]:
 
 def check_changes(store: Store) -> Iterator[Finding]:
     """Report rules, preferences and decisions that others changed, until the user answers."""
-    from gitmem.history.changes_by_others import others_changes
-
     waiting = others_changes(store)
     message = f"{count(len(waiting), 'fact')} of yours changed by others."
     details = tuple(f"{change.id}: {change}" for change in [*waiting.values()][:_SHOWN])
@@ -260,8 +259,6 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
 
 def check_pulls(store: Store) -> Iterator[Finding]:
     """Report a store in which a plain `git pull` of diverged memories would fail."""
-    from gitmem.store.merge_driver import merges_pulls
-
     if not merges_pulls(store):
         message = "A plain 'git pull' in the store fails where two machines saved."
         yield Finding("pulls", Level.NOTE, message, "'gitmem init' has it merge.")

@@ -28,12 +28,9 @@ from gitmem.store.findings import Finding, Level, bytes_below, examine
 from gitmem.store.known_facts import facts_for
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
+from gitmem.sync.states import RemoteState, states
 from gitmem.text.words import tokens_of_size
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.sync.states import RemoteState
-
+from gitmem.values import Value
 
 _SAVES = (Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value)
 HISTORY = "history"  # the check that finds a history which git cannot read
@@ -217,7 +214,6 @@ def _edited(read: Callable[[], list[str]]) -> tuple[str, ...] | None:
 def _remotes(store: Store) -> tuple[RemoteState, ...]:
     if not store.has_remotes():
         return ()
-    from gitmem.sync.states import states
 
     return tuple(states(store))
 

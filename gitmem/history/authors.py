@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from gitmem.document.ids import MEMORY
@@ -21,8 +22,6 @@ from gitmem.text.terminal import plain
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from gitmem.store.store import Store
 
 

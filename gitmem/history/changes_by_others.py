@@ -6,6 +6,8 @@ waits until the user answers it, or a later commit of theirs has the fact as it 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer, one_line, op_message
@@ -15,8 +17,6 @@ from gitmem.model.fact import FOLDER, PATH, Fact, FactKind, day_of, parse_fact, 
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from gitmem.git.log import Commit
     from gitmem.git.objects import PathChange
     from gitmem.git.repository import TreeEntry

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import BUGS, ID_FORM, MEMORY
@@ -31,8 +32,6 @@ from gitmem.platform.safe_open import read_text
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
     from gitmem.git.objects import Objects
     from gitmem.store.store import Store
 

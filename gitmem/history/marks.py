@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Sequence
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import SHORT_LENGTH, do_meet, id_in, is_id, summarized
@@ -12,8 +13,6 @@ from gitmem.store.known_facts import KNOWN_FOLDER, facts_for, known_facts
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from gitmem.document.entry import Entry
     from gitmem.model.fact import Fact
     from gitmem.model.lines import Marks

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import tail_of
@@ -19,8 +20,6 @@ from gitmem.platform.safe_open import read_regular, read_text, replace_file
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
     from gitmem.git.log import Commit
     from gitmem.store.store import Store
 

@@ -8,12 +8,10 @@ import os
 from gitmem.document.message import Op, Trailer
 from gitmem.errors import UnfinishedError
 from gitmem.git.log import log
+from gitmem.history.sessions import sessions
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.store.known_facts import KNOWN_FOLDER
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
 
 _COUNTED = "sessions"  # file: the commit up to which sessions were counted, and their ids
 
@@ -31,8 +29,6 @@ def count_sessions(store: Store) -> int:
     is_before = bool(last) and store.repository.is_ancestor(last, tip)
     new = log(git, f"{last}..{tip}" if is_before else tip)
     if any(commit.value(Trailer.OP) == Op.UNDO for commit in new):
-        from gitmem.history.sessions import sessions  # late: a status does without
-
         names = [session.id for session in sessions(store)]
     else:
         known = names if is_before else []

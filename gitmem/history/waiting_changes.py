@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 
 from gitmem.platform.safe_open import read_json, write_json
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gitmem.store.store import Store
 
 _CHANGED = "changed.json"  # what others changed

@@ -8,6 +8,7 @@ such settings file, cannot be read, or has something else at one of the places.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import stat
@@ -50,8 +51,6 @@ class FileEdit(Edit):
 
 
 def _sha256(text: str) -> str:
-    import hashlib  # 2 ms, as OpenSSL comes with it
-
     return hashlib.sha256(_encoded(text)).hexdigest()
 
 

@@ -11,11 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import NoReturn
 
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from typing import NoReturn
+from gitmem.values import Value
 
 _GAP = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*|/\*(?:(?!\*/).)*+\*/)*", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 
 from gitmem.hosts.edits import SERVER, edits_of
@@ -16,6 +17,7 @@ from gitmem.hosts.host import Host, InstallPlace, Scope, is_ours
 from gitmem.hosts.install import is_present
 from gitmem.hosts.json_settings import SettingsError, parse
 from gitmem.hosts.settings import HOOKS, MCP, ServerEdit
+from gitmem.hosts.text_settings import keys_of
 from gitmem.platform.safe_open import read_json, read_small
 from gitmem.values import Value
 
@@ -220,8 +222,6 @@ def _codex(host: Host, place: InstallPlace) -> Found:
 
 def _codex_hooks(host: Host, place: InstallPlace, config: object) -> Found:
     """Yield whether Codex has yet to be told that it may run the hooks."""
-    from gitmem.hosts.text_settings import keys_of
-
     path = next(edit.path for edit in edits_of(host, place) if edit.part == HOOKS)
     text = (read_small(path) or b"").decode("utf-8", "surrogateescape")
     tables = host.trust(path, text) if host.trust else {}
@@ -237,8 +237,6 @@ def _codex_hooks(host: Host, place: InstallPlace, config: object) -> Found:
 
 
 def _toml(path: str) -> object:
-    import tomllib  # few hosts have such settings
-
     with contextlib.suppress(ValueError, RecursionError):
         return tomllib.loads((read_small(path) or b"").decode())
     return {}

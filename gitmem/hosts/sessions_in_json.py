@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _LIST = re.compile(r'"messages"\s*:\s*\[')
 _NEXT = re.compile(r"[\s,]*(?=[^\s,])")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import heapq
 import os
+from collections.abc import Callable, Iterator, Sequence
 
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from gitmem.model.transcript import Record
 
 _HEAD = 4_096  # bytes of a transcript's first line, in which it says whose subagent wrote it

@@ -6,8 +6,10 @@ the digest of its text. A block that a user has changed is theirs: uninstall lea
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 
 from gitmem.hosts.json_settings import Noted, SettingsError
@@ -75,8 +77,6 @@ def _table(text: str, name: str) -> object:
 
 
 def _parsed(text: str) -> dict[str, object]:
-    import tomllib  # late: only hosts with TOML need it
-
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -85,8 +85,6 @@ def _parsed(text: str) -> dict[str, object]:
 
 def keys_of(name: str) -> list[str]:
     """Return the keys of a table's name, quoted ones without their quotes; none if it is no name."""
-    import tomllib
-
     try:
         value: object = tomllib.loads(f"[{name}]")
     except tomllib.TOMLDecodeError:
@@ -185,6 +183,4 @@ def _is_ours(found: re.Match[str]) -> bool:
 
 def _digest(words: str) -> str:
     """Return a digest that wrapping the lines anew does not change."""
-    import hashlib
-
     return hashlib.sha256(" ".join(words.split()).encode("utf-8", "surrogateescape")).hexdigest()[:8]

@@ -10,16 +10,12 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from gitmem.hosts.edits import SERVER, agents_block, config_folder, skills
 from gitmem.hosts.host import Host, InstallPlace, Scope
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.hosts.settings import Edit
+from gitmem.hosts.settings import Edit, ServerEdit
 
 
 def _crush(host: Host, place: InstallPlace) -> Sequence[Edit]:
-    from gitmem.hosts.edits import SERVER, agents_block, config_folder, skills
-    from gitmem.hosts.settings import ServerEdit
 
     server = {"type": "stdio"} | place.server
     if place.scope is Scope.USER:
@@ -30,9 +26,6 @@ def _crush(host: Host, place: InstallPlace) -> Sequence[Edit]:
 
 def _listed(servers: str, host: Host, place: InstallPlace) -> Sequence[Edit]:
     """Return what a host gets that reads AGENTS.md and a project's `mcp.json`, with its list under this key."""
-    from gitmem.hosts.edits import SERVER, agents_block
-    from gitmem.hosts.settings import ServerEdit
-
     listing = os.path.join(place.project, host.folder, "mcp.json")
     return (ServerEdit(listing, (servers, SERVER), place.server), agents_block(host, place))
 

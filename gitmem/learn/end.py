@@ -16,6 +16,7 @@ from gitmem.errors import UnreadableError
 from gitmem.hosts.host import CLAUDE
 from gitmem.hosts.registry import file_of, find_host, read_transcript, writer
 from gitmem.learn.concepts import group
+from gitmem.learn.episodes import save_episodes
 from gitmem.learn.facts import keep_turn, learn
 from gitmem.learn.lessons import learn_bugs, learn_commands, learn_preferences
 from gitmem.learn.noted import Notes, adopt_notes
@@ -197,8 +198,6 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
 
 def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record]) -> None:
     """Save a session's exchanges, and what they teach: facts, concepts, episodes, errors."""
-    from gitmem.learn.episodes import save_episodes
-
     save_exchanges(store, session, host, turns)
     learn(store, session, host, turns)
     group(store, session, host, turns)

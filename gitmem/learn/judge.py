@@ -312,7 +312,7 @@ class Counted(Value):
     tokens: int
 
 
-def counted(store: Store) -> list[Counted]:
+def judged_sessions(store: Store) -> list[Counted]:
     """Return the figures of the sessions that were judged on this machine."""
     folder = os.path.join(store.private, _ANSWERS)
     found = []

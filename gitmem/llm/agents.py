@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess  # noqa: TID251  # starts the user's own agent
 import sys
 import tempfile
@@ -389,8 +390,6 @@ def _brief(text: str) -> str:
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     """Kill a program that takes too long, and its children."""
-    import signal
-
     try:
         if sys.platform == "win32":
             child.kill()

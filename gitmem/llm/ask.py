@@ -18,15 +18,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import takewhile
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
+from gitmem.config import SummaryConfig
 from gitmem.errors import RefusedError
+from gitmem.llm.http import Patience
 from gitmem.llm.protocol import (
     HOST,
     OFFLINE,
     AnswerError,
     DeadlineError,
+    Model,
+    ModelAnswer,
     ProviderError,
+    Question,
     RefusalError,
     ReplyError,
     cost_of,
@@ -38,15 +43,9 @@ from gitmem.platform.machine import is_running, namespace, read_resource, start_
 from gitmem.redact.redact import redact
 from gitmem.store.day_log import DayLog
 from gitmem.store.findings import FailureLog, LoggedFailure
+from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from gitmem.config import SummaryConfig
-    from gitmem.llm.http import Patience
-    from gitmem.llm.protocol import Model, ModelAnswer, Question
-    from gitmem.store.store import Store
-
 
 LEDGER_FOLDER = "models"
 _KEPT_DAYS = 60
@@ -226,8 +225,6 @@ class AskResult(Generic[T]):
 
 def patience() -> Patience:
     """Return the retries: three, after 1, 2 and 4 seconds, or after the time the server names."""
-    from gitmem.llm.http import Patience
-
     return Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
 
 

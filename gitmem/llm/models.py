@@ -17,7 +17,7 @@ import time
 from array import array
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitmem.config import SummaryConfig
 from gitmem.llm.http import ONCE, Patience, is_private, post_json
@@ -32,6 +32,7 @@ from gitmem.llm.protocol import (
     Request,
     Size,
     StatusError,
+    Vector,
     counted,
     field,
 )
@@ -171,10 +172,6 @@ class ChatModel(_ApiModel):
         text = refusal or field(message, "content")
         tokens = ("prompt_tokens", "completion_tokens")
         return self._answer(request, reply, text if isinstance(text, str) else None, tokens, refused)
-
-
-if TYPE_CHECKING:
-    from gitmem.llm.protocol import Vector
 
 
 class OpenAIEmbedder:

@@ -9,65 +9,65 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import Protocol, TypeAlias
 
 from gitmem.errors import GitmemError
 from gitmem.text.words import estimate_tokens
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import Value
 
-if TYPE_CHECKING:
-    from array import array
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Protocol
+Vector: TypeAlias = "array[float]"
 
-    Vector = array[float]
 
-    class Model(Protocol):
-        """Answers one request, without retries, limits or a check of the answer.
+class Model(Protocol):
+    """Answers one request, without retries, limits or a check of the answer.
 
-        `provider` is the name in the settings. `remote` says that texts leave the machine.
+    `provider` is the name in the settings. `remote` says that texts leave the machine.
+    """
+
+    provider: str
+    remote: bool
+
+    def name(self, size: Size) -> str:
+        """Return the name of the model for a size."""
+
+    def price(self, size: Size, tokens: int) -> tuple[float, float] | None:
+        """Return the prices in US dollars of a million tokens of such a prompt and of its answer, or None."""
+
+    def ask(self, request: Request, deadline: float) -> ModelAnswer:
+        """Return the answer of the model; `deadline` is in seconds of `time.monotonic`.
+
+        Raises ProviderError if there is no answer; the message never contains a key.
         """
 
-        provider: str
-        remote: bool
 
-        def name(self, size: Size) -> str:
-            """Return the name of the model for a size."""
+class Embedder(Protocol):
+    """Turns texts into vectors of length 1, all of one dimension.
 
-        def price(self, size: Size, tokens: int) -> tuple[float, float] | None:
-            """Return the prices in US dollars of a million tokens of such a prompt and of its answer, or None."""
+    `price` is in US dollars a million tokens, None if unknown; `calibration` the cosines of unrelated texts and of
+    texts about the same, None if not measured; `batch` and `batch_bytes` limit the texts of one call. `remote` says
+    that texts leave the machine. `tokens` counts the tokens embedded so far.
+    """
 
-        def ask(self, request: Request, deadline: float) -> ModelAnswer:
-            """Return the answer of the model; `deadline` is in seconds of `time.monotonic`.
+    name: str
+    model: str
+    remote: bool
+    price: float | None
+    calibration: tuple[float, float] | None
+    batch: int
+    batch_bytes: int
+    tokens: int
 
-            Raises ProviderError if there is no answer; the message never contains a key.
-            """
+    def embed_documents(self, texts: Sequence[str], deadline: float) -> list[Vector]:
+        """Return the vectors of at most `batch` texts, in order; `deadline` is in seconds of `time.monotonic`.
 
-    class Embedder(Protocol):
-        """Turns texts into vectors of length 1, all of one dimension.
-
-        `price` is in US dollars a million tokens, None if unknown; `calibration` the cosines of unrelated texts and of
-        texts about the same, None if not measured; `batch` and `batch_bytes` limit the texts of one call. `remote` says
-        that texts leave the machine. `tokens` counts the tokens embedded so far.
+        Raises ProviderError if there are no vectors; the message never contains a key.
         """
 
-        name: str
-        model: str
-        remote: bool
-        price: float | None
-        calibration: tuple[float, float] | None
-        batch: int
-        batch_bytes: int
-        tokens: int
-
-        def embed_documents(self, texts: Sequence[str], deadline: float) -> list[Vector]:
-            """Return the vectors of at most `batch` texts, in order; `deadline` is in seconds of `time.monotonic`.
-
-            Raises ProviderError if there are no vectors; the message never contains a key.
-            """
-
-        def embed_query(self, text: str, deadline: float) -> Vector:
-            """Return the vector of a query, without retries; raises as `embed_documents` does."""
+    def embed_query(self, text: str, deadline: float) -> Vector:
+        """Return the vector of a query, without retries; raises as `embed_documents` does."""
 
 
 _SERVER = 500

@@ -7,13 +7,10 @@ load this, so it stays light.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from gitmem.platform.safe_open import drop_file, read_json, write_json
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
 
 FOLDER = "asking"
 SUFFIX = ".json"

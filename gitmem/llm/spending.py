@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
 from gitmem.llm.ask import CENTS, day_of, ledger
+from gitmem.store.store import Store
+from gitmem.values import Value
 
 
 class Spending(Value):

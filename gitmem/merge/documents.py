@@ -8,6 +8,7 @@ tests/merge/test_documents.py has a test for each scenario.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections import Counter
@@ -107,8 +108,6 @@ def without_markers(path: str, data: bytes) -> bytes:
 
 def beside_path(path: str, data: bytes) -> str:
     """Return the name for another version of the file at `path`, derived from the content."""
-    import hashlib
-
     folder, _, name = path.rpartition("/")
     stem, suffix = os.path.splitext(name)
     while len(stem.encode()) > _STEM:

@@ -6,12 +6,9 @@ Only a memory from which the fact was learned is read for it, so that words as c
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gitmem.text.sentences import split
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _WORD = re.compile(r"[^\W\d_]{4,}|[\u1100-\u9fff\uac00-\ud7a3]{2,}")
 _LABEL = re.compile(r"^\w{1,20}: +")  # of a line of an exchange

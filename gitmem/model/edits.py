@@ -7,11 +7,11 @@ a rewritten file holds many lines that were there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     Added = tuple[tuple[str, str], ...]  # paths as the call names them, each with the added lines
 
 PLACE = "change `"  # begins an edit; one that changes more than a few lines names its file alone

@@ -7,6 +7,7 @@ entries whenever and by whomever it is captured.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Sequence
 
 from gitmem.document.entry import TIMELINE, Entry, clean_text
 from gitmem.document.ids import scope_tags, session_tag
@@ -31,7 +32,6 @@ from gitmem.text.words import keywords
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
     from gitmem.model.turns import Failure

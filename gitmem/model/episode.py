@@ -7,6 +7,7 @@ front matter for programs and sections for people, who may correct them: what th
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from gitmem.document.document import Document, as_line, as_moment, as_texts
 from gitmem.document.ids import agreed_id, file_name_of, kind_id, tail_of
@@ -15,11 +16,7 @@ from gitmem.model.error import ErrorSignature, fields_of, signature
 from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType
 from gitmem.platform.machine import UTC, datetime
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from typing import Any
-
+from gitmem.values import Value
 
 LETTER = "e"
 UNMENDED = ": nothing mended it"  # ends the line of an error

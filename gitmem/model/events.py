@@ -7,6 +7,7 @@ a field of the wrong type counts as missing, and texts are bounded.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from gitmem.model.edits import PATHS, added_lines, changed_files, edits_of, shown_changes
@@ -24,7 +25,6 @@ from gitmem.model.words import (
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from datetime import datetime
     from typing import Any
 

@@ -10,6 +10,7 @@ user, answer, one for each text between tool calls, one for each error, files, o
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from gitmem.document.entry import Entry, clean_text, find_entries
 from gitmem.document.ids import slug
@@ -22,7 +23,6 @@ from gitmem.text.sentences import is_korean
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
 

@@ -8,17 +8,13 @@ same turn; the same request at another time is the next one of its name.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import exchange_id, session_tag, tail_of
 from gitmem.model.exchange import EXCHANGE, split_fields
-from gitmem.model.turns import NO_ID, TWICE_SECONDS
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from gitmem.model.turns import Turn
+from gitmem.model.turns import NO_ID, TWICE_SECONDS, Turn
+from gitmem.values import Value
 
 _COPIED_SECONDS = 1.0  # within which another session's turn with the same words is the copied one: logs have no parts
 _SIGNED = 300  # characters of a text by which two are the same: those of a long one are shortened

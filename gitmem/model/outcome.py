@@ -5,6 +5,7 @@ What a user or an agent says decides nothing: "there is still a bug" may be of a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from gitmem.model.command import TELLING, form
@@ -12,8 +13,6 @@ from gitmem.text.sentences import Kind, blocks
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from gitmem.model.turns import Run, Turn
 
 

@@ -7,6 +7,8 @@ computed from them.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Container, Iterator, Mapping
+
 from gitmem.document.document import Document, as_line, as_moment, as_texts
 from gitmem.document.ids import BUGS, agreed_id, file_name_of, kind_id
 from gitmem.document.plain_header import flow, plain_value
@@ -14,10 +16,7 @@ from gitmem.model.command import is_once, runs_otherwise
 from gitmem.model.edits import PLACE, is_place
 from gitmem.model.error import ErrorSignature, fields_of, signature
 from gitmem.platform.machine import UTC, datetime
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterator, Mapping
+from gitmem.values import Value
 
 FOLDER = "patterns"
 KIND = "bug-pattern"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
 from gitmem.model.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, call_fields, understood, with_words
@@ -17,7 +18,6 @@ from gitmem.platform.machine import UTC, datetime
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
     from datetime import tzinfo
 
     Reader = Callable[[dict[str, object], "Record"], Iterator["Record"]]

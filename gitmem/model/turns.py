@@ -9,6 +9,7 @@ host, restated boot files and trivial prompts; the host's markers are those of C
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.command import (
@@ -25,7 +26,6 @@ from gitmem.text.words import keywords
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
     from datetime import datetime
 
     from gitmem.model.edits import Added

@@ -8,15 +8,13 @@ nothing, a text that begins with an element, a banner or a template which nobody
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 
 from gitmem.platform.machine import table
 from gitmem.text.terminal import FENCE
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+from gitmem.values import Value
 
 
 class WordKind(StrEnum):

@@ -11,22 +11,18 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from gitmem.document.entry import MemoryType
+from gitmem.document.event import Save
 from gitmem.document.ids import scopes_in
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.model.fact import PURGED, Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
+from gitmem.model.similarity import rivals_of
 from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.project.citations import checked_out, cite
-from gitmem.project.code import project_code
+from gitmem.project.code import ProjectCode, project_code
 from gitmem.store.known_facts import known_facts
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.document.event import Save
-    from gitmem.project.code import ProjectCode
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
+from gitmem.store.store import Store
+from gitmem.store.transaction import Transaction
 
 Changes = dict[str, bytes | None]
 
@@ -125,7 +121,6 @@ class FactBook:
             return fact, self.changes([fact])
         if there is not None and not again:
             return None
-        from gitmem.model.similarity import rivals_of  # 4 ms, and most who open a book add nothing
 
         if there is None:
             age = self.store.context.clock() - made.created

@@ -20,6 +20,7 @@ from gitmem.git.log import log
 from gitmem.history.authors import look_up_all
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
+from gitmem.model.similarity import WEIGHED, rivals_of
 from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
 from gitmem.platform.safe_open import read_text
 from gitmem.project.citations import checked_out, cite
@@ -137,8 +138,6 @@ def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
 
 def _unsettled_rivals(store: Store, fact: Fact) -> list[Fact]:
     """Return the facts that may contradict the new words of a fact, but for those that a user kept beside it."""
-    from gitmem.model.similarity import rivals_of  # late, as in gitmem.record.fact_book
-
     weighed = _weighed(store)
     is_told = any(known.id == fact.id for known in weighed)
     return [rival for rival in rivals_of(fact, weighed) if not _both_hold(store, fact, rival)] if is_told else []
@@ -304,8 +303,6 @@ def compare_new_facts(store: Store) -> None:
 
     Raises GitmemError if a change could not be committed.
     """
-    from gitmem.model.similarity import rivals_of  # late, as in gitmem.record.fact_book
-
     path = os.path.join(store.private, KNOWN_FOLDER, _COMPARED)
     seen = read_text(path).splitlines()
     known, facts = {*seen}, _weighed(store)
@@ -348,8 +345,6 @@ def look_at_arrivals(store: Store) -> bool:
 
 
 def _weighed(store: Store) -> list[Fact]:
-    from gitmem.model.similarity import WEIGHED
-
     return sorted(
         (fact for fact in in_force(known_facts(store)) if fact.kind in WEIGHED),
         key=lambda fact: (fact.created, fact.id),

@@ -7,25 +7,26 @@ An event that is delivered or drained twice is recognized by its id in the daily
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache, partial
 
-from gitmem.document.entry import TIMELINE, Entry, add_entry, clean_text, entry_ids
+from gitmem.document.document import Document
+from gitmem.document.entry import TIMELINE, Entry, MemoryType, add_entry, clean_text, entry_ids
 from gitmem.document.event import Save, UnknownEventError, parse_event
 from gitmem.document.ids import MEMORY, TAIL_BYTES, daily_path, make_id, scope_tags, scopes_in
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
+from gitmem.git.log import log
+from gitmem.model.rotation import Limits, needs_rotation
 from gitmem.platform.machine import datetime, timedelta
+from gitmem.redact.redact import kinds_of, redact
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
+from gitmem.store.transaction import Transaction
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gitmem.document.entry import MemoryType
     from gitmem.record.fact_book import FactBook
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
 
 _FEWEST_BYTES = 3  # a token of a full file; it has four by the estimate
 BATCH = 500  # events of one lock and one fast-import; a larger spool takes several
@@ -102,8 +103,6 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
 
 def _committed_since(store: Store, held: str | None, event: Save) -> str | None:
     """Return the commit of an event that another process committed since the tip was `held`, None if there is none."""
-    from gitmem.git.log import log
-
     identifier = _added(store, event).id
     try:
         commits = log(store.repository.git, f"{held}..HEAD" if held else "HEAD", trailers={Trailer.ENTRY: identifier})
@@ -115,8 +114,6 @@ def _committed_since(store: Store, held: str | None, event: Save) -> str | None:
 
 def _added(store: Store, event: Save) -> Added:
     """Return what another process added for a save."""
-    from gitmem.redact.redact import kinds_of, redact
-
     clean, identifier = redact(event.text, allow=store.config.redaction.allow), event.id
     if event.type.lasts:
         from gitmem.record.fact_book import fact_of
@@ -215,11 +212,10 @@ def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
     size = len(transaction.read(MEMORY) or b"")
     if size < _FEWEST_BYTES * config.threshold_tokens:  # then the import is for nothing
         return None
-    from gitmem.model.rotation import Limits, needs_rotation
 
     if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
         return None
-    from gitmem.archive.rotate import rotate
+    from gitmem.archive.rotate import rotate  # late, as here and below: few saves rotate, none joins days
 
     try:
         return rotate(transaction, store).archive
@@ -246,7 +242,6 @@ def add_save(transaction: Transaction, store: Store, event: Save, lasting: Calla
     log = day_log(store, transaction, path)
     if event.id in log and event.id in entry_ids(log):
         return None
-    from gitmem.redact.redact import kinds_of, redact
 
     redacted = redact(event.text, allow=store.config.redaction.allow)
     text = clean_text(redacted.text)
@@ -289,8 +284,6 @@ def day_log(store: Store, transaction: Transaction, path: str) -> str:
 
 
 def _with(data: bytes, section: str, entry: Entry) -> bytes:
-    from gitmem.document.document import Document
-
     document = Document.parse(data)
     return document.with_body(add_entry(document.body, section, entry, document.newline)).render()
 
@@ -299,7 +292,7 @@ def memory_of(transaction: Transaction) -> bytes:
     """Return `memory.md`, or a new one."""
     memory = transaction.read(MEMORY)
     if memory is None:
-        from gitmem.store.init import new_memory
+        from gitmem.store.init import new_memory  # late: a store has its memory.md
 
         return new_memory(transaction.now)
     return memory

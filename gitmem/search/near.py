@@ -8,8 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from heapq import nlargest
+from threading import Thread
 
 from gitmem.errors import GitmemError
+from gitmem.llm.protocol import Vector
 from gitmem.llm.providers import make_embedder
 from gitmem.platform.machine import install_command
 from gitmem.search import sources
@@ -21,10 +23,6 @@ from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, neighbour_
 from gitmem.search.units import Units
 from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, is_news, safe_text
 from gitmem.store.store import Store
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.llm.protocol import Vector
 
 # Of a unit that no word matches and that is not the nearest of all: above the nearest hits of questions about other
 # stores (docs/search.md, "Weak hits").
@@ -149,8 +147,6 @@ class Embedding:
     """A query that is being embedded in a thread; `problem` says why it failed, or is ""."""
 
     def __init__(self, store: Store, text: str) -> None:
-        from threading import Thread
-
         self.problem = ""
         self._store = store
         self._deadline = time.monotonic() + SECONDS

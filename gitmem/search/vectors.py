@@ -16,21 +16,18 @@ import time
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 from gitmem.errors import BusyError, GitmemError
-from gitmem.llm.protocol import ProviderError
+from gitmem.llm.protocol import Embedder, ProviderError
 from gitmem.llm.providers import choose, make_embedder
+from gitmem.redact.redact import redact
 from gitmem.search.chunks import KEY_BYTES, chunks, key_of
 from gitmem.search.files import FileVersion, list_files, read_file
 from gitmem.search.units import Units
 from gitmem.store.store import Store
 from gitmem.values import Value
-
-if TYPE_CHECKING:
-    from gitmem.llm.protocol import Embedder
-
 
 FOLDER = "vectors"
 MOST_BYTES = 256_000_000  # of the vectors of a model: 550,000 of 384 dimensions, 145,000 of 1,536
@@ -377,6 +374,5 @@ def safe_text(text: str, embedder: Embedder, store: Store) -> str:
     text = text.encode("utf-8", "replace").decode()
     if not embedder.remote:
         return text
-    from gitmem.redact.redact import redact
 
     return redact(text, allow=store.config.redaction.allow).text or "-"

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from gitmem.config import MAX_BYTES
 from gitmem.document.ids import CONFIG, FACTS, FORMAT, ID_FORM, MEMORY, TEMPORARY, fold
 from gitmem.errors import CopyError, RefusedError
+from gitmem.model.fact import parse_fact
 from gitmem.platform.safe_open import MAX_FILE_BYTES
 
 # Files that are read as more than text, and hold at most `MAX_BYTES`; `*` matches `/` as well.
@@ -99,7 +100,6 @@ def breaks_fact(path: str, before: bytes, after: bytes) -> bool:
     """Return whether a file was a fact and is none any more, though it is still there."""
     if not path.startswith(f"{FACTS}/"):
         return False
-    from gitmem.model.fact import parse_fact
 
     return parse_fact(before, path) is not None and parse_fact(after, path) is None
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from gitmem.document.ids import id_in
 from gitmem.model.episode import FOLDER, Episode, episode_id, parse_episode
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gitmem.store.store import Store
+from gitmem.model.exchange import exchanges_in, file_name
+from gitmem.store.store import Store
 
 _SESSIONS = "sessions"
 
@@ -46,8 +44,6 @@ def read_episode(store: Store, path: str) -> Episode | None:
 
 def last_episode(store: Store, session: str) -> Episode | None:
     """Return the last episode of a finished session; None if it has none, or ended more than a year ago."""
-    from gitmem.model.exchange import exchanges_in, file_name
-
     end = f"-{file_name(session)}.md"
     for month in _months(store, _SESSIONS)[:_MONTHS]:
         name = next((name for name in store.files.names(f"{_SESSIONS}/{month}") if name.endswith(end)), "")

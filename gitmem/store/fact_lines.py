@@ -7,26 +7,22 @@ facts load this module. Tested through `tests/record/test_fact_edits.py`.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 
 from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, find_section
 from gitmem.document.ids import MEMORY
 from gitmem.errors import RefusedError
-from gitmem.model.fact import FOLDER, PATH, FactKind, parse_fact, render_fact
+from gitmem.model.fact import FOLDER, PATH, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.line_edits import SECTIONS, TOLD, fact_entries, facts_as_edited, line_edits, updated_body
+from gitmem.model.rotation import counted_down
 from gitmem.model.validity import reworded
-from gitmem.values import TYPE_CHECKING
+from gitmem.store.store import Store
+from gitmem.store.transaction import Transaction
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
-    from datetime import datetime
-
-    from gitmem.model.fact import Fact
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
-
-    Read = Callable[[str], bytes | None]
-    Names = Callable[[str], Iterable[str]]
+Read = Callable[[str], bytes | None]
+Names = Callable[[str], Iterable[str]]
 
 
 COUNTED = ": `gitmem facts list`."  # ends a line that counts facts without a line
@@ -184,7 +180,6 @@ def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[st
     """Return the body whose lines count the facts without a line, after facts ended or got one."""
     if COUNTED not in body:
         return body
-    from gitmem.model.rotation import counted_down
 
     facts = (old for old in before.values() if old and old.binds and not old.adopted and f"^{old.id}" not in body)
     ended = [old for old in facts if not ((new := after.get(old.id)) and new.binds)]

@@ -11,18 +11,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 
 from gitmem.errors import GitmemError
 from gitmem.platform.machine import datetime, local
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.redact.redact import redact
+from gitmem.store.store import Store
+from gitmem.values import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from gitmem.store.store import Store
-
-    Check = Callable[[Store], Iterator["Finding"]]
+Check = Callable[[Store], Iterator["Finding"]]
 
 
 class Level(StrEnum):
@@ -76,7 +75,6 @@ def failure_of(at: datetime, command: str, problem: str | Exception) -> LoggedFa
     """Return a failure for a problem in words, or for an unexpected error, with its traceback."""
     if isinstance(problem, str):
         return LoggedFailure(at, command, problem)
-    import traceback
 
     words = " ".join(f"{type(problem).__name__}: {problem}".split())
     return LoggedFailure(at, command, words, "".join(traceback.format_exception(problem)))
@@ -133,8 +131,6 @@ def _line(failure: LoggedFailure) -> bytes:
 
 
 def _clean(text: str) -> str:
-    from gitmem.redact.redact import redact
-
     return redact(text).text
 
 

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 
 from gitmem.errors import GitmemError
 from gitmem.model.fact import Fact, is_fact_path, parse_fact
 from gitmem.model.forbidden import MOST_LITERALS, needles, usable
 from gitmem.platform.safe_open import read_text, replace_file
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
 
 FILE = "forbids"
 MARKER = (".local", "share", "gitmem", "forbids")  # below the home: some store of this machine forbids something

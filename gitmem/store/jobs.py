@@ -7,19 +7,17 @@ starts it at its end. Which jobs run and wait is read from these files.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+from collections.abc import Iterator
 from enum import StrEnum
 
 from gitmem.git.lock import alone
 from gitmem.platform.machine import is_running, lower_priority, start_detached
 from gitmem.platform.safe_open import drop_file, read_json, read_text, replace_file
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from gitmem.store.store import Store
+from gitmem.store.store import Store
+from gitmem.values import Value
 
 _FOLDER = (".local", "share", "gitmem", "jobs")
 _LOCK, _RUNNING = "lock", "running"  # files of a kind; the other files are requests
@@ -59,8 +57,6 @@ def turn_of(store: Store, kind: Kind) -> Iterator[bool]:
 
     A job that goes on gets the lowest priority, but for a sync, for which another machine may wait.
     """
-    import hashlib  # a status, which asks what runs, does without
-
     folder = os.path.join(store.context.home, *_FOLDER, kind.value)
     request = os.path.join(folder, hashlib.sha256(os.fsencode(store.root)).hexdigest()[:16])
     try:

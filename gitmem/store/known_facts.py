@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from zlib import crc32
 
@@ -22,7 +23,6 @@ from gitmem.platform.safe_open import enter, read_regular, replace_file
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitmem.store.store import Store

@@ -8,8 +8,10 @@ spool of the project's store; before one is committed, `divert` moves those of p
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatch
 
 from gitmem.document.ids import slug
+from gitmem.hosts.registry import read_payload
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_json, set_mark, write_json
 from gitmem.store.locate import PRIVATE_SUFFIX, find_project, home_store, is_store
@@ -46,7 +48,7 @@ def private_store(store: Store, *, make: bool = False) -> Store | None:
     if not is_store(root):
         if not make:
             return None
-        from gitmem.store.init import Place, init_store  # late: a drained turn needs none
+        from gitmem.store.init import Place, init_store  # late, as few saves make a store
 
         init_store(root, store.context, Place.PRIVATE)
     private = Store(root, store.context)
@@ -59,7 +61,6 @@ def is_private(store: Store, session: str, folder: str = "") -> bool:
     marks = [_EVERY, *([_name(session)] if session else [])]
     if any(os.path.exists(_path(store, mark)) for mark in marks):
         return True
-    from fnmatch import fnmatch
 
     home = store.context.home
     return any(
@@ -140,8 +141,6 @@ def divert(store: Store) -> Store | None:
 
 def _read(event: Delivered) -> tuple[str, float, str, str]:
     """Return an event's file, time, session and folder, in the words of any host."""
-    from gitmem.hosts.registry import read_payload
-
     _, read = read_payload(dict(event.payload), event.host, event.event, ({}, ""))
     given = {**event.payload, **(read or {})}
     session, folder = (given.get(key) for key in ("session_id", "cwd"))

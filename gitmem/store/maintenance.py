@@ -9,18 +9,30 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable, Iterable
 
 from gitmem.errors import GitFailedError, GitmemError, disk_errors
+from gitmem.git.locking import LockKind, beating, open_lock
+from gitmem.git.log import commits
+from gitmem.git.packing import (
+    Sizes,
+    fresh_packs,
+    is_partial,
+    join_fresh,
+    join_packs,
+    loose_estimate,
+    objects_of,
+    pack_loose,
+    pack_names,
+    pack_together,
+    sizes,
+    unfinished_files,
+    write_commit_graph,
+)
 from gitmem.git.repository import move_refs, read_refs
 from gitmem.platform.safe_open import drop_file, read_text, replace_file
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from gitmem.git.packing import Sizes
-    from gitmem.store.store import Store
-
+from gitmem.store.store import Store
+from gitmem.values import Value
 
 _PENDING = "refs/gitmem/pending"
 ABANDONED_SECONDS = 24 * 3600.0  # after which refs and unfinished files of killed processes go
@@ -56,9 +68,6 @@ def listed_packs(store: Store) -> list[str]:
 
 def holds_only_ours(store: Store, name: str) -> bool:
     """Return whether gitmem made all commits of a pack, given without `.pack`; False for more than a drain writes."""
-    from gitmem.git.log import commits
-    from gitmem.git.packing import objects_of
-
     git = store.repository.git
     try:
         found = commits(git, objects_of(git, os.path.join(_folder(store), f"{name}.idx"))).values()
@@ -81,7 +90,6 @@ def join_listed(store: Store) -> None:
         if len(joined) < 2 or os.path.exists(os.path.join(folder, "multi-pack-index")):  # noqa: PLR2004
             _list(store, listed)
             return
-        from gitmem.git.packing import pack_together
 
         new = pack_together(store.repository.git, folder, joined)
         _list(store, [*(name for name in listed if name not in joined), *new])
@@ -121,8 +129,6 @@ MAKE_ROOM = (
 
 def is_due(store: Store) -> bool:
     """Return whether maintenance is due, by listing five folders; never in a project's repository."""
-    from gitmem.git.packing import loose_estimate
-
     common = store.repository.layout.common_dir
     return store.own_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)
 
@@ -157,9 +163,6 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
         GitFailedError: git failed.
         GitmemError: the store cannot be written.
     """
-    from gitmem.git.locking import LockKind, beating, open_lock
-    from gitmem.git.packing import pack_loose, sizes, write_commit_graph
-
     git, folder = store.repository.git, os.path.join(store.private, "maintenance")
     notices = []
     with disk_errors("The store could not be packed", GitmemError):
@@ -185,8 +188,6 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
 
 def _join(store: Store, record: str) -> None:
     """Join the packs, and list the results in the file `record`: git need not search their deltas again."""
-    from gitmem.git.packing import fresh_packs, is_partial, join_fresh, join_packs, pack_names
-
     git, common = store.repository.git, store.repository.layout.common_dir
     fresh = fresh_packs(common, read_text(record).split()) if store.own_repository and not is_partial(common) else []
     if len(fresh) > 1:
@@ -198,8 +199,6 @@ def _join(store: Store, record: str) -> None:
 
 def _remove_unfinished(store: Store) -> tuple[str, ...]:
     """Remove the unfinished files of processes that were killed long ago, and return them."""
-    from gitmem.git.packing import unfinished_files
-
     removed = []
     for path in unfinished_files(store.repository.layout, store.context.clock().timestamp() - ABANDONED_SECONDS):
         with contextlib.suppress(OSError):

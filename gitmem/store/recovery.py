@@ -9,19 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from gitmem.errors import BusyError, RefusedError
 from gitmem.git.index import read_entries, set_entries
+from gitmem.git.log import log
+from gitmem.git.objects import PathChange
 from gitmem.git.repository import blob_id
 from gitmem.platform.safe_open import read_text
-from gitmem.values import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from gitmem.git.objects import PathChange
-    from gitmem.store.store import Store
-
+from gitmem.store.forbids import note_forbidden
+from gitmem.store.store import Store
+from gitmem.text.difference import merge_lines
 
 ARRIVING = "arriving"  # file of the private folder: the fetched commit of the last fast-forward, begun or done
 _ATTEMPTS = 20  # to update a file that a user edits at the same moment
@@ -54,7 +53,6 @@ def recover(
         else:
             raise BusyError(f"{', '.join(sorted(behind))}: edited again and again meanwhile.", "Try again.")
     store.mark(tip)
-    from gitmem.store.forbids import note_forbidden  # late: a repair is rare
 
     note_forbidden(store, [change.path for change in changes or () if change.new is not None])
     return tuple(notices)
@@ -159,8 +157,6 @@ def _held(store: Store, marked: str, tip: str) -> str | None:
     Return None if another program moved it: that updated the work tree, and all differences are edits. The commit is
     `marked`, or the next one if that is a commit of edits by hand, since those came from the work tree.
     """
-    from gitmem.git.log import log
-
     if not store.repository.is_ancestor(marked, tip):
         return None
     commits = log(store.repository.git, f"{marked}..{tip}")
@@ -178,8 +174,6 @@ def _held(store: Store, marked: str, tip: str) -> str | None:
 
 def _follow(store: Store, change: PathChange, disk: bytes | None, indexed: str | None) -> tuple[str, bool]:
     """Bring a file that is not as before up to the tip; return a notice or "", and False if it was edited meanwhile."""
-    from gitmem.text.difference import merge_lines  # late: rarely needed
-
     if not is_file(change) or is_version(disk, change, change.new):
         return "", True
     path = change.path
@@ -199,8 +193,6 @@ def _follow(store: Store, change: PathChange, disk: bytes | None, indexed: str |
 
 def _is_built_on(disk: bytes, old: bytes, new: bytes) -> bool:
     """Return whether an edited file has all lines that `new` adds to `old`, and none that it removes."""
-    from collections import Counter
-
     before, after = Counter(old.splitlines()), Counter(new.splitlines())
     own = Counter(disk.splitlines()) - (before & after)
     added, removed = after - before, before - after

@@ -6,9 +6,13 @@ A change edits the text of a file, so that comments stay.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+import yaml
 
 from gitmem.config import (
     DEFAULT,
@@ -32,14 +36,12 @@ from gitmem.document.plain_header import YamlTextError, flow
 from gitmem.document.yaml import remove_value, set_value
 from gitmem.errors import GitmemError, RefusedError, UsageError, disk_errors
 from gitmem.git.locking import writing_alone
+from gitmem.platform.machine import Context
 from gitmem.platform.safe_open import read_small, replace_file
+from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from gitmem.platform.machine import Context
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
+from gitmem.store.transaction import Transaction
+from gitmem.values import Value
 
 _OWN = "your settings"
 _PROVIDER = "summary.provider"
@@ -73,8 +75,6 @@ def _is_made(path: str) -> bool:
 
 
 def _digest(data: bytes) -> bytes:
-    import hashlib
-
     return hashlib.sha256(data).hexdigest().encode() + b"\n"
 
 
@@ -126,8 +126,6 @@ def check_key(key: str) -> None:
 
     Raises UsageError if there is no such setting; the remedy names the most similar one.
     """
-    from difflib import get_close_matches
-
     if key in rules():
         return
     by_name = {name.rpartition(".")[2]: name for name in rules()}
@@ -141,8 +139,6 @@ def read_value(key: str, text: str) -> object:
 
     Raises UsageError if the value is invalid.
     """
-    import yaml
-
     check_key(key)
     if "\n" in text and isinstance(value_of(Config(), key), str):  # YAML would join the lines
         return parse_value(key, text)

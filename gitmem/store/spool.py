@@ -17,7 +17,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gitmem.errors import RefusedError
 from gitmem.platform.machine import UTC, datetime, local
@@ -25,7 +25,6 @@ from gitmem.platform.safe_open import CREATE, READ, drop_file, set_mark
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeVar
 
     T = TypeVar("T")

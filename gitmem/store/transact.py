@@ -9,50 +9,34 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeVar
 
 from gitmem.document.ids import FACTS, FORMAT
 from gitmem.errors import BusyError, CopyError, GitmemError, RefusedError, UnfinishedPurgeError
 from gitmem.git.fast_import import CRASH_REPORT, TipLockedError, TipMovedError, Writer
-from gitmem.git.index import DRAFT, clear_left_lock
+from gitmem.git.index import DRAFT, IndexUpdate, clear_left_lock
 from gitmem.git.left_behind import LEFT_BEHIND_SECONDS, clear_left_behind
+from gitmem.git.lock import Lock
+from gitmem.git.setup import seed_branch
+from gitmem.git.worktree import Staged
 from gitmem.platform.safe_open import drop_file, read_text
-from gitmem.store.store import PURGING
+from gitmem.store.store import PURGING, Store
 from gitmem.store.tip_files import drop_copies
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.store.transaction import LineRule, Transaction
+from gitmem.values import Value
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Generic, TypeVar
-
-    from gitmem.git.index import IndexUpdate
-    from gitmem.git.lock import Lock
-    from gitmem.git.worktree import Staged
-    from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
+T = TypeVar("T")
 
 
-if TYPE_CHECKING:
-    T = TypeVar("T")
-
-    class _Carrier(Value, Generic[T]):
-        value: T
-else:  # at run time, without importing `typing`
-
-    class _Carrier(Value):
-        value: object
-
-        def __class_getitem__(cls, _: object) -> type:
-            return cls
-
-
-class TransactResult(_Carrier["T"]):
+class TransactResult(Value, Generic[T]):
     """The result of a transaction.
 
     `value` is the return value of the plan, `commits` the ids of all commits, oldest first, including edits by hand,
     `notices` are sentences for the user.
     """
 
+    value: T
     commits: tuple[str, ...]
     notices: tuple[str, ...]
 
@@ -77,7 +61,6 @@ def attempt(
         if scan and store.marked() == tip:  # otherwise a repair may add files
             look.start()
         remove_litter(store, branch)  # while git starts
-        import gitmem.store.transaction  # noqa: F401  # and what it imports, while git starts
 
         blob = writer.read(FORMAT, store.format_document)  # a newer gitmem may have changed it meanwhile
         store.check_format(b"" if blob is None else blob.data)
@@ -103,8 +86,6 @@ def attempt(
 
 def _create_branch(store: Store, branch: str) -> str:
     """Create the branch at the root commit of every store, and return that commit."""
-    from gitmem.git.setup import seed_branch
-
     seed_branch(store.repository.git, branch)
     tip = store.repository.tip(branch)
     if tip is None:
@@ -121,13 +102,11 @@ def _check_purge(store: Store) -> None:
 
 def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Transaction:
     """Bring the files up to the tip, edits by hand aside, and return a transaction."""
-    from gitmem.store.transaction import LineRule, Transaction  # while git starts
-
     rule = LineRule(_complete, _read_edits_of_lines)
     marked = store.marked()
     if marked == tip:
         return Transaction(store, writer, rule)
-    # Another program moved the branch, perhaps by a plain git merge, or a save was killed.
+    # Another program moved the branch, perhaps by a plain git merge, or a save was killed. Late: a save does without.
     from gitmem.store.foreign_commits import find_marked, follow_moved, resolve
     from gitmem.store.recovery import recover
 
@@ -139,8 +118,9 @@ def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Tr
     return transaction
 
 
+# A save of no fact loads none of what follows facts.
 def _complete(transaction: Transaction, changes: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
-    from gitmem.store.fact_lines import with_views  # only saves that touch facts load it
+    from gitmem.store.fact_lines import with_views
 
     return with_views(transaction, changes)
 
@@ -225,7 +205,7 @@ def _publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, p
         return recover(store, tip)
     store.mark(tip)
     if any(path.startswith(f"{FACTS}/") for path in paths):
-        from gitmem.store.forbids import note_forbidden  # late: a save of no fact does without
+        from gitmem.store.forbids import note_forbidden
 
         note_forbidden(store, paths)
     return ()

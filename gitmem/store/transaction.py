@@ -7,26 +7,19 @@ Committing checks names and redacts new text. Conflict markers of a plain `git m
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 
 from gitmem.document.ids import FACTS, MEMORY, check_path, fold, is_git_folder
 from gitmem.document.message import Message, Op, Trailer, op_message
 from gitmem.errors import DoesNotFitError, RefusedError
-from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
-from gitmem.git.trust import GITMEM
+from gitmem.git.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
+from gitmem.git.objects import PathChange
+from gitmem.git.trust import GITMEM, Identity
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.redact.redact import redact
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from gitmem.git.fast_import import Writer
-    from gitmem.git.objects import PathChange
-    from gitmem.git.trust import Identity
-    from gitmem.redact.redact import Redacted
-    from gitmem.store.store import Store
-
+from gitmem.redact.redact import Redacted, redact
+from gitmem.store.store import Store
+from gitmem.values import Value
 
 # Byte order marks, longer ones first: the mark of UTF-32-LE begins with that of UTF-16-LE.
 _MARKS = (
@@ -317,7 +310,7 @@ class Transaction:
 
     def _edited(self, path: str, tip: bytes | None, disk: bytes | None, *, replaced: bool) -> bytes | None:
         """Take a file that differs from the tip as an edit by hand, and return it as it is to be committed."""
-        from gitmem.store.entrance import breaks_fact, check_edit
+        from gitmem.store.entrance import breaks_fact, check_edit  # late: a save without such a file is quicker
 
         if tip is None and disk is not None:
             check_edit(path, len(disk), self._tracked)
@@ -333,7 +326,7 @@ class Transaction:
         """Return the paths below a folder that are in the tip and in the work tree."""
         if not folder:
             return self._store.files.names("")
-        from gitmem.git.packing import known_files  # a new file by hand is rare
+        from gitmem.git.packing import known_files  # late, as above
 
         listed = known_files(self._store.repository.git, f":(top,literal){folder}")
         return [path for path in listed if os.path.lexists(os.path.join(self._store.root, path))]

@@ -6,13 +6,11 @@ import contextlib
 import json
 import os
 from collections import Counter
+from collections.abc import Iterable
 
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import read_text
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from gitmem.values import Value
 
 _FILE = "firings.jsonl"
 _LARGEST = 1 << 20  # bytes, after which the older half goes
@@ -75,7 +73,7 @@ def note_made(private: str, calls: Iterable[tuple[str, str]]) -> None:
         _append(private, [json.dumps({"made": True, "session": session, "call": call}) for session, call in rows])
 
 
-def counted(private: str) -> dict[str, Counted]:
+def firings_by_rule(private: str) -> dict[str, Counted]:
     """Return how often each rule fired and was ignored, by its id."""
     found = firings(private)
     fired, ignored = Counter(firing.rule for firing in found), Counter(firing.rule for firing in found if firing.made)

@@ -7,6 +7,7 @@ then. What fired is recorded, and whether the call was made all the same.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import islice
 
@@ -22,8 +23,6 @@ from gitmem.tell.firings import Firing, firings, note_firing
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from gitmem.model.fact import Fact
     from gitmem.store.store import Store
 

@@ -8,6 +8,7 @@ came to something, the next request of its session is shown with it if it may sa
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 
 from gitmem.document.entry import Entry, entry_id, find_entries, without_ids
 from gitmem.document.ids import MEMORY, do_meet, scopes_in
@@ -20,8 +21,6 @@ from gitmem.text.words import keywords
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from gitmem.history.authors import People
     from gitmem.model.lines import Marks
 

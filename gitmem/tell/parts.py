@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from gitmem.text.words import estimate_tokens
-from gitmem.values import TYPE_CHECKING, Value
+from collections.abc import Callable, Iterable, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+from gitmem.text.words import estimate_tokens
+from gitmem.values import Value
 
 
 class Part(Value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from gitmem.document.document import Document
@@ -32,8 +33,6 @@ from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from gitmem.document.entry import Section
     from gitmem.model.lines import Marks
     from gitmem.model.turns import Turn

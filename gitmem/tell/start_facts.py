@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
 from gitmem.document.ids import is_fact_id, is_id, tail_of
@@ -21,8 +22,6 @@ from gitmem.store.store import own_store
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from gitmem.history.waiting_changes import OthersChange
     from gitmem.store.known_facts import Header, Late
     from gitmem.store.store import Store

@@ -16,6 +16,7 @@ from gitmem.document.code_lines import FOLDER, Written, day_of_lines, digest_of,
 from gitmem.errors import GitFailedError, NotFoundError
 from gitmem.model.exchange import MAX_FILES
 from gitmem.platform.machine import UTC
+from gitmem.platform.safe_open import enter, read_open, split
 from gitmem.project.code import ProjectCode
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import (
@@ -203,8 +204,6 @@ def why_text(store: Store, code: ProjectCode, text: str) -> list[Why]:
 
 def project_lines(code: ProjectCode, path: str) -> list[str]:
     """Return the lines of a file of the project's work tree."""
-    from gitmem.platform.safe_open import enter, read_open, split
-
     *folders, name = split(path)
     with enter(code.root, folders) as folder, open(folder.open(name), "rb") as file:
         data = read_open(file, 16 << 20) or b""

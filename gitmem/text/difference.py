@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from gitmem.values import Value
 
@@ -131,8 +132,6 @@ def matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
                 todo.append((a + 1, c, b + 1, d, depth + 1))
             found += anchors
         elif (high - low) * (right - left) <= _MOST:
-            from difflib import SequenceMatcher  # a save loads this module and needs none
-
             matcher = SequenceMatcher(None, one[low:high], other[left:right], autojunk=False)
             for a, b, size in matcher.get_matching_blocks():
                 found += [(low + a + n, left + b + n) for n in range(size)]

@@ -15,6 +15,7 @@ searched for as it is. A token is four bytes of UTF-8. A keyword is a stem of a 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from gitmem.platform.machine import DATA, lines, table
@@ -22,7 +23,6 @@ from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
 
 
 @cache

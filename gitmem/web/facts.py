@@ -34,7 +34,7 @@ from gitmem.search.hits import named
 from gitmem.store.known_concepts import known_concepts
 from gitmem.store.known_patterns import known_patterns
 from gitmem.store.store import Store
-from gitmem.tell.firings import Counted, counted
+from gitmem.tell.firings import Counted, firings_by_rule
 from gitmem.tell.forbidden import Decision, decision_of, unconfirmed_rules
 from gitmem.text.terminal import fields
 from gitmem.web.view import View, commit_value, over_time
@@ -108,7 +108,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
 
 def _rule(store: Store, fact: Fact) -> dict[str, Any]:
     """Return what a fact forbids, how often that was met, and whether its author's rule waits for a yes here."""
-    times = counted(store.private).get(fact.id, Counted())
+    times = firings_by_rule(store.private).get(fact.id, Counted())
     return {
         "forbids": list(fact.forbids),
         "enforce": decision_of(fact).value,

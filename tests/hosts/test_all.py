@@ -10,8 +10,8 @@ from gitmem.cli.commands.hook import _BEFORE as BEFORE
 from gitmem.hosts.edits import edits_of
 from gitmem.hosts.host import InstallPlace, Scope, hook_script, is_ours, script_path
 from gitmem.hosts.registry import NAMES, caller, find_host
-from gitmem.hosts.script import comes_back
 from gitmem.hosts.settings import HOOKS
+from gitmem.hosts.trial import turn_roundtrip_works
 from gitmem.model.events import HookKind
 from tests.hooked import put
 
@@ -95,7 +95,7 @@ def test_a_turn_that_its_lines_are_given_becomes_a_commit_and_is_found(name, hom
     path = Path(script_path(str(home)))
     path.parent.mkdir(parents=True)
     path.write_bytes(hook_script(str(Path(sys.executable).with_name("gitmem"))))
-    back = comes_back(find_host(name), environ, str(home))
+    back = turn_roundtrip_works(find_host(name), environ, str(home))
     assert back is (None if name == "cline" else True)
     path.write_text("exit 0\n")
-    assert not comes_back(find_host(name), environ, str(home))
+    assert not turn_roundtrip_works(find_host(name), environ, str(home))

@@ -10,7 +10,7 @@ import pytest
 from gitmem.background import do_upkeep, process_spool
 from gitmem.document.entry import MemoryType
 from gitmem.errors import BusyError
-from gitmem.learn.judge import answers_of, counted, is_judged, judge_requested, request_judgement
+from gitmem.learn.judge import answers_of, is_judged, judge_requested, judged_sessions, request_judgement
 from gitmem.llm.ask import patience
 from gitmem.model.exchange import exchanges_in
 from gitmem.model.fact import FactKind
@@ -106,7 +106,7 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     names = bare_git(root, "log", "-1", "--grep=Gitmem-Model", "--format=", "--name-only").splitlines()
     assert {name.partition("/")[0].strip('"') for name in names} >= {"facts", "sessions", "episodes", "patterns"}
     assert bare_git(root, "status", "--porcelain") == ""
-    (one,) = counted(asking.store)
+    (one,) = judged_sessions(asking.store)
     assert (one.kept, one.refused, one.tokens) == (3, {}, 1_100)
     do_upkeep(again(asking), lambda: False)
     assert len(model_server.asked) == 1

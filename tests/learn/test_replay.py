@@ -92,7 +92,7 @@ def test_of_several_sessions_in_one_file_each_learns_from_its_own_records(desk, 
     def save_episodes(store, session, host, turns, records):
         given[session] = {one.session for one in records}
 
-    monkeypatch.setattr("gitmem.learn.episodes.save_episodes", save_episodes)
+    monkeypatch.setattr("gitmem.learn.end.save_episodes", save_episodes)
     assert replay(desk.store, resumed.write()).sessions == ("s-rec", "s-two")
     assert given == {"s-rec": {"s-rec"}, "s-two": {"s-two"}}
 

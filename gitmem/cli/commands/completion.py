@@ -13,7 +13,7 @@ from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.cli.command_line import parse
 from gitmem.cli.commands.review import waiting
-from gitmem.cli.output import SHORT
+from gitmem.cli.history_output import SHORT
 from gitmem.cli.parser import lines_of, listed, own_commands
 from gitmem.cli.table import COMMANDS, FREE, GROUPS, PARTS, unfolded
 from gitmem.config import rules

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 
@@ -9,6 +10,7 @@ from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.document.ids import short_session
 from gitmem.errors import UsageError
+from gitmem.history.records import resolve
 from gitmem.platform.machine import datetime
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.filters import check_types
@@ -17,6 +19,7 @@ from gitmem.search.many_stores import ALL, find_stores, search_stores
 from gitmem.search.passages import read_passage
 from gitmem.search.query import check_query, parse_query
 from gitmem.search.recall import MOST_KEYWORDS, is_handle, keywords, layer_of, read_memory, recall, with_own
+from gitmem.search.vectors import is_news
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import GET, RECALL, SEARCH, GivenText, handles, note_asked
 from gitmem.text.sentences import count
@@ -54,11 +57,8 @@ def find_hits(args: Args, app: App, *, deep: bool = False, history: bool = False
         found = with_own(store, query, found)
     if not found.hits:
         check_types(query)
-    if found.without_vectors:
-        from gitmem.search.vectors import is_news
-
-        if is_news(store.private, "search", found.without_vectors):
-            app.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
+    if found.without_vectors and is_news(store.private, "search", found.without_vectors):
+        app.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
     return QueryAnswer(found, query, store, began)
 
 
@@ -80,7 +80,6 @@ def named_commit(args: Args, store: Store) -> str | None:
     """Return the commit that `--at` names, None without it."""
     if args.at is None:
         return None
-    from gitmem.history.records import resolve  # late: it costs a search 7 ms
 
     return resolve(store, args.at)
 
@@ -157,8 +156,6 @@ def run_search(args: Args, app: App) -> None:
 
 def _search_stores(args: Args, app: App) -> None:
     """Search many stores, by words."""
-    import os
-
     if args.deep or args.history or args.at:
         raise UsageError("--stores searches the files as they are now.", "Leave out --deep, --history and --at.")
     where = args.stores if args.stores == ALL else app.path(args.stores)

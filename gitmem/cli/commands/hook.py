@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from gitmem.cli.hook_stores import REMOTE, connected, find, join, joined
@@ -23,7 +24,6 @@ from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, may_answer, parse
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
     from gitmem.cli.app import App

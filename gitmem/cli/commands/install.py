@@ -29,14 +29,13 @@ from gitmem.hosts.host import Host, Scope
 from gitmem.hosts.install import SettingsChange, carry_out
 from gitmem.hosts.plan import EXCLUDE, InstallPlan, plan_install
 from gitmem.hosts.script import (
-    arrives,
-    comes_back,
     lock_settings,
     note_made,
     plan_script,
     put_script,
 )
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST
+from gitmem.hosts.trial import event_reaches_spool, turn_roundtrip_works
 from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL, TURN_ON
 from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.acceptance import private_folder
@@ -243,9 +242,11 @@ def _works(app: App, plan: InstallPlan) -> bool:
         app.notices(("Nothing is recorded here until you say yes to this memory: gitmem trust",))
         return False
     spool = HookSpool(private_folder(root, app.environ)).folder
-    problem = "and its event did not arrive" * (arrives(plan.host, plan.place.project, spool, app.environ) is False)
+    problem = "and its event did not arrive" * (
+        event_reaches_spool(plan.host, plan.place.project, spool, app.environ) is False
+    )
     if not problem and app.can_ask() and os.name == "posix":
-        back = comes_back(plan.host, app.environ, app.home())
+        back = turn_roundtrip_works(plan.host, app.environ, app.home())
         problem = "and its turn did not become a commit" * (back is False)
         if back:
             said = "a turn, given to the lines in the settings, became a commit that a search finds"

@@ -8,6 +8,10 @@ from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.cli.recall_hooks import tell_sign
 from gitmem.errors import ExitCode
+from gitmem.project.code import ProjectQuestions
+from gitmem.store.merge_driver import drive
+from gitmem.tell.start import start_parts, start_text
+from gitmem.text.words import estimate_tokens
 
 _FEWEST = 150  # tokens of a start, of which 80 are its first and last lines
 
@@ -17,9 +21,6 @@ def run_statusline(_: Args, app: App) -> None:
 
 
 def run_start(_: Args, app: App) -> None:
-    from gitmem.project.code import ProjectQuestions
-    from gitmem.tell.start import start_parts, start_text
-    from gitmem.text.words import estimate_tokens
 
     store = app.settled()
     store.acceptance.check()
@@ -34,8 +35,6 @@ def run_start(_: Args, app: App) -> None:
 
 
 def run_merge_driver(args: Args, app: App) -> int:
-    from gitmem.store.merge_driver import drive
-
     base, ours, theirs = (os.path.join(app.folder(), name) for name in (args.base, args.ours, args.theirs))
     texts = []
     for path in (base, ours, theirs):

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from functools import partial
+from typing import Any
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
@@ -25,16 +26,13 @@ from gitmem.record.fact_edits import decide as decide_facts
 from gitmem.store.copies import Copy, drop_copy, find_copies, take_copy
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
-from gitmem.tell.firings import Counted, counted
+from gitmem.tell.firings import Counted, firings_by_rule
 from gitmem.tell.forbidden import confirm_rule, forbidding, unconfirmed_rules
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import Value
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    _Answer = tuple[dict[str, Any], str]  # as JSON, and as text
+_Answer = tuple[dict[str, Any], str]  # as JSON, and as text
 
 _SIDES = 20  # documents whose versions a list attributes to machines, which takes walks through history
 _DIFFERENCES = 60  # lines of two versions that are shown
@@ -235,7 +233,7 @@ def waiting(store: Store, say: _Say = lambda _: None) -> list[ReviewItem]:
 
 def _rules(store: Store, people: People) -> Iterator[ReviewItem]:
     """Yield rules that forbid something: those of others that wait for a yes, and those that are often ignored."""
-    rules, fired = forbidding(store), counted(store.private)
+    rules, fired = forbidding(store), firings_by_rule(store.private)
     unconfirmed = unconfirmed_rules(store, rules)
     for rule in rules:
         literals = ", ".join(f"`{literal}`" for literal in rule.forbids)

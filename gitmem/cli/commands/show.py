@@ -8,11 +8,11 @@ import shlex
 import unicodedata
 from collections.abc import Collection, Mapping
 
-from gitmem.cli import output
+from gitmem.cli import history_output, output
 from gitmem.cli.app import App
 from gitmem.cli.arguments import Args
 from gitmem.cli.commands.show_learned import show_episode, show_pattern
-from gitmem.cli.output import place_lines
+from gitmem.cli.history_output import SHORT, place_lines
 from gitmem.document.ids import (
     ALPHABET,
     FACT_LETTERS,
@@ -38,7 +38,7 @@ from gitmem.search.hits import named
 from gitmem.search.passages import before_removal
 from gitmem.store.known_facts import facts_for
 from gitmem.store.store import Store
-from gitmem.tell.firings import Counted, counted
+from gitmem.tell.firings import Counted, firings_by_rule
 from gitmem.tell.written_code import code_left, left_text
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
@@ -90,9 +90,9 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
         return
     value: dict[str, object] = {}
     if args.json:
-        value = output.commit_value(read_records(store, [commit])[commit])
-        value |= output.difference_value(difference(store, None, commit))
-    output.answer_bytes(app, value, store.repository.history.shown(commit), f"show {commit[: output.SHORT]}")
+        value = history_output.commit_value(read_records(store, [commit])[commit])
+        value |= history_output.difference_value(difference(store, None, commit))
+    output.answer_bytes(app, value, store.repository.history.shown(commit), f"show {commit[:SHORT]}")
 
 
 def _fact(store: Store, text: str) -> Fact | None:
@@ -140,7 +140,9 @@ def _show_id(app: App, store: Store, identifier: str) -> None:
     lines = [entry.text.rstrip("\r\n"), "", *place_lines(entry), *([f"by      {whose}"] if whose else [])]
     left, left_lines = code_left_of(store, [identifier])
     app.answer(
-        output.entry_value(entry) | ({"code": left} if left else {}), plain("\n".join([*lines, *left_lines])), "entry"
+        history_output.entry_value(entry) | ({"code": left} if left else {}),
+        plain("\n".join([*lines, *left_lines])),
+        "entry",
     )
 
 
@@ -178,10 +180,11 @@ def run_at(args: Args, app: App) -> None:
     data = None if args.list else store.repository.read(commit, path)
     if data is None:
         raise NotFoundError(
-            f"There was no {path} at {args.when}.", f"'gitmem at {commit[: output.SHORT]} --list' lists the files."
+            f"There was no {path} at {args.when}.",
+            f"'gitmem at {commit[:SHORT]} --list' lists the files.",
         )
     value = about | {"path": path, "text": data.decode("utf-8", "replace")}
-    output.answer_bytes(app, value, data, f"show {commit[: output.SHORT]}:{path}")
+    output.answer_bytes(app, value, data, f"show {commit[:SHORT]}:{path}")
 
 
 FILES = "'gitmem at HEAD --list' lists the files."
@@ -265,7 +268,7 @@ def _fired(store: Store, rule: Fact) -> str:
     """Return how often a rule fired at a tool call here, "" if it forbids nothing."""
     if not rule.forbids:
         return ""
-    number = counted(store.private).get(rule.id, Counted())
+    number = firings_by_rule(store.private).get(rule.id, Counted())
     return f"{count(number.fired, 'time')} here, ignored {number.ignored:,}"
 
 

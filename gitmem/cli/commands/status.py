@@ -1,14 +1,14 @@
-"""The state of a store, and its figures."""
+"""`gitmem status`."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from gitmem.archive.summary import pending_archives
-from gitmem.cli.app import OWN, VECTORS, App
+from gitmem.cli.app import VECTORS, App
 from gitmem.cli.arguments import Args
 from gitmem.cli.output import few, finding_lines
 from gitmem.health.status import HISTORY, StoreStatus, status_reader
@@ -17,26 +17,20 @@ from gitmem.llm.protocol import TURN_ON
 from gitmem.platform.machine import timedelta
 from gitmem.store.heard import heard_since_install
 from gitmem.store.jobs import Job, running
+from gitmem.store.layers import paused_words
 from gitmem.store.store import Store
+from gitmem.sync.states import RemoteState
 from gitmem.tell.usage_log import ASKED, read_notes
-from gitmem.text.sentences import age, bytes_of, count, shorten
+from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import plain
-from gitmem.values import TYPE_CHECKING, Value
+from gitmem.values import Value
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from gitmem.llm.spending import Spending
     from gitmem.search.vectors import Overview
-    from gitmem.sync.states import RemoteState
 
 _DAYS = 7
 _BRANCH = "gitmem"  # as in gitmem.git
-
-
-def run_path(_: Args, app: App) -> None:
-    store = app.find()
-    app.answer({"store": store, "memory": os.path.join(store, "memory.md")}, store, OWN)
 
 
 def run_status(args: Args, app: App) -> None:
@@ -50,8 +44,6 @@ def run_status(args: Args, app: App) -> None:
     pending = len(pending_archives(store)) if status.archives else 0  # a summary made without a model, or none
     paused = ""
     if store.has_layers:
-        from gitmem.store.layers import paused_words
-
         paused = paused_words(store)
     more = _More(agents, off, *used, pending, _vectors(store), _models(store), paused, running(app.home()))
     value = {**status._asdict(), **more._asdict(), "paused": bool(paused)}
@@ -107,7 +99,7 @@ def _found_words(more: _More) -> str:
 def _vectors(store: Store) -> Overview | None:
     if not os.path.isdir(os.path.join(store.private, VECTORS)):
         return None
-    from gitmem.search.vectors import overview
+    from gitmem.search.vectors import overview  # late: it brings HTTP and SQLite
 
     return overview(store)
 
@@ -115,7 +107,7 @@ def _vectors(store: Store) -> Overview | None:
 def _models(store: Store) -> Spending | None:
     if store.config.summary.provider in {"offline", "host"}:
         return None
-    from gitmem.llm.spending import spending
+    from gitmem.llm.spending import spending  # late: it brings HTTP
 
     return spending(store)
 
@@ -223,156 +215,3 @@ def _model_words(models: Spending | None) -> str:
     failed = f", {models.failures} failed" if models.failures else ""
     asked = count(models.questions, "question")
     return f"{models.provider}; today {asked}{failed}: {tokens}, {dollars}, {seconds}"
-
-
-_BARS = " ▁▂▃▄▅▆▇█"
-_WIDTH = 18
-_TITLE = 80  # characters
-_ASKED = {"prompt": "at prompts", "error": "at errors", "guide": "guidance", "search": "searches", "recall": "recalls"}
-_LEARNED = {"patterns": "errors", "reinforced": "errors again", "deprecated": "errors retired", "episodes": "tasks"}
-_TOKENS = {
-    "start": "at the start",
-    "injected": "at prompts, errors",
-    "recalled": "asked for",
-    "models": "spent on models",
-}
-
-
-def run_stats(_: Args, app: App) -> None:
-    from gitmem.tell.outcome_counts import measure
-
-    store = app.settled()
-    figures = measure(store) | {"rules": _fired(store), "judged": _judged(store)}
-    app.answer(figures, plain("\n".join(_rows(figures, bars=app.out.isatty()))), "stats")
-
-
-def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
-    yield "Storage: bytes on disk, files"
-    for name, one in figures["storage"].items():
-        yield _row(name, f"{bytes_of(one['bytes']):>10}  {count(one['files'], 'file')}")
-    yield "Use: in all"
-    for name, number in figures["usage"].items():
-        agents = ", ".join(f"{agent} {many:,}" for agent, many in number.items()) if name == "agents" else ""
-        if name != "agents" or agents:
-            yield _row(name, agents or f"{number:>10,}")
-    yield f"Learned: a number a week, since {next(iter(figures['tokens']['start']))}"
-    learned = figures["learning"].items()
-    yield from (_row(_LEARNED.get(name, name), _weeks(weeks.values(), bars=bars)) for name, weeks in learned)
-    yield from _tasks(figures["tasks"])
-    yield "Answers found: with something from memory, of all questions; time of an answer"
-    asked = [_row(_ASKED[name], _found(one)) for name, one in figures["retrieval"].items() if one["asked"]]
-    if len(asked) > 1:
-        asked.append(_row("in all", _found(figures["answers"])))
-    yield from asked or ["  nothing was asked yet"]
-    yield "What was shown and then helped"
-    yield from _usage_rows(figures["effectiveness"])
-    for name, title in {"patterns": "Errors shown most", "episodes": "Tasks shown most"}.items():
-        most = [
-            _row(one["id"], f"{count(one['told'], 'time'):>10}  {shorten(one['title'], _TITLE)}")
-            for one in figures["most"][name]
-        ]
-        yield from [title, *most] if most else []
-    total, session = figures["tokens"]["total"], figures["tokens"]["session"]
-    yield f"Tokens: in all, for each of {count(total['sessions'], 'session')} that got a text, a week"
-    for name, title in _TOKENS.items():
-        weeks = _weeks(figures["tokens"][name].values(), bars=bars)
-        yield _row(title, f"{total[name]:>10,} {session[name]:>8,}  {weeks}")
-    if figures["rules"]:
-        yield "Rules shown at tool calls; ignored: the call was made all the same"
-        for rule in figures["rules"]:
-            yield _row(
-                rule["id"], f"{rule['fired']:>10,} shown, {rule['ignored']:,} ignored  {shorten(rule['text'], _TITLE)}"
-            )
-    yield from _judged_rows(figures["judged"])
-
-
-def _fired(store: Store) -> list[dict[str, object]]:
-    """Return how often each rule fired at a tool call on this machine, and how often the call was made all the same."""
-    from gitmem.store.known_facts import known_facts
-    from gitmem.tell.firings import counted
-
-    said = {fact.id: fact.description for fact in known_facts(store)}
-    return [
-        {
-            "id": rule,
-            "text": said.get(rule, ""),
-            "fired": number.fired,
-            "obeyed": number.obeyed,
-            "ignored": number.ignored,
-        }
-        for rule, number in sorted(counted(store.private).items(), key=lambda item: (-item[1].fired, item[0]))
-    ]
-
-
-def _tasks(tasks: Mapping[str, Any]) -> Iterator[str]:
-    if not tasks["number"]:
-        return
-    yield f"Tasks of these weeks: {tasks['number']:,}"
-    if tasks["types"]:
-        yield _row("type", ", ".join(f"{kind.replace('_', ' ')} {number:,}" for kind, number in tasks["types"].items()))
-    took = {"time": tasks["seconds"] and age(tasks["seconds"]), "tokens": tasks["tokens"] and f"{tasks['tokens']:,}"}
-    took["an error fixed"] = tasks["mended_in"] and f"within {age(tasks['mended_in'])}"
-    yield from (_row(name, f"half of them {text} or less") for name, text in took.items() if text)
-    for name, title in {"told": "with memory", "alone": "without"}.items():
-        if number := tasks[name]["number"]:
-            done = tasks[name]["succeeded"]
-            yield _row(title, f"{done:>10,} of {number:,} ({done / number:.0%}) succeeded")
-
-
-def _found(one: Mapping[str, Any]) -> str:
-    times = f"{one['mean']:,} ms on average, at most {one['slowest']:,}"
-    return f"{one['found']:>10,} of {one['asked']:,} ({one['rate']:.0%}), {times}"
-
-
-def _usage_rows(effect: Mapping[str, Any]) -> Iterator[str]:
-    fixes, helped = effect["mends"], effect["helped"]
-    if helped["good"] or helped["bad"]:
-        yield _row("you said", f"{helped['good']:>10,} helped, {helped['bad']:,} did not")
-    if fixes["told"]:
-        yield _row("fixes", f"{fixes['mended']:>10,} of {fixes['told']:,} shown: the error was gone afterwards")
-    if not (fixes["told"] or helped["judged"]):
-        yield "  nothing yet: this is counted when a session is over"
-    if helped["by"]:
-        yield "Success of turns that were shown something"
-    for how, one in helped["by"].items():
-        yield _row(_ASKED.get(how, how), f"{one['mean']:>10.0%} in {count(one['judged'], 'turn')}")
-
-
-def _judged(store: Store) -> dict[str, Any]:
-    """Return how models judged sessions on this machine, in all and by week: {sessions, kept, refused, tokens}."""
-    from gitmem.learn.judge import counted
-
-    every, reasons = counted(store), Counter[str]()
-    weeks: dict[str, Counter[str]] = {}
-    for one in every:
-        monday = (one.at.date() - timedelta(days=one.at.weekday())).isoformat()
-        numbers = {"sessions": 1, "kept": one.kept, "refused": sum(one.refused.values()), "tokens": one.tokens}
-        weeks.setdefault(monday, Counter()).update(numbers)
-        reasons.update(one.refused)
-    total = sum(weeks.values(), Counter[str]())
-    names = ("sessions", "kept", "refused", "tokens")
-    return {**{name: total[name] for name in names}, "reasons": dict(reasons), "weeks": dict(weeks)}
-
-
-def _judged_rows(judged: Mapping[str, Any]) -> Iterator[str]:
-    if sessions := judged["sessions"]:
-        yield f"Judged by a model: {count(sessions, 'session')}"
-        yield _row("tokens", f"{judged['tokens']:>10,} {judged['tokens'] // sessions:>8,} a session")
-        why = ", ".join(f"{reason} {number}" for reason, number in judged["reasons"].items())
-        yield _row("claims", f"{judged['kept']:>10,} kept, {judged['refused']:,} refused{why and f' ({why})'}")
-        for monday, week in judged["weeks"].items():
-            yield _row(monday, f"{week['kept']:>10,} kept, {week['refused']:,} refused, {week['tokens']:,} tokens")
-
-
-def _row(name: str, text: str) -> str:
-    return f"  {name:<{_WIDTH}}{text}"
-
-
-def _weeks(numbers: Iterable[int], *, bars: bool) -> str:
-    """Return the numbers of weeks as figures, on a terminal as bars and the last number."""
-    listed = list(numbers)
-    if not bars:
-        return " ".join(f"{number:>7,}" for number in listed)
-    most = max(listed, default=0) or 1
-    drawn = "".join(_BARS[-(-number * (len(_BARS) - 1) // most)] for number in listed)
-    return f"{drawn}  {listed[-1]:,} this week"

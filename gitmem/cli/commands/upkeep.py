@@ -7,7 +7,6 @@ import io
 import json
 import re
 import time
-from typing import TYPE_CHECKING
 
 from gitmem import __version__
 from gitmem.archive.clear import OLD_DAYS, Cleared, clear
@@ -20,6 +19,7 @@ from gitmem.cli.progress import Progress
 from gitmem.document.ids import MEMORY
 from gitmem.errors import BusyError, ExitCode, GitmemError, UsageError
 from gitmem.history.authors import look_up_all
+from gitmem.llm.protocol import Embedder
 from gitmem.llm.providers import VARIABLE, choose, make_embedder
 from gitmem.platform.machine import read_resource
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
@@ -36,9 +36,6 @@ from gitmem.tell.cleanup import clean_up
 from gitmem.text.sentences import bytes_of, count
 from gitmem.text.terminal import fields, plain
 from gitmem.text.words import tokens_of_size
-
-if TYPE_CHECKING:
-    from gitmem.llm.protocol import Embedder
 
 
 def run_upkeep(args: Args, app: App) -> int:

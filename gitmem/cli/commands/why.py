@@ -6,6 +6,8 @@ from gitmem.cli.app import App
 from gitmem.cli.arguments import Args
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.tell.blamed_code import blaming_place
+from gitmem.tell.reasons import as_text, as_value, reasons
+from gitmem.tell.why import why_place, why_text
 
 
 def run_why(args: Args, app: App) -> None:
@@ -22,8 +24,6 @@ def run_why(args: Args, app: App) -> None:
         raise UsageError("gitmem why takes PATH:LINE, a path, a commit, or -S TEXT.", "'gitmem why --help' shows how.")
     blaming = blaming_place(code, args.where, app.path) if args.where else None
     # Imported while git is at work: both take most of the time of this command.
-    from gitmem.tell.reasons import as_text, as_value, reasons
-    from gitmem.tell.why import why_place, why_text
 
     whys = why_place(store, code, args.where, blaming) if args.where else why_text(store, code, args.text)
     found = reasons(store, whys)

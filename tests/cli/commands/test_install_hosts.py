@@ -107,7 +107,7 @@ def test_all_leaves_out_those_without_such_settings_and_two_may_share_a_file(run
 
 
 def test_a_hook_whose_event_does_not_arrive_is_said_and_fails(run, monkeypatch):
-    monkeypatch.setattr("gitmem.cli.commands.install.arrives", lambda *_: False)
+    monkeypatch.setattr("gitmem.cli.commands.install.event_reaches_spool", lambda *_: False)
     code, _, complaint = run("install", "claude", "--only", "hooks", "--yes")
     assert code == 1
     assert "its event did not arrive" in complaint
