@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 
 from gitmem.hosts.claude_events import EVENTS
@@ -34,12 +35,17 @@ if TYPE_CHECKING:
     from gitmem.hosts.settings import Edit
 
 
-_CODEX_INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
+_CODEX_INJECTED = (
+    *("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>"),
+    *("Warning: apply_patch was requested via ", "Warning: The maximum number of unified exec processes "),
+    "Warning: Your account was flagged for ",
+)
 _CODEX_FAILED = "Process exited with code "
 _CODEX_REFUSED = ("patch rejected by user", "exec command rejected by user", "rejected by user")
 _CODEX_UNDONE = ("apply_patch verification failed", "aborted by user", "patch rejected")
 _CODEX_TOOLS = {"request_user_input": ASKS}
 _CODEX_SHELLS = ("exec_command", "shell", "shell_command", "local_shell")
+_NEXT = timedelta(milliseconds=1)
 _CODEX_END_BYTES = 262_144  # of a rollout's end, which has the last command
 _CODEX_EVENTS = (*EVENTS, "SubagentStop", "PostCompact")
 
@@ -90,15 +96,16 @@ def _codex_recorded(payload: Payload) -> Payload:
 
 
 def _codex_item(item: Payload, base: Record) -> Iterator[Record]:
-    payload = item.get("payload")
-    if not isinstance(payload, dict):
-        return
+    payload, kind = item.get("payload"), item.get("type")
+    if not isinstance(payload, dict):  # of 2025: parts without a time of their own, behind a line about the session
+        kind = "session_meta" if "instructions" in item else "response_item"
+        payload, base = item, base._replace(at=base.at + _NEXT)
     folder, turn = text_of(payload, "cwd") or base.cwd, text_of(payload, "turn_id") or base.turn
     base = base._replace(cwd=folder, turn=turn)
-    if item.get("type") == "session_meta":
+    if kind == "session_meta":
         base = _codex_about(payload, base)
     yield base
-    if item.get("type") == "response_item":
+    if kind == "response_item":
         yield from _codex_parts(payload, base)
 
 

@@ -104,6 +104,9 @@ def words_in(text: str) -> UserWords | None:
     if text.lstrip().startswith(("<bash-stdout>", "<bash-stderr>")):
         printed = "\n".join(filter(None, (_element(text, name) for name in ("bash-stdout", "bash-stderr"))))
         return UserWords(WordKind.COMMAND, "", _shortened(printed)) if printed else None
+    if ran := _element(text, "user_shell_command"):  # of Codex
+        printed = _shortened(_element(ran, "result"))
+        return UserWords(WordKind.COMMAND, "\n".join(filter(None, (_element(ran, "command"), printed))))
     if note := _element(text, "user-memory-input"):
         return UserWords(WordKind.NOTE, note)
     name = _element(text, "command-name")
@@ -153,10 +156,15 @@ _BANNER = re.compile(
 )
 
 
+_IN_EDITOR, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
+
+
 def human_text(text: str) -> str:
     """Return a text without what hosts and hooks add to it: of a prompt, the part that somebody wrote."""
     if any(f"<command-name>{name}</command-name>" in text for name in noise("host_command")):
         return ""
+    if text.startswith(_IN_EDITOR):  # of Codex: what the editor shows stands before the request
+        text = text.partition(_REQUEST)[2]
     text = without_elements(text, (FENCE, *noise("element")))
     for tag in _TAGS:  # a command of the user's own: its name and arguments
         text = text.replace(tag, " ")

@@ -181,3 +181,37 @@ def test_chats_of_qwen_code_without_provenance_say_who_wrote_by_their_kind(tmp_p
     assert [words.text for turn in turns for words in turn.words] == [ASKED] * (
         told.get("subtype") == "mid_turn_user_message"
     )
+
+
+def test_rollouts_of_codex_whose_parts_stand_alone(tmp_path):
+    text = [{"type": "input_text", "text": ASKED}], [{"type": "output_text", "text": SAID}]
+    context = [{"type": "input_text", "text": "<environment_context>\nx\n</environment_context>"}]
+    rows = [
+        {"id": "s-1", "timestamp": "2025-08-01T10:00:00.000Z", "instructions": "Always use tabs.", "git": {}},
+        {"record_type": "state"},
+        *({"type": "message", "role": "user", "content": content} for content in (context, text[0])),
+        {"type": "message", "role": "assistant", "content": text[1]},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "And a test."}]},
+    ]
+    path = tmp_path / "rollout-1.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    turns = [turn for turn in turns_of(path) if turn.prompt]
+    assert [(turn.session, turn.prompt, turn.answer) for turn in turns] == [
+        ("s-1", ASKED, SAID),
+        ("s-1", "And a test.", ""),
+    ]
+
+
+def test_what_codex_puts_around_a_request_is_its_own(tmp_path):
+    shell = "<command>\ngit fetch\n</command>\n<result>\nExit code: 0\n</result>"
+    path = rollout(
+        tmp_path,
+        ("session_meta", {"id": "s-1", "cwd": "/home/kim/shop"}),
+        said("Warning: apply_patch was requested via exec_command. Use the apply_patch tool instead."),
+        said(f"# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\n{ASKED}\n"),
+        said(SAID, "assistant"),
+        said(f"<user_shell_command>\n{shell}\n</user_shell_command>"),
+    )
+    (turn,) = [turn for turn in turns_of(path) if turn.prompt or turn.words]
+    assert turn.prompt == ASKED
+    assert [one.text for one in turn.words] == ["git fetch\nExit code: 0"]
