@@ -42,7 +42,9 @@ def parse(argv: Sequence[str]) -> Args:
     place = command_place(argv)
     if place is not None and [*argv[place : place + 2]] == ["config", "set"]:
         raise UsageError("'gitmem config' takes no 'set'.", "Try: gitmem config KEY VALUE")
-    return build_parser([] if word is None else [word]).parse_args(_with_usual(argv), Args())
+    part = " ".join(argv[place : place + 2]) if place is not None else ""
+    parser = build_parser([] if word is None else [word], part if part in sections() else "")
+    return parser.parse_args(_with_usual(argv), Args())
 
 
 def _with_usual(argv: Sequence[str]) -> Sequence[str]:

@@ -97,12 +97,15 @@ def _near_choice(message: str) -> str:
     return same if same in choices else nearest(match[1].lower(), choices)
 
 
-def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser with the sub-parsers of these commands; without names, with a line of help for each command."""
+def build_parser(names: Sequence[str], asked: str = "") -> argparse.ArgumentParser:
+    """Return the parser with the sub-parsers of these commands; without names, with a line of help for each command.
+
+    Errors refer to the help of the command `asked`, by default the first one.
+    """
     usage = None if names else "gitmem [-h] [-V] [-C DIR] [--no-pager] [--for-agent] [--user | --private] COMMAND ..."
     about = _ABOUT if names else f"{_ABOUT}\n\n{listed_commands(GROUPS)}"
     parser = Parser(json=False, prog="gitmem", usage=usage, description=about, epilog=_EPILOG)
-    parser.asked = " ".join(("gitmem", *names[:1]))
+    parser.asked = " ".join(("gitmem", *(asked.split() or names[:1])))
     parser.set_defaults(json=False)
     parser.add_argument("-V", "--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")

@@ -232,6 +232,9 @@ def share(text: str) -> float:
 _TYPES: Mapping[str, Callable[[str], float]] = {"N": whole_number, "0-1": share}
 
 
+_LIKE = 0.7  # the similarity of two words of which one may be meant by the other
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return the name that a word was meant to be: its letters in another order, one like it, its beginning; or ""."""
     from difflib import get_close_matches
@@ -239,6 +242,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     bare = {name.lstrip("-"): name for name in known}
     word = word.lstrip("-")
     found = [name for name in bare if sorted(name) == sorted(word)]
-    found += get_close_matches(word, bare, 1)
+    found += get_close_matches(word, bare, 1, _LIKE)
     found += [name for name in bare if len(name) > 2 and word.startswith(name)]  # noqa: PLR2004
     return bare[found[0]] if found else ""

@@ -23,6 +23,7 @@ TYPED = {
     "save x -t bug": "'error_fix'",
     "save x -t Decision": "'decision'",
     "save x --tags a": "'--tag'",
+    "facts edit x --text y": "'gitmem facts edit --help'",
 }
 
 
@@ -33,9 +34,10 @@ def test_what_people_type_leads_to_the_command(line):
     assert TYPED[line] in raised.value.remedy
 
 
-def test_an_option_that_is_like_none_leads_to_none():
+@pytest.mark.parametrize("line", ["search x --since monday", "facts retire x --reason y"])
+def test_an_option_that_is_like_none_leads_to_none(line):
     with pytest.raises(UsageError) as raised:
-        parse(["search", "x", "--since", "monday"])
+        parse(line.split())
     assert "Did you mean" not in raised.value.remedy
 
 

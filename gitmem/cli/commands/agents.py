@@ -108,11 +108,21 @@ def short_path(app: App, path: str) -> str:
 
 
 def _taken_lines(app: App, changes: Iterable[SettingsChange]) -> str:
-    """Return a line for each file that gitmem was taken out of."""
-    paths = [(change.after is None, short_path(app, change.path)) for change in changes if change.changes]
-    return "\n".join(
-        f"Removed {path}: nothing else was in it." if gone else f"Took gitmem out of {path}." for gone, path in paths
-    )
+    """Return a line for each file that gitmem was taken out of, those of a project below its folder."""
+    folders: dict[str, list[str]] = {}
+    home = os.path.realpath(app.home())
+    for change in (change for change in changes if change.changes):
+        folder = _project_of(change.path)
+        top = os.path.join(home if folder in {"", home} else folder, "")
+        path = "~/" * (folder in {"", home} and change.path.startswith(top)) + change.path.removeprefix(top)
+        line = f"Removed {path}: nothing else was in it." if change.after is None else f"Took gitmem out of {path}."
+        folders.setdefault("" if folder == home else folder, []).append(line)
+    return "\n".join(line for folder, lines in folders.items() for line in ([in_folder(folder)] * bool(folder) + lines))
+
+
+def in_folder(folder: str) -> str:
+    """Return the line that names the project whose files the next lines are about."""
+    return f"In {folder}:"
 
 
 def report_changes(

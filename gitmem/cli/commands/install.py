@@ -11,6 +11,7 @@ from gitmem.cli.commands.agents import (
     chosen_hosts,
     chosen_scope,
     find_manifest,
+    in_folder,
     own_program,
     place_of,
     report_changes,
@@ -91,7 +92,8 @@ def run_install(args: Args, app: App) -> int:
             return ExitCode.OK
         plans = _written(args, app, plans, parts)
     working = [args.dry_run or _works(app, plan) for plan in plans]
-    text = "\n".join(installed_text(app, plan, parts) for plan in plans)
+    here = [in_folder(plans[0].place.project)] * (scope is not Scope.USER)
+    text = "\n".join([*here, *(installed_text(app, plan, parts) for plan in plans)])
     new = [plan.host.title for plan in plans if any(one.changes for part, one in plan.changes if part in {HOOKS, MCP})]
     text += "".join(f"\n{line}" for line in earlier_sessions(app, plans, new))
     if new and not (args.dry_run or args.yes or _asks(args, app)):

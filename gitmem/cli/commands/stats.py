@@ -1,4 +1,4 @@
-"""`gitmem stats`."""
+"""The figures of a store: its size, growth and use, each row with what it counts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,36 @@ _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 18
 _TITLE = 80  # characters
 _ASKED = {"prompt": "at prompts", "error": "at errors", "guide": "guidance", "search": "searches", "recall": "recalls"}
-_LEARNED = {"patterns": "errors", "reinforced": "errors again", "deprecated": "errors retired", "episodes": "tasks"}
+_ABOUT = {  # what the rows count, by the name of the figure
+    "daily": "days",
+    "weekly": "weeks made of old days",
+    "monthly": "months made of old weeks",
+    "patterns": "known errors",
+    "episodes": "finished tasks",
+    "archive": "full memory.md files",
+    "other": "memory.md, settings, authors",
+    "history": "git's own files",
+    "private": "this machine's: events, counts, caches",
+    "commits": "changes of the memory, its own and yours",
+    "saves": "texts that you or an agent saved",
+    "exchanges": "requests, each with what was done",
+    "sessions": "sessions of agents",
+}
+_LEARNED = {
+    "exchanges": ("exchanges", "requests that were recorded"),
+    "saves": ("saves", "texts that you or an agent saved"),
+    "facts": ("facts", "decisions, rules and issues that are in force or open"),
+    "patterns": ("errors", "errors seen for the first time"),
+    "reinforced": ("errors again", "known errors that occurred again"),
+    "deprecated": ("errors retired", "known errors that are gone for good"),
+    "episodes": ("tasks", "tasks that were finished"),
+    "contradictions": ("contradictions", "pairs of facts that say the opposite"),
+}
 _TOKENS = {
-    "start": "at the start",
-    "injected": "at prompts, errors",
-    "recalled": "asked for",
-    "models": "spent on models",
+    "start": ("at the start", "shown when a session starts"),
+    "injected": ("at prompts, errors", "shown beside a prompt or an error"),
+    "recalled": ("asked for", "found by the agent's searches"),
+    "models": ("spent on models", "read and written by models that review sessions"),
 }
 
 
@@ -37,24 +61,26 @@ def run_stats(_: Args, app: App) -> None:
 
 
 def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
-    yield "Storage: bytes on disk, files"
+    yield _row("Storage", f"{'on disk':>10}  {'files':>6}", depth=0)
     for name, one in figures["storage"].items():
-        yield _row(name, f"{bytes_of(one['bytes']):>10}  {count(one['files'], 'file')}")
-    yield "Use: in all"
+        yield _row(name, f"{bytes_of(one['bytes']):>10}  {one['files']:>6,}", _ABOUT.get(name, ""))
+    yield _row("Use", f"{'in all':>10}", depth=0)
     for name, number in figures["usage"].items():
         agents = ", ".join(f"{agent} {many:,}" for agent, many in number.items()) if name == "agents" else ""
         if name != "agents" or agents:
-            yield _row(name, agents or f"{number:>10,}")
-    yield f"Learned: a number a week, since {next(iter(figures['tokens']['start']))}"
-    learned = figures["learning"].items()
-    yield from (_row(_LEARNED.get(name, name), _weeks(weeks.values(), bars=bars)) for name, weeks in learned)
+            yield _row(name, agents or f"{number:>10,}", _ABOUT.get(name, ""))
+    mondays = _mondays(figures["tokens"]["start"], bars=bars)
+    yield _row("Learned", mondays, depth=0)
+    for name, weeks in figures["learning"].items():
+        title, about = _LEARNED[name]
+        yield _row(title, _weeks(weeks.values(), bars=bars), about)
     yield from _tasks(figures["tasks"])
-    yield "Answers found: with something from memory, of all questions; time of an answer"
+    yield "Answers: how many prompts, errors and searches got something from memory, and in what time"
     asked = [_row(_ASKED[name], _found(one)) for name, one in figures["retrieval"].items() if one["asked"]]
     if len(asked) > 1:
         asked.append(_row("in all", _found(figures["answers"])))
     yield from asked or ["  nothing was asked yet"]
-    yield "What was shown and then helped"
+    yield "Help: whether what was shown helped"
     yield from _usage_rows(figures["effectiveness"])
     for name, title in {"patterns": "Errors shown most", "episodes": "Tasks shown most"}.items():
         most = [
@@ -63,10 +89,11 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
         ]
         yield from [title, *most] if most else []
     total, session = figures["tokens"]["total"], figures["tokens"]["session"]
-    yield f"Tokens: in all, for each of {count(total['sessions'], 'session')} that got a text, a week"
-    for name, title in _TOKENS.items():
+    yield _row("Tokens", f"{'in all':>10} {'a session':>10} {mondays}", depth=0)
+    for name, (title, about) in _TOKENS.items():
         weeks = _weeks(figures["tokens"][name].values(), bars=bars)
-        yield _row(title, f"{total[name]:>10,} {session[name]:>8,}  {weeks}")
+        yield _row(title, f"{total[name]:>10,} {session[name]:>10,} {weeks}", about)
+    yield f"  a session: the mean of the {count(total['sessions'], 'session')} that got a text"
     if figures["rules"]:
         yield "Rules shown at tool calls; ignored: the call was made all the same"
         for rule in figures["rules"]:
@@ -149,8 +176,14 @@ def _judged_rows(judged: Mapping[str, Any]) -> Iterator[str]:
             yield _row(monday, f"{week['kept']:>10,} kept, {week['refused']:,} refused, {week['tokens']:,} tokens")
 
 
-def _row(name: str, text: str) -> str:
-    return f"  {name:<{_WIDTH}}{text}"
+def _row(name: str, text: str, about: str = "", *, depth: int = 2) -> str:
+    return f"{' ' * depth + name:<{_WIDTH + 2}}{text}{'   ' * bool(about)}{about}"
+
+
+def _mondays(weeks: Iterable[str], *, bars: bool) -> str:
+    """Return the heads of the columns of weeks: their Mondays, on a terminal the first one."""
+    listed = list(weeks)
+    return f"a week, since {listed[0]}" if bars else " ".join(f"{monday[5:]:>7}" for monday in listed)
 
 
 def _weeks(numbers: Iterable[int], *, bars: bool) -> str:
@@ -160,4 +193,4 @@ def _weeks(numbers: Iterable[int], *, bars: bool) -> str:
         return " ".join(f"{number:>7,}" for number in listed)
     most = max(listed, default=0) or 1
     drawn = "".join(_BARS[-(-number * (len(_BARS) - 1) // most)] for number in listed)
-    return f"{drawn}  {listed[-1]:,} this week"
+    return f"{drawn}  {listed[-1]:>6,} this week"

@@ -88,12 +88,9 @@ def _used(store: Store) -> tuple[int, int, int]:
 def _used_words(more: _More) -> str:
     if not (more.told or more.asked):
         return "nothing was shown to an agent in the last seven days"
-    found = _found_words(more) if more.asked else ""
-    return f"{count(more.told, 'text')} shown to agents in the last seven days{found}"
-
-
-def _found_words(more: _More) -> str:
-    return f"; {more.answered:,} of {more.asked:,} prompts, errors and searches got something from memory"
+    shown = [f"{count(more.told, 'text')} shown to agents"] * bool(more.told)
+    found = [f"{more.answered:,} of {more.asked:,} prompts, errors and searches got something"] * bool(more.asked)
+    return f"{'; '.join(shown + found)} in the last seven days"
 
 
 def _vectors(store: Store) -> Overview | None:

@@ -44,7 +44,7 @@ def test_status_says_when_a_session_was_last_heard_of_and_what_of_it_was_answere
     assert (value["told"], value["asked"], value["answered"], value["unfinished"]) == (0, 1, 0, 1)
     out = gitmem("status")[1]
     assert f"; last event {value['last_event'][:16].replace('T', ' ')}" in out.replace("(", "; ").replace(")", "")
-    assert "0 texts shown to agents in the last seven days; 0 of 1 prompts, errors and searches got something" in out
+    assert "\nused        0 of 1 prompts, errors and searches got something in the last seven days\n" in out
     assert "waiting     1 event of turns that are not over\n" in out
 
 
@@ -86,6 +86,9 @@ def test_it_counts_what_is_held_learned_and_told(desk):
     assert found["tokens"]["total"]["sessions"] == 1
     shown = desk.run("stats").out
     assert "  searches                   1 of 2 (50%)" in shown
+    columns = [line for line in shown.splitlines() if line.startswith(("Learned ", "Tokens "))]
+    assert all(monday[5:] in line for line in columns for monday in found["tokens"]["start"])
+    assert re.search(r"\n  errors again [ \d]+   known errors that occurred again\n", shown)
     assert "nothing yet: this is counted when a session is over" in shown
 
 
