@@ -27,7 +27,7 @@ from gitmem.learn.extract import find_facts  # noqa: E402
 from gitmem.model.rotation import Limits, plan_rotation  # noqa: E402
 from gitmem.model.turns import Turn  # noqa: E402
 from gitmem.redact.redact import redact  # noqa: E402
-from gitmem.tell.known_errors import is_risky  # noqa: E402
+from gitmem.tell.risk import is_risky  # noqa: E402
 from gitmem.text.sentences import shorten, split  # noqa: E402
 from gitmem.text.words import keywords  # noqa: E402
 from tests.patterns import patterns, slow_text  # noqa: E402

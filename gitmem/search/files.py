@@ -135,11 +135,12 @@ class PythonScanner:
 
     def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
         """Return the matching lines of each path."""
-        found = {path: _matches(read_file(root, path).decode("utf-8", "replace"), literals) for path in paths}
+        found = {path: matching_lines(read_file(root, path).decode("utf-8", "replace"), literals) for path in paths}
         return {path: lines for path, lines in found.items() if lines}
 
 
-def _matches(text: str, literals: Sequence[str]) -> list[Line]:
+def matching_lines(text: str, literals: Sequence[str]) -> list[Line]:
+    """Return the lines of a text that have one of the literals."""
     low = fold(text)
     starts: set[int] = set()
     for literal in literals:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import exp, log
 
 from gitmem.search.query import INSIDE, WHOLE, Needle, Query, Term
-from gitmem.search.units import Units
+from gitmem.search.units import ID_MARK, Units
 from gitmem.text.words import stem
 from gitmem.values import Value
 
@@ -92,7 +92,7 @@ def find_terms(units: Units, needles: Sequence[tuple[int, Needle]], *, loosely: 
                     continue
                 unit = found.get(index)
                 if unit is None:
-                    unit = found[index] = Found({}, [])
+                    unit = found[index] = Found._make(({}, []))  # of thousands
                 counts, places = unit.counts, unit.places
             counts[number] = counts.get(number, 0.0) + weight
             if len(places) < MOST_COUNTED:
@@ -102,29 +102,37 @@ def find_terms(units: Units, needles: Sequence[tuple[int, Needle]], *, loosely: 
 
 def _places(units: Units, needle: Needle, first: int, *, loosely: bool) -> Iterator[tuple[int, float]]:
     """Yield the positions of a needle and its weights there; `first` is the first occurrence of its text."""
-    low, text = units.low, units.text
+    low, text, is_links = units.low, units.text, units.is_links
     sought, mode, full, key = needle.text, needle.mode, needle.weight, needle.key
     size = len(sought)
     position = first
     known: dict[str, float] = {}
     while position >= 0:
         weight = full
+        before = text[position - 1] if position else ""
+        within = before.isalnum()
         if mode != INSIDE:
-            if position and text[position - 1].isalnum() and not starts_word(text, position):
+            if within and not starts_word(text, position):
                 weight = 0.0
             elif mode == WHOLE:
                 weight = weight if ends_word(text, position + size) else 0.0
             elif key:
                 weight *= _likeness(text, position, needle, known)
-        if (weight or loosely) and not units.in_id(position, size):
-            yield position, weight or PARTIAL
+        if weight or loosely:
+            may_be_id = within or is_links or before == ID_MARK
+            if not (may_be_id and units.in_id(position, size)):
+                yield position, weight or PARTIAL
         position = low.find(sought, position + size)
 
 
 def _likeness(text: str, position: int, needle: Needle, known: dict[str, float]) -> float:
     """Return the likeness of the word at a position to the needle's word: 1 for another form of it."""
-    match = _WORD.match(text, position)
-    word = match[0] if match else ""
+    end = position + len(needle.text)
+    if text[end : end + 1].isalpha():
+        match = _WORD.match(text, position)
+        word = match[0] if match else ""
+    else:
+        word = text[position:end]
     likeness = known.get(word)
     if likeness is None:
         same = stem(word.lower()) == needle.key

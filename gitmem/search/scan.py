@@ -14,12 +14,13 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from heapq import heapify, heappop, heapreplace
 from itertools import islice, takewhile, zip_longest
 from math import log
 
 from gitmem.errors import GitmemError
-from gitmem.search.files import LINKED, LONGEST_LINE, Line, PythonScanner, RgScanner, is_searched
+from gitmem.search.files import LINKED, LONGEST_LINE, Line, RgScanner, is_searched, matching_lines, read_file
 from gitmem.search.hits import day_of
 from gitmem.search.query import Term, fold
 from gitmem.search.rank import find_terms, needles_of
@@ -40,9 +41,12 @@ class Rarity:
     The budget bounds the lines that are read and ranked; a literal that the sample lacks costs nothing.
     """
 
-    def __init__(self, sample: Sequence[str], times: float, terms: Sequence[Term], literals: Sequence[str]) -> None:
-        """Weigh literals by a sample of texts; the store is `times` as large."""
+    def __init__(
+        self, sample: Sequence[str], times: float, terms: Sequence[Term], literals: Sequence[str], budget: int = 0
+    ) -> None:
+        """Weigh literals by a sample of texts; the store is `times` as large. `budget` is in lines, BUDGET if 0."""
         self._texts = sample
+        self._budget = budget or BUDGET
         self._times = times
         self._terms = terms
         self._counts: dict[str, int] = {}
@@ -61,7 +65,7 @@ class Rarity:
         spent, occurs = 0.0, False
         for literal in sorted(literals, key=self.estimate):
             lines, asked = self.estimate(literal), literal in self.asked
-            if spent + lines <= BUDGET or (asked and not occurs):
+            if spent + lines <= self._budget or (asked and not occurs):
                 first.append(literal)
                 spent += lines
                 occurs = occurs or (asked and lines > 0)
@@ -121,12 +125,13 @@ def choose_files(
     most: int,
     fits: Callable[[str], bool] | None = None,
     *,
+    sampled: int = 0,
     loosely: bool = False,
 ) -> Choice:
     """Choose the most promising files, without terms the newest; if there are more than `most`, only those that fit.
 
     Matching texts bound from above how promising a file is; its words are looked for when its turn comes. A sample of
-    the files tells which share of the texts are words.
+    the files, of as many lines as `sampled`, tells which share of the texts are words.
     """
     if len(lines) <= most:
         fits = None
@@ -134,7 +139,7 @@ def choose_files(
         return Choice([*islice(filter(fits, sorted(lines, key=_day, reverse=True)), most)], [])
     size = sum(map(len, lines.values()))
     texts = {path: _count_texts(found, terms) for path, found in lines.items()}
-    some = [*lines][:: -(-size // BUDGET) or 1]
+    some = [*lines][:: -(-size // (sampled or BUDGET)) or 1]
     words = _words({path: lines[path] for path in some}, terms, loosely=loosely)  # in one call: prompts wait for it
     counts = _count_words(texts, words, len(terms))
     weights = [term.weight * log(1 + size / (count + 1)) for term, count in zip(terms, counts, strict=True)]
@@ -157,7 +162,7 @@ def choose_files(
 
     paths = [*islice(filter(fits, promising()), most)]
     if not (loosely or any(words.values())):
-        return choose_files(lines, terms, most, fits, loosely=True)
+        return choose_files(lines, terms, most, fits, sampled=sampled, loosely=True)
     return Choice(paths, counts)
 
 
@@ -221,6 +226,8 @@ _MARK = b"\x1e"  # begins the line with a key
 _HEAD = b"\n" + _MARK
 _LONGEST_STATE = 1 << 20  # bytes of the first line
 _MOST_FRESH = 200  # changed files that a prompt reads itself
+# Changed files for which the texts are written anew in the background: the more, the longer that takes.
+_LEAST_WORN, _WORN_BYTES = 10, 250_000
 _SAMPLES, _SAMPLE = 64, 8_192  # places of the file, and bytes read there
 
 
@@ -233,6 +240,16 @@ class Texts:
         self._path = path
         self._fresh = fresh
         self.size = len(data)
+
+    @property
+    def are_worn(self) -> bool:
+        """Whether so many files changed since that they are worth writing anew."""
+        return len(self._fresh) > max(self.size // _WORN_BYTES, _LEAST_WORN)
+
+    @cached_property
+    def _since(self) -> dict[str, str]:
+        """The texts of the files that changed since."""
+        return {path: read_file(self._root, path).decode("utf-8", "replace") for path in self._fresh}
 
     def sample(self) -> list[str]:
         """Return pieces of the texts from places all over them."""
@@ -258,10 +275,10 @@ class Texts:
             yield start, self._data[start : min(stop, start + 4 * LONGEST_LINE)].decode("utf-8", "replace")
             most -= 1
 
-    def _by_key(self, lines: Iterable[tuple[int, str]], literals: Sequence[str]) -> dict[str, list[Line]]:
+    def _by_key(self, places: Iterable[tuple[int, str]], literals: Sequence[str]) -> dict[str, list[Line]]:
         found: dict[str, list[Line]] = {}
         key, at, number, end = "", 0, 0, self._data.find(_HEAD) + 1
-        for offset, text in lines:
+        for offset, text in places:
             if offset >= end:
                 at, number = self._data.rfind(_HEAD, 0, offset + 2) + 2, 0
                 key = self._data[at : self._data.find(b"\n", at)].decode("utf-8", "surrogateescape")
@@ -270,9 +287,11 @@ class Texts:
             at = offset
             if key and not text.startswith(_MARK.decode()):
                 found.setdefault(key, []).append(Line._make((number, text[:LONGEST_LINE])))  # of thousands
-        for path in self._fresh:
+        for path, text in self._since.items():
             found.pop(path, None)
-        return {**found, **PythonScanner().scan(self._root, self._fresh, literals)}
+            if lines := matching_lines(text, literals):
+                found[path] = lines
+        return found
 
 
 def open_texts(store: Store, days: Sequence[str]) -> Texts | None:

@@ -32,21 +32,22 @@ from gitmem.search.files import (
     stat_file,
 )
 from gitmem.search.query import Term, fold
-from gitmem.search.scan import BUDGET, Rarity, add_lines, choose_files, mixed, open_texts, write_texts
 from gitmem.search.scan import FOLDER as TEXTS
+from gitmem.search.scan import Rarity, add_lines, choose_files, mixed, open_texts, write_texts
 from gitmem.search.units import Excerpts, Units
 from gitmem.store.store import Store
 from gitmem.values import Value
 
 MOST_FILES = 60  # read and ranked
-HURRIED_FILES = 30  # for a prompt, which waits
+# For a prompt, which waits. Of 120 prompts in 10 MB one begins with another memory by 30 files and 2,000 lines.
+HURRIED_FILES, HURRIED_BUDGET = 20, 500
 # Of a store that is read whole: loading and starting ripgrep would take longer than it saves.
 FEW_FILES, FEW_BYTES = 200, 2_000_000
 MANY_BYTES = 8_000_000  # of a store in which common words of a query are not scanned for (BUDGET)
 MANY_FILES = 400  # with a hit, where a filter needs the text of a unit
 _SAMPLED_FILES = 24
 _PATIENCE = 60.0  # seconds that a background process waits for another
-_NEWEST = 500  # lines of a word beyond the budget, where there is no time for all
+_NEWEST = 150  # lines of a word beyond the budget, where there is no time for all
 _WEIGHED_FILES = 200  # from which the size of all files is estimated
 _KEPT_FILES, _KEPT_BYTES = 256, 262_144  # that a process keeps, and the longest of them
 _PER_FILE = 200  # lines of one transcript
@@ -109,10 +110,11 @@ def _chosen(
     *,
     most: int,
     fits: Callable[[Units], bool] | None = None,
+    sampled: int = 0,
 ) -> Pool:
     """Return the most promising of the files with these lines."""
     passes = None if fits is None else lambda key: any(map(fits, documents.load_all([key])))
-    chosen = choose_files({key: lines[key] for key in mixed(lines)}, terms, most, passes)
+    chosen = choose_files({key: lines[key] for key in mixed(lines)}, terms, most, passes, sampled=sampled)
     read = documents.load_all(chosen.paths)
     is_all = len(chosen.paths) == len(lines) or (fits is not None and len(chosen.paths) < most)
     counts = [max(count, unscanned.get(number, 0.0)) for number, count in enumerate(chosen.counts)]
@@ -201,10 +203,10 @@ def _in_texts(
     if texts is None:
         return None
     sample = texts.sample()
-    rarity = Rarity(sample, texts.size / max(sum(map(len, sample)), 1), terms, literals)
+    rarity = Rarity(sample, texts.size / max(sum(map(len, sample)), 1), terms, literals, HURRIED_BUDGET)
 
     def scan(part: list[str]) -> dict[str, list[Line]]:
-        rare = [literal for literal in part if rarity.estimate(literal) <= BUDGET]
+        rare = [literal for literal in part if rarity.estimate(literal) <= HURRIED_BUDGET]
         found = texts.scan(rare, make_rg(store.context)) if rare else {}
         for literal in part:
             if literal not in rare:
@@ -212,9 +214,10 @@ def _in_texts(
         return {key: found[key] for key in filter(documents.allowed(allow), found)}
 
     lines, scanned = rarity.scan(scan, most)
-    unscanned = rarity.unscanned([literal for literal in scanned if rarity.estimate(literal) <= BUDGET])
+    unscanned = rarity.unscanned([literal for literal in scanned if rarity.estimate(literal) <= HURRIED_BUDGET])
     newest = dict(reversed(lines.items()))
-    return _chosen(documents, texts.size, newest, terms, unscanned, most=most)._replace(complete=False)
+    chosen = _chosen(documents, texts.size, newest, terms, unscanned, most=most, sampled=HURRIED_BUDGET // 2)
+    return chosen._replace(complete=False)
 
 
 def _want_texts(store: Store) -> None:
@@ -236,7 +239,8 @@ def renew_texts(store: Store) -> None:
     if not documents.are_few:
         os.makedirs(folder, 0o700, exist_ok=True)
         with store.folder_lock(folder, "texts").acquire(_PATIENCE):
-            if open_texts(store, documents.days) is None:
+            texts = open_texts(store, documents.days)
+            if texts is None or texts.are_worn:
                 write_texts(store, documents.days, documents.texts())
 
 

@@ -236,7 +236,13 @@ class Units:
 
     def memory(self, index: int) -> str:
         """Return the id of the memory that a unit is a view of, or "" if it has none."""
-        return self.named or self.entry_id(index)
+        if (known := self._memories.get(index)) is None:
+            known = self._memories[index] = self.named or self.entry_id(index)
+        return known
+
+    @cached_property
+    def _memories(self) -> dict[int, str]:
+        return {}
 
     @cached_property
     def named(self) -> str:
@@ -244,7 +250,7 @@ class Units:
         named = re.fullmatch(_NAMED, self.path)
         return named["id"] if named else ""
 
-    @property
+    @cached_property
     def is_links(self) -> bool:
         """Whether the file is a concept or an episode, which link to exchanges."""
         return self.path.startswith(LINKED)

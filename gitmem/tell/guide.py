@@ -38,8 +38,9 @@ from gitmem.store.known_facts import known_facts
 from gitmem.store.known_patterns import known_patterns, read_pattern
 from gitmem.store.store import Store
 from gitmem.tell.advice import Advice, AdviceKind, Complexity, Guidance
-from gitmem.tell.known_errors import counts, fix_line, from_other, match, own_part, without_risk
+from gitmem.tell.known_errors import counts, fix_line, match, own_part
 from gitmem.tell.prompt import excerpt, needles_of, plain_query
+from gitmem.tell.risk import from_other, without_risk
 from gitmem.tell.similar_episodes import RankedEpisode, ranked_episodes, similar
 from gitmem.tell.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of
 from gitmem.text.sentences import seen_times

@@ -22,6 +22,7 @@ from gitmem.search.hits import Hit, bare_text, fields_in
 from gitmem.search.query import INSIDE, Term, fold, parse_query
 from gitmem.search.recall import hit_head
 from gitmem.store.store import Store
+from gitmem.tell.risk import without_risk
 from gitmem.tell.usage_log import HOWS, PROMPT, GivenText, handles, known_to, note_asked
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.text.words import estimate_tokens
@@ -129,7 +130,6 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         for hit in found.hits
         if not hit.weak
         and hit.worth.share >= _LEAST_SHARE
-        and sure.of(hit.text, is_near=hit.worth.share >= (_HALF if hit.fact else _MOST_WORDS))
         and tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
         and not hit.path.startswith((*LINKED, _LINES))
@@ -137,6 +137,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         and (may_be_error or not hit.path.startswith(f"{BUGS}/"))
         and not hit.is_beside
         and not _came_to_nothing(hit)
+        and sure.of(hit.text, is_near=hit.worth.share >= (_HALF if hit.fact else _MOST_WORDS))
     ]
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in fixes)
     hits = with_authors(People(store), new[: len(_SHARES)])
@@ -244,6 +245,12 @@ def plain_query(text: str) -> str:
     return _MINUS.sub("", _FILTER.sub(r"\1 ", text[:_MAX_READ].replace('"', " ")))
 
 
+def _has_others(store: Store, path: str) -> bool:
+    from gitmem.tell.known_errors import has_others  # 6 ms, and few prompts are shown an error
+
+    return has_others(store, path)
+
+
 def _handle(hit: Hit) -> str:
     return handles([hit])[0]
 
@@ -266,11 +273,8 @@ def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> I
             text = excerpt(text, needles, room)
         if text:
             said = text
-            if hit.author or hit.path.startswith(f"{BUGS}/"):
-                from gitmem.tell.known_errors import has_others, without_risk
-
-                is_theirs = hit.author or has_others(store, hit.path)
-                said = without_risk(text, _handle(hit)) if is_theirs else text  # no risky commands of other authors
+            if hit.author or (hit.path.startswith(f"{BUGS}/") and _has_others(store, hit.path)):
+                said = without_risk(text, _handle(hit))
             piece = f"{head}\n{plain(hit.shown(said))}"
             left -= estimate_tokens(piece) + 1
             told += f"{text}\n"

@@ -14,9 +14,10 @@ from gitmem.store.known_patterns import known_patterns
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
 from gitmem.tell.guide import guide
-from gitmem.tell.known_errors import from_other, is_risky, tell_error
+from gitmem.tell.known_errors import tell_error
 from gitmem.tell.outcome_counts import judge
 from gitmem.tell.prompt import TOKENS, tell_prompt
+from gitmem.tell.risk import from_other, is_risky
 from gitmem.text.words import estimate_tokens
 from tests.desk import given_texts
 
