@@ -1,16 +1,16 @@
-"""Choose the model and the embedder that the settings name."""
+"""Choose the model and the embedder that the settings name. Light: each search asks whether there is one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from gitmem.config import EmbeddingConfig, SummaryConfig
-from gitmem.llm.agents import AgentModel
-from gitmem.llm.http import is_private
-from gitmem.llm.models import AnthropicModel, ChatModel, GeminiEmbedder, LocalEmbedder, OpenAIEmbedder
-from gitmem.llm.protocol import AGENTS, ANTHROPIC, HOST, KEYS, OFFLINE, OPENAI, Embedder, Model, ProviderError
+from gitmem.llm.protocol import AGENTS, ANTHROPIC, HOST, KEYS, OFFLINE, OPENAI, ProviderError
 from gitmem.platform.machine import is_installed
-from gitmem.values import Value
+from gitmem.values import TYPE_CHECKING, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.config import EmbeddingConfig, SummaryConfig
+    from gitmem.llm.protocol import Embedder, Model
 
 
 def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
@@ -21,8 +21,11 @@ def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | Non
     if config.provider in {OFFLINE, HOST}:
         return None
     if config.provider in AGENTS:
+        from gitmem.llm.agents import AgentModel
+
         return AgentModel(config, environ)
     key = _key("summary", config.api_key_env or KEYS[config.provider], config.base_url, environ)
+    from gitmem.llm.models import AnthropicModel, ChatModel
 
     return (AnthropicModel if config.provider == ANTHROPIC else ChatModel)(config, key, environ)
 
@@ -32,6 +35,7 @@ def _key(settings: str, variable: str, base_url: str, environ: Mapping[str, str]
     key = environ.get(variable, "").strip()
     if not key and not base_url:
         raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or {settings}.api_key_env to another.")
+    from gitmem.llm.http import is_private
 
     if key and base_url.startswith("http:") and not is_private(base_url):
         raise ProviderError("The key would go over the network unencrypted.", f"Use https in {settings}.base_url.")
@@ -93,8 +97,11 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
     if provider == NONE:
         return None
     if provider == LOCAL:
+        from gitmem.llm.models import LocalEmbedder
+
         return LocalEmbedder()
     base_url = config.base_url or (environ.get("OPENAI_BASE_URL", "") if provider == OPENAI else "")
     key = _key("embedding", config.api_key_env or _EMBEDDER_KEYS[provider], base_url, environ)
+    from gitmem.llm.models import GeminiEmbedder, OpenAIEmbedder
 
     return (GeminiEmbedder if provider == GEMINI else OpenAIEmbedder)(key, config.model, base_url, environ)
