@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
 
+from gitmem.learn.swapped import is_swapped
 from gitmem.model.similarity import stems_of
 from gitmem.platform.machine import table
 from gitmem.text.words import files_of, matcher
@@ -69,7 +70,19 @@ def says_contrary(statement: str, source: str, *, is_issue: bool = False) -> boo
         return True
     if denied and not is_issue and _denies(claims, said, denied, source):
         return True
-    return _is_opposite(statement, source)
+    if _is_opposite(statement, source) or (not is_issue and _widens(statement, source)):
+        return True
+    return is_swapped(statement, source)
+
+
+def _widens(statement: str, source: str) -> bool:
+    """Return whether a statement says of another subject what a clause of its source says of one "only"."""
+    head = next(iter(_first_content(statement.split(), 1)), "")
+    if not head or _has("only", statement) or head in stems_of(source):
+        return False
+    plain = {stem for clause in _clauses(statement) for stem in clause.stems}
+    limited = (stems_of(piece) for piece in _BREAK.split(source) if _has("alone", piece))
+    return any(stems and len(stems & plain) >= _COVERED * len(stems) for stems in limited)
 
 
 def _has(kind: str, text: str) -> bool:
@@ -89,6 +102,7 @@ def _undoes(claims: list[_Clause], said: list[_Clause], affirmed: set[str], *, i
 
 def _is_form(stem: str, other: str) -> bool:
     """Return whether two stems are of one word; a Korean verb's differ in the last syllable."""
+    stem, other = stem.removesuffix("하"), other.removesuffix("하")
     is_korean = len(stem) == len(other) > 1 and _HANGUL.match(stem) is not None
     return stem == other or (is_korean and stem[:-1] == other[:-1])
 

@@ -121,6 +121,24 @@ CONTRARY = [
     ("Wir benutzen kein ORM in diesem Dienst.", "Wir benutzen ein ORM in diesem Dienst."),
     ("Der Timeout ist für alle höchstens 30 Sekunden.", "Der Timeout ist für alle mindestens 30 Sekunden."),
     ("Wir nehmen Postgres statt MySQL für Bestellungen.", "Wir nehmen MySQL statt Postgres für Bestellungen."),
+    ("We use Postgres over MySQL for billing.", "Use MySQL over Postgres for billing."),
+    ("Please run the linter before the tests in CI.", "Run the tests before the linter in CI."),
+    ("Now prefer composition to inheritance in new code.", "Prefer inheritance to composition in new code."),
+    ("All errors go to stderr and results to stdout.", "Errors go to stdout and results to stderr."),
+    ("Staging is deployed from develop and production from main.", "Production is deployed from develop."),
+    ("Please keep access tokens valid for 15 minutes.", "Keep access tokens valid for 15 hours."),
+    ("The prices are stored in cents as an integer.", "The prices are stored in dollars as an integer."),
+    ("Really, only the release bot may push tags.", "Developers may push tags, like the release bot."),
+    ("Each timeout should be 30 seconds, up from 5.", "Each timeout should be 5 seconds."),
+    ("Now migrations must be reversible in every case.", "Migrations must be irreversible in every case."),
+    ("이제 변수 이름은 영어로, 주석은 한국어로 써줘.", "변수 이름은 한국어로, 주석은 영어로 쓴다."),
+    ("이제 배포는 금요일에 하지 말고 월요일에 하자.", "배포는 월요일이 아니라 금요일에 한다."),
+    ("이제 캐시는 10분 동안만 유지하자.", "캐시는 10시간 동안 유지한다."),
+    ("이제 main 브랜치에는 직접 푸시하지 마.", "main 브랜치에는 직접 푸시한다."),
+    (
+        "Die Prüfung läuft immer vor dem Deployment der Anwendung.",
+        "Das Deployment der Anwendung läuft vor der Prüfung.",
+    ),
 ]
 
 
@@ -146,6 +164,11 @@ def test_a_statement_that_says_the_contrary_of_its_quotation_is_refused(said, cl
         ("Don't ever commit the .env file", "The .env file must stay out of git."),
         ("빌드는 pip 말고 uv를 쓰자", "빌드는 pip 대신 uv를 쓴다."),
         ("패키지는 쓰지 말고 내보내자", "내보내기는 패키지 없이 한다."),
+        ("Errors go to stderr and results to stdout", "Results go to stdout and errors to stderr."),
+        ("Prefer composition to inheritance in the domain", "In the domain, prefer composition to inheritance."),
+        ("Admins edit every article, authors just their own", "Authors edit just their own articles, admins all."),
+        ("변수 이름은 영어로, 주석은 한국어로 써줘", "주석은 한국어, 변수 이름은 영어로 쓴다."),
+        ("테스트는 항상 커밋하기 전에 돌려줘", "커밋하기 전에 항상 테스트를 돌린다."),
         (
             "The hook in the clone can be skipped, the one on the server refuses them",
             "Commits are refused on the server.",
