@@ -35,7 +35,7 @@ SAID = 0.9  # the confidence of what a user says
 MOST_DISPUTED = 3  # for one new fact; more are a series ("step 1 …", "step 2 …"), which nobody wants to review
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 _WHOLE_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_PLAIN_WORD = re.compile(r"[\w./-]*\w")
+_PLAIN_WORD = re.compile(r"\w+(?:[./-]++\w+)*")
 _CODE = r"[A-Za-z]+(?:[a-z0-9][A-Z]|[A-Za-z0-9][_./:])\w[\w./:]*"  # a name by its form: `RateTable`, `rate_table`
 # What a statement begins with, if it names the thing it is about: a name, the word behind an article, a Korean subject.
 _SUBJECT = re.compile(
