@@ -19,7 +19,7 @@ from gitmem.values import Value
 _DEEPEST = 3  # folders above a manifest
 _MOST = 5  # manifests that are read
 _NAME = re.compile(r"[\w@][\w@./+-]{0,79}")
-_REQUIRED = re.compile(r"^\s*(?:require\s+)?([\w-]++(?:\.[\w-]++)++(?:/[\w.-]*+)*+)\s+v\d", re.MULTILINE)  # in a `go.mod`
+_REQUIRED = re.compile(r"^\s*(?:require\s+)?([\w-]++(?:\.[\w-]++)++(?:/[\w.-]*+)*+)\s+v\d", re.MULTILINE)  # go.mod
 
 
 class _Declared(Value):
