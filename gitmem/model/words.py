@@ -109,10 +109,12 @@ def words_in(text: str) -> UserWords | None:
         return UserWords(WordKind.COMMAND, "\n".join(filter(None, (_element(ran, "command"), printed))))
     if note := _element(text, "user-memory-input"):
         return UserWords(WordKind.NOTE, note)
-    name = _element(text, "command-name")
-    if name in noise("host_command"):
-        comment = _element(text, "command-args")
-        return UserWords(WordKind.COMMENT, comment, name) if len(comment.split()) > 1 else None
+    name, comment = _element(text, "command-name"), _element(text, "command-args")
+    if not name and text.startswith("/"):  # as it is queued, or as another host writes it
+        name, _, comment = text.partition(" ")
+    if name.strip() in noise("host_command"):
+        comment = comment.strip()
+        return UserWords(WordKind.COMMENT, comment, name.strip()) if len(comment.split()) > 1 else None
     typed = human_text(text)
     return UserWords(WordKind.PROMPT, typed) if typed and not _is_unsaid(typed) else None
 
