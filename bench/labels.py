@@ -103,11 +103,11 @@ def _claude(item: Item) -> Iterator[Label]:
     if item.get("type") == "queue-operation" and item.get("operation") == "enqueue":
         yield "queued", item.get("content") or ""
     message = item.get("message")
-    is_message = isinstance(message, dict) and item.get("type") in {"user", "assistant"}
+    is_message = item.get("type") in {"user", "assistant"}
     told = item.get("toolUseResult")
     for given in (told.get("answers") or {}).values() if isinstance(told, dict) else ():
         yield "answers", given
-    for block in _blocks(message.get("content")) if is_message else ():
+    for block in _blocks(message["content"]) if isinstance(message, dict) and is_message else ():
         marked = any(item.get(key) for key in ("isMeta", "isCompactSummary", "isSidechain"))
         marked = marked or (item.get("origin") or {}).get("kind", "human") != "human"
         if block.get("type") == "tool_use":

@@ -65,7 +65,7 @@ def files_of(path: Path) -> list[Path]:
 
 def sources_of(path: Path, top: Path) -> list[str]:
     """Return what is replayed of a recording: its transcripts, or a database made of its rows."""
-    (rows,) = [one for one in files_of(path) if one.name == "rows.jsonl"] or [None]
+    rows = next((one for one in files_of(path) if one.name == "rows.jsonl"), None)
     if rows is None:
         return find_transcripts(str(path))
     host = rows.parent.name

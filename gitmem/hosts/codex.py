@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
 
 from gitmem.hosts.claude_events import EVENTS
 from gitmem.hosts.host import (
@@ -27,7 +26,7 @@ from gitmem.hosts.host import (
 )
 from gitmem.hosts.says import UNTESTED, WORDLESS, Says
 from gitmem.hosts.subagents import called_by
-from gitmem.model.transcript import Record, Role, content_text, objects, records
+from gitmem.model.transcript import Record, Role, Unread, content_text, objects, records
 from gitmem.platform.safe_open import read_end
 from gitmem.values import TYPE_CHECKING
 
@@ -46,6 +45,7 @@ _CODEX_UNDONE = ("apply_patch verification failed", "aborted by user", "patch re
 _CODEX_TOOLS = {"request_user_input": ASKS}
 _CODEX_SHELLS = ("exec_command", "shell", "shell_command", "local_shell")
 _NEXT = timedelta(milliseconds=1)
+_COPYING = timedelta(seconds=2)  # in which Codex has written the history of a fork, whose parts bear that time
 _CODEX_END_BYTES = 262_144  # of a rollout's end, which has the last command
 _CODEX_EVENTS = (*EVENTS, "SubagentStop", "PostCompact")
 
@@ -93,6 +93,20 @@ def _codex_recorded(payload: Payload) -> Payload:
             error = text_of(payload, "tool_response")
             return payload | {"hook_event_name": "PostToolUseFailure", "error": error}
     return payload
+
+
+def _codex_records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+    """Yield the records of a rollout; a fork begins with a copy of the other session, and goes on as its own."""
+    begun: list[Record] = []  # the sessions that it tells of
+
+    def read(item: Payload, base: Record) -> Iterator[Record]:
+        for part in _codex_item(item, base):
+            if item.get("type") == "session_meta":
+                begun.append(part)
+            is_copy = not begun or part.at - begun[-1].at <= _COPYING
+            yield part if is_copy else part._replace(session=begun[0].session, sidechain=begun[0].sidechain)
+
+    return records(lines, unread, read)
 
 
 def _codex_item(item: Payload, base: Record) -> Iterator[Record]:
@@ -213,7 +227,7 @@ CODEX = Host(
     events={event: event for event in _CODEX_EVENTS},
     read=_codex_read,
     recorded=_codex_recorded,
-    records=partial(records, read=_codex_item),
+    records=_codex_records,
     # Codex keeps rollouts by day; each says at its beginning where it was.
     sessions=lambda place: begun_below(
         place.project, os.path.join(place.own(".codex", "CODEX_HOME"), "sessions"), "payload", "cwd"

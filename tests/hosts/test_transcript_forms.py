@@ -215,3 +215,18 @@ def test_what_codex_puts_around_a_request_is_its_own(tmp_path):
     (turn,) = [turn for turn in turns_of(path) if turn.prompt or turn.words]
     assert turn.prompt == ASKED
     assert [one.text for one in turn.words] == ["git fetch\nExit code: 0"]
+
+
+def test_a_fork_of_a_rollout_copies_the_other_session_and_goes_on_as_its_own(desk, tmp_path):
+    def turn(key: str, text: str) -> list[tuple[str, dict[str, object]]]:
+        return [("turn_context", {"turn_id": key}), said(text), said(SAID, "assistant")]
+
+    old = [("session_meta", {"id": "aaaa", "cwd": "/home/kim/shop"}), *turn("t-1", ASKED)]
+    first = rollout(tmp_path, *old)
+    own = ("session_meta", {"id": "bbbb", "forked_from_id": "aaaa", "cwd": "/home/kim/shop"})
+    rows = rollout(tmp_path, own, *old, *turn("t-2", "And a test."), name="rollout-2.jsonl").read_text().splitlines()
+    copied = [row.replace(f"10:00:0{second}Z", "11:00:00Z") for second, row in enumerate(rows[:5])]
+    fork = tmp_path / "rollout-3.jsonl"
+    fork.write_text("\n".join([*copied, *(row.replace("T10:", "T12:") for row in rows[5:])]) + "\n")
+    assert [(turn.session, turn.prompt) for turn in turns_of(fork)] == [("aaaa", ASKED), ("bbbb", "And a test.")]
+    assert [replay(desk.store, str(path)).saved for path in (first, fork)] == [1, 1]
