@@ -128,6 +128,12 @@ class GitFailedError(GitmemError):
         self.stderr = stderr
         self.stdout = stdout
 
+    @property
+    def reason(self) -> str:
+        """Git's last line without its mark, else the message."""
+        lines = [line for line in self.stderr.splitlines() if line.strip()]
+        return lines[-1].removeprefix("fatal: ").removeprefix("error: ") if lines else self.message
+
 
 @contextlib.contextmanager
 def disk_errors(failed: str, kind: type[GitmemError] = NotSavedError) -> Iterator[None]:

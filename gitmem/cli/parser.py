@@ -71,8 +71,16 @@ class Parser(argparse.ArgumentParser):
         """Raise a usage error; drop the argument's name if it is the list of choices, which the message repeats."""
         message = re.sub(r"^argument [^\s|]+\|\S+: (?=invalid choice)", "", message)
         near = _near_choice(message) or self._near_option(message)
-        hint = f"Did you mean '{near}'? " if near else ""
+        hint = f"Did you mean '{near}'? " if near else self._filter_hint(message)
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"{hint}'{self.asked or self.prog} --help' shows how.")
+
+    def _filter_hint(self, message: str) -> str:
+        """Return how a search is narrowed where an option was taken for it; "" elsewhere."""
+        from gitmem.search.query import FILTERS  # late: few command lines are wrong
+
+        match = re.match(rf"unrecognized arguments: --({'|'.join(FILTERS)})(?: (\S+))?", message)
+        said = f"{match[1]}:{match[2] or '…'}" if match and self.asked == "gitmem search" else ""
+        return f"A filter is a word of the query: gitmem search 'WORDS {said}'. " if said else ""
 
     def _near_option(self, message: str) -> str:
         """Return the option like one that is unknown, of this command or those below it; "" if none is."""

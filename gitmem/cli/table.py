@@ -215,7 +215,7 @@ def whole_number(text: str) -> int:
     if not text.isdecimal():
         from argparse import ArgumentTypeError
 
-        raise ArgumentTypeError(f"{text!r} is no whole number")
+        raise ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
     return int(text)
 
 

@@ -86,9 +86,9 @@ HALF = 0.5
 PART = 0.5  # of a part of an identifier, which is searched for as a whole, too
 KINDRED = 0.3  # of a word that stands for another
 _EDGES = ".,;:!?\"'()[]{}<>`*"
-_FILTERS = ("path", "type", "tag", "since", "until", "session", "author")
+FILTERS = ("path", "type", "tag", "since", "until", "session", "author")
 _PIECE = re.compile(
-    rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>(?i:{"|".join(_FILTERS)})):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)'
+    rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>(?i:{"|".join(FILTERS)})):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)'
 )
 # Joints of identifiers, paths, `node.js`, `utf-8`.
 _JOINT = r"_|[^\W\d_](?=[^\w\s]*[.\-/:@#+])[^\w\s]+\w|\w[.\-/:@#+]+[^\W\d_]"

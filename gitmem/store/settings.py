@@ -144,7 +144,7 @@ def read_value(key: str, text: str) -> object:
         return parse_value(key, text)
     readings: list[object] = [text]  # fallback for `*.test` or `12:30`, to which YAML gives another meaning
     with contextlib.suppress(yaml.YAMLError, RecursionError, ValueError):
-        readings.insert(0, yaml.safe_load(text))
+        readings[:0] = [read for read in (yaml.safe_load(text),) if read is not None]
     complaints = []
     for reading in readings:
         try:

@@ -158,7 +158,7 @@ def why_lines(store: Store, code: ProjectCode, blaming: Blaming) -> list[Why]:
         lines = blaming.lines()
     except GitFailedError as error:
         raise NotFoundError(
-            f"git has no line {first} of {path}: {error.stderr.strip().splitlines()[-1] if error.stderr else error}.",
+            f"git has no line {first} of {path}: {error.reason}.",
             "Name a file that the project's git tracks, and a line of it.",
         ) from None
     answers = (_why(store, code, written, line, _neighbours(around, line.now)) for line in lines)

@@ -23,6 +23,7 @@ TYPED = {
     "save x -t bug": "'error_fix'",
     "save x -t Decision": "'decision'",
     "save x --tags a": "'--tag'",
+    "search x --type decision": "'WORDS type:decision'",
     "facts edit x --text y": "'gitmem facts edit --help'",
 }
 
@@ -34,7 +35,7 @@ def test_what_people_type_leads_to_the_command(line):
     assert TYPED[line] in raised.value.remedy
 
 
-@pytest.mark.parametrize("line", ["search x --since monday", "facts retire x --reason y"])
+@pytest.mark.parametrize("line", ["show x --since monday", "facts retire x --reason y"])
 def test_an_option_that_is_like_none_leads_to_none(line):
     with pytest.raises(UsageError) as raised:
         parse(line.split())

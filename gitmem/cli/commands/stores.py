@@ -151,8 +151,8 @@ def run_remote(args: Args, app: App) -> None:
         name, url = _name_and_url(args.words, app.folder())
         remote = add_remote(store, name, url)
         value = {"name": remote.name, "url": remote.shown}
-        text = plain(f"Memory is synced with {remote.name} ({remote.shown}) from now on.")
-        app.answer(value, f"{text}\nTry: gitmem {'--user ' * args.user}sync", OWN)
+        text = plain(f"The memory has the remote {remote.name} ({remote.shown}) now.")
+        app.answer(value, f"{text}\nNext: 'gitmem {'--user ' * args.user}sync' tries it.", OWN)
         return
     if args.action == "remove":
         if len(args.words) != 1:
@@ -175,6 +175,8 @@ def _name_and_url(words: list[str], cwd: str) -> tuple[str, str | None]:
         raise UsageError("A remote has a name and a URL.", "Write: gitmem remote add [NAME] URL")
     if not words:
         return DEFAULT, None
+    if not all(words):
+        raise UsageError("The URL of the remote is empty.", "Write: gitmem remote add [NAME] URL")
     if len(words) == 1 and not is_address(words[0]):
         return words[0], None
     return (words[0] if len(words) > 1 else DEFAULT), absolute_address(words[-1], cwd)
