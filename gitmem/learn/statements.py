@@ -49,14 +49,17 @@ _FOREIGN = re.compile(
     r"\s*(?:#{1,6}\s|##\[|\+ ?\S|-  \S|```|~~~|>|\||[\u2500-\u257f]|@@|\+\+\+ |--- "
     r"|diff --git|Traceback |at \S+ ?\(|\$ "
     r"|[A-Z]\w{0,60}(?:Error|Exception|Warning): "
+    r"|\S{1,20} (?:WARN|ERR!|ERROR|INFO|DEBUG|FATAL)(?:\s|$)"
     r"|(?:error|fatal|FATAL|ERROR|WARN|INFO|DEBUG)\b[\[:( ]|\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]|\[?[0-9]{1,2}:[0-9]{2}"
     r"|(?:From|To|Subject|Date|Re|Fwd|Cc): |\[?(?:오전|오후)|\S{1,30} \(?[0-9]{1,2}:[0-9]{2}|@?[A-Z][a-z]{1,20}: )"
 )
 # A first line that points to what follows: somebody else's text.
 _POINTS = re.compile(
     r"(?i)\b(?:this|these|below|following|here(?:'s| is| are)|diese[rsmn]?|folgende[rsmn]?|unten)\b|아래|다음|이거|이것"
-    r"|^이 |:\s*$"
+    r"|^이 |[:\u2193\u2b07\U0001f447]\s*$"
 )
+_ENDS_AT_TEXT = (":", "\u2193", "\u2b07", "\U0001f447")
+_BEFORE_COLON = re.compile(r"(\S+(?: \S+){1,30}?): +(?=\S)")
 # What follows "always" or "never" in English and is no order: a hyphen, "hits", "ended", "failing".
 _TELLS = re.compile(r"[^\s\w,]|\s+\w+(?:[^s]s|ed|ing)\b")
 _IS_SENTENCE = re.compile(r"[.!\u3002\uff01]\s*$")
@@ -89,12 +92,24 @@ def own_words(prompt: str) -> str:
     own = _QUOTED_SENTENCES.sub("\u2026", "\n".join(lines[:end])).split("\n")
     gap = next((at for at, line in enumerate(own) if not line.strip()), len(own))
     points = _POINTS.search(own[0]) if own and not _label(own[0]) else None
-    if points and own[0].rstrip().endswith(":"):
+    if points and own[0].rstrip().endswith(_ENDS_AT_TEXT):
         return own[0]
+    if own and (task := _task_before_text(own[0])):
+        return task
     # Behind a blank line the user goes on after a sentence; after a heading, a question or a hint stands a text to be
     # worked on.
     is_paste = gap < len(own) and not _label(own[gap - 1]) and (points or not _IS_SENTENCE.search(own[gap - 1]))
     return "\n".join(own[:gap] if is_paste else own)
+
+
+def _task_before_text(line: str) -> str:
+    """Return the words before a colon behind which a text begins that would state something, or ''."""
+    match = _BEFORE_COLON.match(line)
+    if match is None or _label(line):
+        return ""
+    states = [phrases(kind) for kind in ("lasts", "opens")]
+    follows = any(cue.match(line[match.end() :]) for cue in states)
+    return match[1] if follows and not any(cue.search(match[1]) for cue in states) else ""
 
 
 def _label(line: str) -> bool:

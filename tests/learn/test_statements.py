@@ -95,6 +95,12 @@ PASTED = (
     'Is it right? "From now on lock the door. Never share the code."',
     "Here is a note of my colleague, draft a reply. Hello! From now on send me the logs first.",
     "Korrigiere den Text: Ab jetzt immer leise sein im Flur.",
+    "npm WARN deprecated: never use it\nnpm ERR! Always use the new name.",
+    "Put this more gently: From now on hand in the sheet on Friday. Never be late.",
+    "문서에 이렇게 나와 있어: 항상 연결을 닫으세요. 절대 다시 쓰지 마세요.",
+    "a page of the wiki \u2193\nAlways turn the keys each spring. Never mail them.",
+    "Classify these sentences. Always brush your teeth. Never smoke inside.",
+    "Kannst du das als Issue anlegen? Ab sofort immer streamen. Niemals puffern.",
 )
 
 
@@ -102,6 +108,11 @@ PASTED = (
 def test_only_the_users_own_words_state_something(text):
     assert statements_of(text) == []
     assert statements_of(f"Look at this:\n\n{text}") == []
+
+
+def test_a_colon_makes_no_text_of_others_of_one_s_own_words():
+    assert texts("Please note from now on: use tabs. Never use CRLF in scripts.") != []
+    assert texts("Two steps: lexer, then grammar. From now on write tests first.") == ["From now on write tests first"]
 
 
 def test_what_stands_before_a_paste_counts():
