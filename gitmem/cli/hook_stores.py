@@ -7,10 +7,12 @@ import os
 import time
 from collections.abc import Sequence
 
-from gitmem.errors import RefusedError
+from gitmem.errors import GitmemError, RefusedError
 from gitmem.platform.machine import start_detached
+from gitmem.store.acceptance import disconnected_branch
 from gitmem.store.locate import find_project, find_store
 from gitmem.store.spool import HookSpool
+from gitmem.store.store import READ_ONLY
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +45,6 @@ def join(app: App, owner: int) -> None:
     from gitmem.record.fact_edits import look_at_arrivals
     from gitmem.store.init import Place
     from gitmem.store.remotes import absolute_address
-    from gitmem.store.store import READ_ONLY
     from gitmem.sync.clone import clone_store
     from gitmem.sync.retries import Options
 
@@ -68,9 +69,6 @@ def find(app: App, folders: Sequence[str]) -> str | None:
 
 def connected(app: App, folder: str) -> str | None:
     """Connect an accepted memory that is on a branch, and whose folder is gone; return its folder, None for none."""
-    from gitmem.errors import GitmemError
-    from gitmem.store.acceptance import disconnected_branch
-
     for start in (folder, app.environ.get("CLAUDE_PROJECT_DIR", ""), app.cwd):
         if os.path.isabs(start) and "\0" not in start:
             with contextlib.suppress(GitmemError):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Container, Iterator, Mapping
 from functools import cache
@@ -24,6 +25,7 @@ from gitmem.git.left_behind import clear_left_behind, left_behind_after, lock_in
 from gitmem.platform.machine import find_program, resource, table, with_absolute
 from gitmem.platform.safe_open import read_text
 from gitmem.platform.spawn import Child, ExpiredError, FloodedError
+from gitmem.text.terminal import mask_urls
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -302,8 +304,6 @@ def git_without_repository(environ: Mapping[str, str], *, user_config: bool = Fa
 
 def git_version(environ: Mapping[str, str]) -> tuple[int, int]:
     """Return the version of the git on the `PATH`; raises GitmemError if it is missing or older than `OLDEST_GIT`."""
-    import re
-
     output = git_without_repository(environ).run("--version").decode(errors="replace").strip()
     match = re.search(r"(\d{1,9})\.(\d{1,9})", output)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
@@ -333,8 +333,6 @@ def _command(args: tuple[str, ...]) -> str:
 
 
 def _readable(stderr: bytes) -> str:
-    from gitmem.text.terminal import mask_urls
-
     return mask_urls(stderr.decode("utf-8", "replace").strip())[-STDERR_LIMIT:]
 
 

@@ -12,15 +12,16 @@ from gitmem.document.document import Document
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import GitmemError, NotFoundError
+from gitmem.history.authors import People
 from gitmem.history.waiting_changes import OthersChange, read_changes, write_changes
 from gitmem.model.fact import FOLDER, PATH, Fact, FactKind, day_of, parse_fact, render_fact
+from gitmem.model.validity import ended
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gitmem.git.log import Commit
     from gitmem.git.objects import PathChange
     from gitmem.git.repository import TreeEntry
-    from gitmem.history.authors import People
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
@@ -57,7 +58,6 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
 
     Raises NotFoundError if the fact cannot be read.
     """
-    from gitmem.model.validity import ended
     from gitmem.store.transact import transact
 
     old = store.repository.blob(change.blob)
@@ -96,7 +96,6 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
 def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange]) -> dict[str, OthersChange]:
     """Return the changes that wait at the tip, given those that waited at an earlier commit."""
     from gitmem.git.log import log
-    from gitmem.history.authors import People
 
     repository, people = store.repository, People(store)
     try:

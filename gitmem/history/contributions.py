@@ -28,6 +28,7 @@ from gitmem.history.authorship import (
     identifier_of,
     key_of,
 )
+from gitmem.model.pattern import claims, parse_pattern
 from gitmem.platform.safe_open import read_text
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -220,8 +221,6 @@ def _composed(store: Store, commits: Mapping[str, str], end: float) -> dict[str,
 
 def _claimed(store: Store, commits: Collection[str], end: float) -> dict[str, list[str]]:
     """Return by commit the claims that it brought into bug patterns, and the files of counts that it changed."""
-    from gitmem.model.pattern import claims, parse_pattern
-
     found: dict[str, list[str]] = {}
     with store.repository.reading() as objects:
 

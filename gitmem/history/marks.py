@@ -8,7 +8,10 @@ from collections.abc import Collection, Sequence
 
 from gitmem.document.entry import find_entries
 from gitmem.document.ids import SHORT_LENGTH, do_meet, id_in, is_id, summarized
+from gitmem.document.message import one_line
+from gitmem.history.authors import People
 from gitmem.history.waiting_changes import read_changes
+from gitmem.model.fact import day_of
 from gitmem.store.known_facts import KNOWN_FOLDER, facts_for, known_facts
 from gitmem.values import TYPE_CHECKING
 
@@ -87,13 +90,10 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
     code = store.code() if placed else None
     if not standing:
         return {}
-    from gitmem.document.message import one_line
-    from gitmem.model.fact import day_of
     from gitmem.model.validity import FactPlace, Ground
 
     places: dict[str, FactPlace] = {}
     if code is not None:
-        from gitmem.history.authors import People
         from gitmem.project.places import places_of
 
         people = People(store)

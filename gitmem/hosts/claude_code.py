@@ -17,6 +17,7 @@ from gitmem.hosts.host import (
 )
 from gitmem.hosts.says import Says
 from gitmem.hosts.subagents import files_in
+from gitmem.platform.machine import read_resource
 from gitmem.platform.safe_open import read_json
 from gitmem.values import TYPE_CHECKING
 
@@ -44,7 +45,6 @@ def _claude(host: Host, place: InstallPlace) -> Sequence[Edit]:
     from gitmem.hosts.edits import READS, SERVER, SERVERS, skills, slash_commands
     from gitmem.hosts.install import FileEdit
     from gitmem.hosts.settings import SUMMARIES, AllowEdit, HooksEdit, ServerEdit
-    from gitmem.platform.machine import read_resource
 
     own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
     listing = os.path.join(place.project, ".mcp.json") if place.scope is Scope.PROJECT else own

@@ -14,7 +14,9 @@ from enum import StrEnum
 from functools import partial
 
 from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts
+from gitmem.document.entry import clean_text
 from gitmem.document.ids import ALPHABET, FACTS, agreed_id, digest, file_name_of, slug
+from gitmem.document.message import one_line
 from gitmem.document.plain_header import flow, plain_value
 from gitmem.platform.machine import UTC, datetime
 from gitmem.text.words import keywords
@@ -171,8 +173,6 @@ def day_of(moment: datetime) -> str:
 
 def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact:
     """Return a new fact: its id is of its whole text, its name and its description of the first paragraph."""
-    from gitmem.document.message import one_line  # a start and a search make no facts
-
     text = clean(text)
     description = one_line(str(more.pop("description", "")) or text.split("\n\n")[0], MAX_DESCRIPTION)
     name = _named(kind, description)
@@ -217,8 +217,6 @@ def is_fact_path(path: str) -> bool:
 
 def clean(body: str) -> str:
     """Return a text cleaned for a fact's body."""
-    from gitmem.document.entry import clean_text
-
     return clean_text(body)
 
 

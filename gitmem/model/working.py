@@ -14,6 +14,7 @@ from typing import Any
 from gitmem.document.message import one_line
 from gitmem.model.command import has_effect, only_reads, works_now
 from gitmem.model.entries import relative_files
+from gitmem.model.error import read_error
 from gitmem.model.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
 from gitmem.model.outcome import told_error
 from gitmem.model.request import TaskType, classify, follows_up
@@ -267,8 +268,6 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
 
     The same error of the same command replaces the one before.
     """
-    from gitmem.model.error import read_error  # most turns have no error
-
     read = read_error(output)
     kind, message = (read.type, read.message) if read else ("", output)
     changed = tuple(file.path for file in memory.files if file.changes)[-_AT_ERROR:]

@@ -20,8 +20,9 @@ from gitmem.search.files import TRANSCRIPTS, FileVersion, list_files
 from gitmem.search.filters import Filters, excluded
 from gitmem.search.query import Query
 from gitmem.search.rank import FAR, NOTHING, UNKNOWN, WINDOW, Ranked, neighbour_weight
+from gitmem.search.troubles import is_news
 from gitmem.search.units import Units
-from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, is_news, safe_text
+from gitmem.search.vectors import Cache, ChunkedFile, is_comparable, safe_text
 from gitmem.store.store import Store
 
 # Of a unit that no word matches and that is not the nearest of all: above the nearest hits of questions about other

@@ -25,11 +25,11 @@ from gitmem.llm.providers import choose, make_embedder
 from gitmem.redact.redact import redact
 from gitmem.search.chunks import KEY_BYTES, chunks, key_of
 from gitmem.search.files import FileVersion, list_files, read_file
+from gitmem.search.troubles import FOLDER
 from gitmem.search.units import Units
 from gitmem.store.store import Store
 from gitmem.values import Value
 
-FOLDER = "vectors"
 MOST_BYTES = 256_000_000  # of the vectors of a model: 550,000 of 384 dimensions, 145,000 of 1,536
 MOST_MODELS = 2  # the models used last keep their vectors
 _SUFFIX = ".sqlite"
@@ -42,7 +42,6 @@ _INSERT = "INSERT INTO blocks VALUES (?, ?, ?, ?)"
 _BLOCK = 4_096  # vectors in a row: reading one a row takes ten times as long as comparing them
 _MOST_ROWS = 100  # beyond those that are needed; then they are joined
 _MOST_LOOPED = 10_000_000  # components that are compared without numpy, in 0.6 s
-_QUIET_SECONDS = 3600.0
 
 
 class ChunkedFile(Value):
@@ -190,27 +189,6 @@ def _numpy() -> Any:
     except ImportError:
         return None
     return np
-
-
-def is_news(private: str, place: str, problem: str) -> bool:
-    """Return whether a problem was not reported in this place within the last hour; record it, or its end by ""."""
-    path = os.path.join(private, FOLDER, f"{place}.trouble")
-    try:
-        with open(path, encoding="utf-8") as file:
-            last = file.read()
-        age = time.time() - os.stat(path).st_mtime
-    except (OSError, UnicodeDecodeError):
-        last, age = "", 0.0
-    if problem == last and age < _QUIET_SECONDS:
-        return False
-    with contextlib.suppress(OSError):
-        if problem:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(problem)
-        else:
-            os.unlink(path)
-    return bool(problem)
 
 
 _REQUEST_SECONDS = 45.0  # for one batch with all tries: less than the time after which a lock is stale

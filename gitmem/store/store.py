@@ -16,7 +16,7 @@ from gitmem.git.trust import GITMEM, IdentityLookup
 from gitmem.platform.machine import install_command, start_detached
 from gitmem.platform.safe_open import read_small, read_text
 from gitmem.store.acceptance import Acceptance, checked_layout
-from gitmem.store.locate import PRIVATE_FOLDER, PRIVATE_SUFFIX, is_store, user_store
+from gitmem.store.locate import PRIVATE_FOLDER, PRIVATE_SUFFIX, find_project, home_store, is_store, user_store
 from gitmem.store.spool import Spool
 from gitmem.values import TYPE_CHECKING
 
@@ -150,7 +150,6 @@ class Store:
     def part_of(self, folder: str) -> str:
         """Return the name of the part of the project that a folder is; "" for its top, and for any outside of it."""
         from gitmem.project.code import project_code
-        from gitmem.store.locate import find_project, home_store
 
         try:
             folder = os.path.realpath(folder)

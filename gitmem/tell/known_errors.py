@@ -17,6 +17,8 @@ from gitmem.model.command import runs_elsewhere
 from gitmem.model.error import ErrorSignature, is_again, is_telling, likeness, read_errors, signature
 from gitmem.model.pattern import BugPattern, Solution, claims, only
 from gitmem.model.similarity import SAME_ERROR
+from gitmem.record.read import glance
+from gitmem.record.working_memory import working_with
 from gitmem.store.known_facts import Header
 from gitmem.store.known_patterns import pattern_headers, read_pattern, signature_of
 from gitmem.store.store import Store
@@ -160,7 +162,6 @@ def tell_error(store: Store, session: str, output: str, command: str = "") -> st
     errors = read_errors(output)
     if not errors:
         return ""
-    from gitmem.record.read import glance  # late, as few outputs have an error
 
     now, pending = store.context.clock(), glance(store)
     ran = _ran_lately(pending, session)
@@ -192,8 +193,6 @@ def _another_way(
     store: Store, session: str, errors: Iterable[ErrorSignature], pending: Pending | None
 ) -> Iterator[str]:
     """Yield what was tried against an error that came to a session for the third time, the sixth, and so on."""
-    from gitmem.record.working_memory import working_with
-
     memory = working_with(store, session, pending.events if pending else ())
     for seen in memory.errors[-1:] if memory else ():
         is_now = any(is_again(signature(seen.type, seen.message), error) for error in errors)

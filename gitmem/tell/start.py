@@ -15,6 +15,7 @@ from gitmem.errors import GitmemError
 from gitmem.history.authors import People
 from gitmem.history.marks import sources_of
 from gitmem.model.lines import with_marks
+from gitmem.record.read import redacted
 from gitmem.store.known_facts import never
 from gitmem.sync.records import failures
 from gitmem.tell.last_sessions import (
@@ -237,7 +238,6 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> list[tuple[str, str]]:
     if not turns:
         return []
     from gitmem.model.entries import exchange_of
-    from gitmem.record.read import redacted
 
     folder = os.path.dirname(store.root)
     entries = (exchange_of(redacted(turn, store), (folder, turn.cwd)) for turn in turns)

@@ -15,6 +15,7 @@ from gitmem.history.changes_by_others import others_changes
 from gitmem.history.marks import place_marks
 from gitmem.model.fact import BINDING, Fact, FactKind, day_of
 from gitmem.model.lines import Marks, marks_of, normalized
+from gitmem.model.similarity import winner_over
 from gitmem.platform.machine import datetime
 from gitmem.store.known_facts import choose_headers, fact_headers, fact_of, facts_of, never
 from gitmem.store.locate import has_home_stores
@@ -233,7 +234,6 @@ def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
     near = [fact for fact in project if not words.isdisjoint(fact.keywords)]
     if not near:
         return None
-    from gitmem.model.similarity import winner_over  # 10 ms, and most share no word
 
     return winner_over(own, near)
 

@@ -15,14 +15,12 @@ searched for as it is. A token is four bytes of UTF-8. A keyword is a stem of a 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from gitmem.platform.machine import DATA, lines, table
-from gitmem.values import TYPE_CHECKING, Value
-
-if TYPE_CHECKING:
-    import re
+from gitmem.values import Value
 
 
 @cache
@@ -41,8 +39,6 @@ def files_of(name: str) -> tuple[str, ...]:
 @cache
 def matcher(name: str, kind: str) -> re.Pattern[str]:
     """Return the form that has one of the forms of a kind, in any language."""
-    import re  # the tables of settings are read where it is not needed
-
     forms = (row[1] for path in files_of(name) for row in table(path) if row[0] == kind)
     return re.compile("|".join(forms), re.IGNORECASE)
 
@@ -77,8 +73,6 @@ def phrases(kind: str, language: str = "", *, gaps: bool = True) -> re.Pattern[s
 
     Without `gaps` it has no phrases with `*`, which find words of the subject, too.
     """
-    import re
-
     wanted = (language,) if language else languages()
     said = (phrase for one in wanted for row in rows(one) if row.kind == kind for phrase in row.phrases)
     found = [phrase for phrase in said if gaps or "*" not in phrase]
@@ -88,8 +82,6 @@ def phrases(kind: str, language: str = "", *, gaps: bool = True) -> re.Pattern[s
 
 def form(phrase: str) -> str:
     """Return the regular expression of a phrase."""
-    import re
-
     start, end = phrase.startswith("^"), phrase.endswith("$")
     words = phrase.strip("^$ ").split()
     pattern = r"^\W*" if start else ""
@@ -295,8 +287,6 @@ def _stop() -> frozenset[str]:
 
 def keywords(text: str) -> Iterator[tuple[str, str]]:
     """Yield each word of a text that carries a topic: its stem, and the word as it is written."""
-    import re
-
     stop = _stop()
     if _REDACTED in text:
         text = re.sub(_MARKER, " ", text)

@@ -23,8 +23,9 @@ from gitmem.search import vectors
 from gitmem.search.chunks import BYTES, chunks, key_of
 from gitmem.search.cut import HEADING
 from gitmem.search.files import FileVersion
+from gitmem.search.troubles import is_news
 from gitmem.search.units import Units
-from gitmem.search.vectors import Cache, ChunkedFile, fill, is_comparable, is_news
+from gitmem.search.vectors import Cache, ChunkedFile, fill, is_comparable
 from gitmem.store.acceptance import NotAcceptedError
 from gitmem.store.store import Store
 from gitmem.text.words import estimate_tokens

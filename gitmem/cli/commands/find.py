@@ -19,7 +19,7 @@ from gitmem.search.many_stores import ALL, find_stores, search_stores
 from gitmem.search.passages import read_passage
 from gitmem.search.query import check_query, parse_query
 from gitmem.search.recall import MOST_KEYWORDS, is_handle, keywords, layer_of, read_memory, recall, with_own
-from gitmem.search.vectors import is_news
+from gitmem.search.troubles import is_news
 from gitmem.store.store import Store
 from gitmem.tell.usage_log import GET, RECALL, SEARCH, GivenText, handles, note_asked
 from gitmem.text.sentences import count

@@ -21,6 +21,8 @@ from gitmem.platform.machine import now, time_limit
 from gitmem.store.acceptance import NotAcceptedError, accepted_folder, private_folder
 from gitmem.store.held import hold, release
 from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, may_answer, parse
+from gitmem.store.store import HURRIED, Store
+from gitmem.text.terminal import fenced
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from gitmem.cli.app import App
     from gitmem.project.code import ProjectQuestions
     from gitmem.record.read import Pending
-    from gitmem.store.store import Store
 
 
 SECONDS = 0.6  # after which a session's start leaves unread facts out
@@ -152,8 +153,6 @@ def _accept(app: App, spool: HookSpool, host: str, name: str, owner: int, data: 
 
 def _answer_call(app: App, root: str, payload: dict[str, object], read: dict[str, object], host_name: str) -> None:
     """Answer a tool call that the agent is about to make, if a rule in force forbids it; nothing of it is recorded."""
-    from gitmem.text.terminal import fenced
-
     host, event = find_host(host_name), text_of(payload, "hook_event_name") or _BEFORE
     with _time_limit(TOLD_SECONDS, lambda: _log(app, f"{_BEFORE} was ended after {TOLD_SECONDS:g} s")):
         from gitmem.tell.forbidden import Decision, answer_call
@@ -330,15 +329,11 @@ def _spool(app: App, root: str) -> HookSpool:
 
 
 def _open(app: App, root: str) -> Store:
-    from gitmem.store.store import Store
-
     return Store(root, app.context())
 
 
 def _hurried(app: App, root: str, folder: str) -> Store:
     """Return a store for an answer that a host waits for."""
-    from gitmem.store.store import HURRIED
-
     store = _open(app, root)
     store.folder, store.patience = folder, HURRIED
     return store

@@ -25,7 +25,8 @@ from gitmem.platform.machine import read_resource
 from gitmem.purge.purge import PurgePlan, plan_erasure, plan_purge, purge
 from gitmem.purge.record import MOST
 from gitmem.search.sources import renew_texts
-from gitmem.search.vectors import fill, is_news
+from gitmem.search.troubles import is_news
+from gitmem.search.vectors import fill
 from gitmem.store.findings import FailureLog, LoggedFailure
 from gitmem.store.jobs import Kind, turn_of
 from gitmem.store.maintenance import Maintenance, is_due, join_listed, maintain
