@@ -25,7 +25,7 @@ from gitmem.store.store import Store
 from gitmem.tell.risk import without_risk
 from gitmem.tell.usage_log import HOWS, PROMPT, GivenText, handles, known_to, note_asked
 from gitmem.text.terminal import FENCE, opening, plain
-from gitmem.text.words import estimate_tokens
+from gitmem.text.words import estimate_tokens, stem
 from gitmem.values import Value
 
 _BEFORE, _AFTER = 0.5, 0.3  # of a line's words count for the lines after and before it
@@ -71,9 +71,9 @@ _MAX_READ = 1_000  # characters of a prompt: the rest is usually pasted
 _CANDIDATES = 12
 # A memory is shown if one of its lines has words of the prompt that are rare in this store: `surprise` is about the
 # logarithm of how unlikely it is that any of the memories has as many words of the prompt, as rare ones, by chance. Who
-# orders wants work, so more is asked of a line then; and of a line of an earlier request, which is no answer. Of few
+# orders wants work, so more is asked of a line then; and of a line of an earlier question, which is no answer. Of few
 # memories nobody knows which words are rare: they count as some of `_FEWEST`.
-_LEAST, _OF_ORDER, _OF_REQUEST = 0.5, 1.0, 1.0
+_LEAST, _OF_ORDER, _OF_QUESTION = 0.5, 1.0, 1.0
 # Of a question: one or two memories fit, and have most of its words by their rarity; a fact half of them.
 _FITTING = -1.2
 _MOST_WORDS, _HALF = 0.7, 0.5
@@ -185,7 +185,8 @@ class Sureness(Value):
         asked, rest = _taken_apart(text)
         if not self.asks:
             return self.best(rest) >= _LEAST + _OF_ORDER
-        return max(self.best(rest), self.best(asked) - _OF_REQUEST) >= (_FITTING if is_near else _LEAST)
+        penalty = _OF_QUESTION if asked and classify(asked) is TaskType.QUESTION else 0.0
+        return max(self.best(rest), self.best(asked) - penalty) >= (_FITTING if is_near else _LEAST)
 
     def best(self, text: str) -> float:
         """Return the surprise at the line of a text that has the rarest words of the prompt."""
@@ -217,10 +218,16 @@ def _taken_apart(text: str) -> tuple[str, str]:
 
 
 def _has(line: str, term: Term) -> bool:
-    return any(
-        needle.text in line and (needle.mode == INSIDE or re.search(rf"(?<![^\W_]){re.escape(needle.text)}", line))
-        for needle in term.needles
-    )
+    """Return whether a line in lower case has a word of a term: of an English one any form, `files` but no `filter`."""
+    for needle in term.needles:
+        if needle.mode == INSIDE:
+            if needle.text in line:
+                return True
+        elif needle.text in line:
+            words = re.findall(rf"(?<![^\W_]){re.escape(needle.text)}[a-z]*", line)
+            if any(not needle.key or stem(word) == needle.key for word in words):
+                return True
+    return False
 
 
 def _came_to_nothing(hit: Hit) -> bool:

@@ -144,6 +144,20 @@ def test_an_earlier_request_answers_the_same_question_and_not_the_same_order(day
     assert "It is 8123." in remembered(day.store, f"The check of {asked} fails").text
 
 
+def test_a_statement_of_an_earlier_request_answers_a_question_and_a_question_does_not(day):
+    path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
+    said = "- [10:00:00] **Exchange** #1b4e51f0: We use RabbitMQ as the queue ^x4f7k2m9q0x\n\n  **Answer:** Wired.\n"
+    asked = "- [11:00:00] **Exchange** #2b4e51f0: Which queue is in use? ^x5f7k2m9q0x\n\n  **Answer:** No idea.\n"
+    path.write_text(path.read_text("utf-8").partition("- [10:00:00]")[0] + said + asked, "utf-8")
+    assert remembered(day.store, "which queue do we use?").ids == ("x4f7k2m9q0x",)
+
+
+def test_another_word_with_the_same_beginning_is_not_shared(day):
+    save(day.store, day.save("The product list has a filter by category.", MemoryType.DECISION))
+    assert remembered(day.store, "List the files").text == ""
+    assert "category" in remembered(day.store, "What filters does the list of products have?").text
+
+
 def started(day, session="s-1"):
     """Give a session its start text, and record what it told."""
     ids = tuple(one for part in start_parts(day.store, (), None, ()) for one in part.ids)
