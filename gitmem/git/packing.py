@@ -208,9 +208,9 @@ def known_files(git: Git, *pathspecs: str) -> list[str]:
     return sorted(os.fsdecode(path) for path in output.split(b"\0")[:-1])
 
 
-def tracked_files(git: Git) -> list[str]:
+def tracked_files(git: Git, *pathspecs: str) -> list[str]:
     """Return the files in the index, without a look into a folder: 50,000 files take git 10 ms, and a walk 500."""
-    return os.fsdecode(git.run("ls-files", "-z")).split("\0")[:-1]
+    return os.fsdecode(git.run("ls-files", "-z", "--", *pathspecs)).split("\0")[:-1]
 
 
 # What a user's finished git commands leave in the git dir.

@@ -223,12 +223,14 @@ class Repository:
         with self.reading() as objects:
             return objects.sizes(oids)
 
-    def files(self, commit: str, *under: str) -> list[TreeEntry]:
+    def files(self, commit: str, *under: str, deep: bool = True) -> list[TreeEntry]:
         """Return the files of a commit, or those of the paths and folders in `under`, in git's order.
 
-        Includes symbolic links (mode `120000`), not submodules.
+        Includes symbolic links (mode `120000`), not submodules. Unless `deep`, only files that stand in the top folder,
+        or in a folder in `under` that is named with its `/`.
         """
-        listing = self.git.run("--literal-pathspecs", "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *under)
+        options = ("-r",) * deep + ("-z", "-l", "--full-tree")
+        listing = self.git.run("--literal-pathspecs", "ls-tree", *options, commit, "--", *under)
         entries = []
         for line in listing.split(b"\0")[:-1]:
             meta, _, path = line.partition(b"\t")

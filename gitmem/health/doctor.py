@@ -251,7 +251,7 @@ def check_work_tree(store: Store) -> Iterator[Finding]:
         yield Finding("index", Level.WARNING, message, remedy, tuple(staged[:_SHOWN]))
     if edited:
         message = f"{count(len(edited), 'file')} edited by hand and not committed."
-        remedy = "Nothing to do: the next save commits them as your edit."
+        remedy = "Nothing to do: the next save commits them as your edit, or says why not."
         yield Finding("edits", Level.NOTE, message, remedy, tuple(edited[:_SHOWN]))
     if not (staged or edited):
         yield Finding("files", Level.OK, "Files, index and branch agree.")

@@ -9,7 +9,7 @@ from math import log
 
 from gitmem.document.ids import do_all_meet, do_meet, is_fact_id, scopes_in
 from gitmem.history.marks import marks_for
-from gitmem.model.fact import is_fact_path, parse_fact
+from gitmem.model.fact import FOLDER, parse_fact
 from gitmem.model.lines import Marks, marks_of
 from gitmem.model.request import TaskType, classify
 from gitmem.model.validity import Standing
@@ -169,11 +169,15 @@ def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
 
 
 def _is_of_fact(hit: Ranked, marks: Marks) -> bool:
-    """Return whether a hit among the facts is not of a copy of a fact's file, and not of one with a broken header."""
+    """Return whether a hit among the facts is not of a copy of a fact's file, and not of a file that is none."""
     path, fact = hit.units.path, marks.facts.get(hit.units.named)
-    if fact is None or not is_fact_path(path):
+    if not path.startswith(f"{FOLDER}/"):
         return True
-    return fact.path == path and parse_fact(hit.units.text.encode("utf-8", "surrogateescape"), path) is not None
+    return (
+        fact is not None
+        and fact.path == path
+        and parse_fact(hit.units.text.encode("utf-8", "surrogateescape"), path) is not None
+    )
 
 
 def is_beside(hit: Ranked, marks: Marks, here: str) -> bool:

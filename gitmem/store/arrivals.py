@@ -15,7 +15,7 @@ from gitmem.git.repository import Repository
 from gitmem.git.trust import Signatures
 from gitmem.platform.machine import install_command
 from gitmem.platform.safe_open import MAX_FILE_BYTES
-from gitmem.store.entrance import most_bytes, unusable_name
+from gitmem.store.entrance import most_bytes, same_to_some, unusable_name
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.maintenance import MAX_FILES
 from gitmem.store.store import FORMAT_VERSION, format_version
@@ -81,7 +81,8 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
 def check_arrivals(repository: Repository, source: str, old: str, new: str, *, reserved: Collection[str] = ()) -> None:
     """Refuse a commit `new` whose changes since `old` must not enter a store.
 
-    `reserved` are top folders that belong to this machine.
+    `source` has it; "": it is this store's own, and about to be pushed to those which would refuse it. `reserved` are
+    top folders that belong to this machine.
 
     Raises:
         StoreFormatError: the format version is not the one this gitmem knows.
@@ -97,6 +98,10 @@ def check_arrivals(repository: Repository, source: str, old: str, new: str, *, r
         )
 
     def refuse(what: str, remedy: str) -> None:
+        if not source:
+            raise RefusedError(
+                f"This memory has {what}. Nothing was pushed.", f"{remedy}, commit that, and sync again."
+            )
         where = "on the machine that made it, then sync there."
         raise RefusedError(f"{source} has {what}. Nothing was merged.", f"{remedy} {where}")
 
@@ -105,7 +110,7 @@ def check_arrivals(repository: Repository, source: str, old: str, new: str, *, r
         complaint = _complaint(change) or unusable_name(change.path, reserved)
         twin = names.setdefault(fold(change.path), change.path)
         if twin != change.path:
-            complaint = f"which on some file systems is the same as {twin!a}"
+            complaint = same_to_some(twin)
         if complaint is not None:
             refuse(f"{change.path!a}, {complaint}", "Remove or rename it")
     sizes = repository.sizes([change.new or "" for change in changes])

@@ -25,6 +25,8 @@ _OWN_FOLDERS = (
 )
 _OWN = {fold(name): name for name in (MEMORY, CONFIG, FORMAT, *_OWN_FOLDERS)}
 _FREE_NAMES = "knowledge/"  # whose files a user names
+_SHORTEST = len("2026-11")  # of the names that gitmem makes, without the suffix
+KEPT_BESIDE = ".edited-"  # in the name of a user's version that gitmem kept beside the memory's
 
 # Names that only a sync service, a file manager or an editor gives: of a copy, and of a file of its own.
 _COPY = (
@@ -34,8 +36,10 @@ _COPY = (
 _LITTER = (
     r"\._.*|\.nfs[0-9a-f]{8,}|\.~lock\..*#|\.fuse_hidden.*|\.syncthing\..*\.tmp|~syncthing~.*|4913|\.goutputstream-.*"
 )
-# What a file manager puts behind the name of a duplicate: "memory 2.md", "memory copy.md", "memory (1).md".
-_DUPLICATE = r"(.+?)(?: copy| - Copy)?(?: \(?[0-9]{1,3}\)?)?(\.[a-z]+)"
+# What file managers, sync services and editors make of a name: "memory 2.md", "memory - Copy.md", "memory (1).md",
+# "memory-LAPTOP-4K.md"; "#memory.md#", ".memory.md.icloud", "memory.md.orig".
+_DUPLICATE = r"%s(?: copy| - \w+)?(?: ?\([^()]{0,200}\)| [0-9]{1,3})?(?:-[A-Z0-9][A-Z0-9-]+)?%s"
+_WRAPPED = r"[.#~$]{0,2}%s(?:[~#]|\.[A-Za-z0-9._-]+)?"
 _BEGINS_WITH_ID = rf"({ID_FORM})(?![0-9a-z])"
 
 
@@ -64,13 +68,24 @@ def most_bytes(path: str) -> int:
     return MAX_BYTES if any(fnmatchcase(path, pattern) for pattern in SMALL) else MAX_FILE_BYTES
 
 
-def check_edit(path: str, size: int, tracked: Callable[[str], Collection[str]]) -> None:
-    """Raise RefusedError if a file that was put into the store by hand must not be committed; see `original_of`."""
-    if complaint := unusable_name(path):
-        raise RefusedError(f"{path!a}, {complaint}.", "Remove or rename it.")
-    if size > most_bytes(path):
-        raise RefusedError(f"{path!a} with {size:,} bytes, more than gitmem allows for it.", "Split it.")
-    if original := original_of(path, tracked):
+def same_to_some(twin: str) -> str:
+    """Return why no store has a file beside this one whose name differs from its in case or form alone."""
+    return f"which on some file systems is the same as {twin!a}"
+
+
+def check_edit(path: str, before: bytes | None, after: bytes, tracked: Callable[[str], Collection[str]]) -> None:
+    """Raise RefusedError if a file that was put into the store or changed by hand must not be committed.
+
+    For `tracked` see `original_of`.
+    """
+    if before is None:
+        twins = tracked(path.rpartition("/")[0])
+        same = (same_to_some(twin) for twin in twins if twin != path and fold(twin) == fold(path))
+        if complaint := unusable_name(path) or next(same, None):
+            raise RefusedError(f"{path!a}, {complaint}.", "Remove or rename it.")
+    if len(after) > max(len(before or b""), most_bytes(path)):
+        raise RefusedError(f"{path!a} with {len(after):,} bytes, more than gitmem allows for it.", "Split it.")
+    if before is None and (original := original_of(path, tracked)):
         raise CopyError(f"{path!a} is a copy of {original!a}.", "Remove it, or bring what it says into the original.")
 
 
@@ -89,11 +104,19 @@ def original_of(path: str, tracked: Callable[[str], Collection[str]]) -> str:
     if (started := re.match(_BEGINS_WITH_ID, name)) and folder:
         same = (one for one in tracked(folder.partition("/")[0]) if file_id(one) == started[1] and one != path)
         return min(same, key=rank, default="")
-    duplicate = re.fullmatch(_DUPLICATE, name)
-    original = duplicate[1] + duplicate[2] if duplicate else name
-    if original == name or prefix.startswith(_FREE_NAMES) or (not folder and original not in _OWN.values()):
-        return ""
-    return f"{prefix}{original}" if f"{prefix}{original}" in tracked(folder) else ""
+    beside = (one for one in tracked(folder) if one.rpartition("/")[0] == folder and (folder or one in _OWN.values()))
+    same = (one for one in beside if one != path and _is_name_of_copy(name, one))
+    return "" if KEPT_BESIDE in name else min(same, key=rank, default="")
+
+
+def _is_name_of_copy(name: str, original: str) -> bool:
+    """Return whether a file of this name beside an original is a copy of it; gitmem's own names are in no other."""
+    folder, _, bare = original.rpartition("/")
+    stem, _, suffix = bare.rpartition(".")
+    if folder and not original.startswith(_FREE_NAMES):
+        return len(stem) >= _SHORTEST and stem in name
+    duplicate = _DUPLICATE % (re.escape(stem), re.escape(f".{suffix}"))
+    return bool(re.fullmatch(_WRAPPED % re.escape(bare), name) or (not folder and re.fullmatch(duplicate, name)))
 
 
 def breaks_fact(path: str, before: bytes, after: bytes) -> bool:

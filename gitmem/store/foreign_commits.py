@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gitmem.document.document import BrokenHeaderError, Document
 from gitmem.document.entry import Entry
-from gitmem.document.ids import MEMORY
+from gitmem.document.ids import MEMORY, fold
 from gitmem.document.message import Op, Trailer, op_message
 from gitmem.errors import GitFailedError, GitmemError, RefusedError
 from gitmem.git.locking import beating
@@ -22,17 +22,19 @@ from gitmem.git.log import Fork, commits, log
 from gitmem.git.objects import PathChange
 from gitmem.git.repository import RefMoves, Repository, empty_tree, move_refs
 from gitmem.merge.documents import has_markers, merge, without_markers
+from gitmem.merge.trees import merge_trees
 from gitmem.model.fact import FOLDER, PATH, Fact, is_fact_path, parse_fact, render_fact
 from gitmem.model.line_edits import TOLD, fact_entries, facts_as_edited, line_edits
 from gitmem.model.validity import reworded
 from gitmem.platform.machine import datetime
 from gitmem.platform.safe_open import drop_file, replace_file
-from gitmem.store.entrance import file_id, unusable_name
+from gitmem.store.entrance import file_id, same_to_some, unusable_name
 from gitmem.store.fact_lines import Shelf, followed
 from gitmem.store.merge_commits import MergeCommit, write_on
 from gitmem.store.recovery import ARRIVING, is_version, recover
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
+from gitmem.values import Value
 
 _MESSAGE = op_message(Op.REPAIR, "Follow edits of facts and their lines")
 _MARKERS = op_message(Op.REPAIR, "Repair conflict markers")
@@ -218,6 +220,8 @@ def without_unusable(store: Store, old: str, new: str) -> tuple[MergeCommit | No
     changes = [change for change in store.repository.changes(old, new) if change.old is None and change.new]
     files = [change.path for change in changes if change.mode.startswith("100")]  # links are refused
     left = {path: words for path in files if (words := unusable_name(path))}
+    joined = _twins_joined(store.repository, new, files)
+    left |= {path: f"{same_to_some(name)}, which has both texts" for path, name in joined.names.items()}
     added = {path: file_id(path) for path in files if is_fact_path(path)}
     if added:  # a second file with the id of a fact that is here
         paths = [entry.path for entry in store.repository.files(new, FOLDER)]
@@ -227,7 +231,31 @@ def without_unusable(store: Store, old: str, new: str) -> tuple[MergeCommit | No
     if not left:
         return None, {}
     message = op_message(Op.REPAIR, f"Leave out {len(left)} files that no store can have")
-    return write_on(store, commits(store.repository.git, [new])[new], message, dict.fromkeys(left)), left
+    contents = {**dict.fromkeys(left), **joined.contents}
+    return write_on(store, commits(store.repository.git, [new])[new], message, contents), left
+
+
+class _Joined(Value):
+    """Files whose names are the same to some file system: the name that stays of each, and what that file has."""
+
+    names: dict[str, str]
+    contents: dict[str, bytes | None]
+
+
+def _twins_joined(repository: Repository, commit: str, files: Sequence[str]) -> _Joined:
+    """Join the files of a commit that are twins of these, as a merge joins those of two machines."""
+    folders = {path[: path.rfind("/") + 1] for path in files}
+    entries = repository.files(commit, *sorted(folders - {""}), deep=False) if folders - {""} else []
+    entries += repository.files(commit, deep=False) if "" in folders else []
+    groups: dict[str, dict[str, str]] = {}
+    for entry in entries:
+        if entry.mode.startswith("100") and not unusable_name(entry.path):
+            groups.setdefault(fold(entry.path), {})[entry.path] = entry.oid
+    twins = [group for group in groups.values() if len(group) > 1]
+    oids = {path: oid for group in twins for path, oid in group.items()}
+    sides = dict(zip(oids, repository.blobs([*oids.values()]), strict=True))
+    names = {path: min(group) for group in twins for path in group if path != min(group)}
+    return _Joined(names, merge_trees({}, sides, {}).files if sides else {})
 
 
 _MAX_NAMED = 3

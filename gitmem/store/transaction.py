@@ -312,8 +312,8 @@ class Transaction:
         """Take a file that differs from the tip as an edit by hand, and return it as it is to be committed."""
         from gitmem.store.entrance import breaks_fact, check_edit  # late: a save without such a file is quicker
 
-        if tip is None and disk is not None:
-            check_edit(path, len(disk), self._tracked)
+        if disk is not None:
+            check_edit(path, tip, disk, self._tracked)
         if tip and disk is not None and breaks_fact(path, tip, disk):
             self.broken[path], self._on_disk[path] = disk, tip
             return tip
@@ -323,12 +323,11 @@ class Transaction:
         return edited
 
     def _tracked(self, folder: str) -> list[str]:
-        """Return the paths below a folder that are in the tip and in the work tree."""
-        if not folder:
-            return self._store.files.names("")
-        from gitmem.git.packing import known_files  # late, as above
+        """Return the paths below a folder, or those in the top one, that are committed, or will be, and on the disk."""
+        from gitmem.git.packing import tracked_files  # late, as above
 
-        listed = known_files(self._store.repository.git, f":(top,literal){folder}")
+        listed = tracked_files(self._store.repository.git, f":(top,literal){folder}" if folder else ":(top,glob)*")
+        listed += [path for path in self._edits if path.startswith(f"{folder}/" * bool(folder))]
         return [path for path in listed if os.path.lexists(os.path.join(self._store.root, path))]
 
     def _keep_broken(self, path: str) -> None:

@@ -138,6 +138,7 @@ def _finished(store: Store, url: str, connection: Connection, options: Options, 
     """Finish a clone that was cut off when it had commits already, its own or those saved since; return the store."""
     remote = Remote(ONCE, url, url, backup=True) if once else add_remote(store, DEFAULT, url, again=True)
     sync(store, remote, connection, options)
+    store.acceptance.begin_clone(url)  # which the sync took for its end: the user has no answer yet
     if once:
         forget(store, remote.name)
     return store

@@ -17,10 +17,12 @@ from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.git.log import Fork, commits, count_commits, fork
 from gitmem.git.remote import INBOX, Connection, PushRacedError
 from gitmem.git.repository import RefMoves, move_refs
+from gitmem.git.setup import make_root
 from gitmem.history.changes_by_others import others_changes
 from gitmem.platform.safe_open import read_text, replace_file
 from gitmem.purge.records import news, read_state, record_path
 from gitmem.purge.rewrite import clean_incoming, follow, sweep
+from gitmem.store.arrivals import check_arrivals
 from gitmem.store.foreign_commits import fast_forward, follow_arrived, set_edits_aside
 from gitmem.store.init import complete_store
 from gitmem.store.maintenance import MAKE_ROOM, crowded, new_pending_ref
@@ -270,6 +272,8 @@ class _Sync:
         if held is None:
             self._check_first_branch()
         try:
+            # Commits of plain git have passed no check.
+            check_arrivals(self._store.repository, "", held or make_root(self._git), target)
             self._connection.push(self._remote, target, MEMORY_REF, held)
         except GitmemError as error:
             if purged:

@@ -84,6 +84,19 @@ def test_what_was_killed_before_it_could_say_so_is_finished_by_the_same_command(
     assert step > 3
 
 
+@pytest.mark.parametrize("words", [("clone", "remote.git"), ("clone", "memory.bundle")])
+def test_a_clone_that_was_killed_twice_is_finished(
+    source: Project, victims: Victims, tmp_path: Path, words: tuple[str, str]
+):
+    root = tmp_path / "other"
+    command = _empty(root, [words[0], str(tmp_path / words[1])])
+    assert victims.run(root, *command, at=1, since="read-tree").killed
+    assert victims.run(root, *command, at=2, since="origins.asked").killed  # all is done, and not said
+    done = run_gitmem(root, *command)
+    assert done.code == 0, done
+    assert Project(root).ids() == {*source.kept}
+
+
 def test_a_clone_that_failed_and_was_then_killed_is_finished(source: Project, victims: Victims, tmp_path: Path):
     root, remote = tmp_path / "other", tmp_path / "remote.git"
     command = _empty(root, ["clone", str(remote)])

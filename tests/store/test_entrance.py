@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.document.entry import MemoryType
+from gitmem.errors import RefusedError
 from gitmem.record.fact_edits import find_fact, retire
 from gitmem.store.entrance import original_of, unusable_name
 from tests.cli.commands.conftest import gitmem, run  # noqa: F401
@@ -29,12 +30,26 @@ TRACKED = [FACT, "memory.md", "daily/2026/11/2026-11-28.md", "knowledge/notes.md
         ("memory.sync-conflict-20261128-163000-ABCDEFG.md", "memory.md"),
         ("memory 2.md", "memory.md"),
         ("daily/2026/11/2026-11-28 (1).md", "daily/2026/11/2026-11-28.md"),
+        (f"facts/rule/#{ID}-always-indent-by-tabs.md#", FACT),
+        (f"facts/rule/~${ID}-always-indent-by-tabs.md", FACT),
+        (f"facts/rule/.{ID}-always-indent-by-tabs.md.icloud", FACT),
+        ("daily/2026/11/2026-11-28-LAPTOP.md", "daily/2026/11/2026-11-28.md"),
+        ("memory-DESKTOP-4KQ2.md", "memory.md"),
+        ("memory - Kopie (2).md", "memory.md"),
+        ("memory.md.orig", "memory.md"),
+        ("#memory.md#", "memory.md"),
+        (".memory.md.icloud", "memory.md"),
+        ("knowledge/notes.md.rej", "knowledge/notes.md"),
         ("facts/rule/._x.md", "facts/rule/._x.md"),
         ("facts/rule/4913", "facts/rule/4913"),
         ("knowledge/.nfs00000000012ab", "knowledge/.nfs00000000012ab"),
         (FACT, ""),
         ("facts/rule/r0000000001-another.md", ""),
         ("knowledge/notes 2.md", ""),
+        ("knowledge/notes-API.md", ""),
+        ("memory-notes.md", ""),
+        ("TODO.md", ""),
+        ("memory.edited-20261128-163000.md", ""),
         ("knowledge/conflict resolution (git).md", ""),
         ("daily/2026/11/2026-11-27.md", ""),
     ],
@@ -132,6 +147,12 @@ def test_a_broken_fact_that_plain_git_committed_is_shown_as_it_was(gitmem, rule)
     assert "by nothing" not in told(gitmem) + out(gitmem, "facts", "list") + out(gitmem, "search", "indent by nothing")
 
 
+def test_a_file_among_the_facts_that_never_was_one_is_no_hit(gitmem, rule):  # noqa: F811
+    rule.with_name("plain.md").write_text("Always indent by nothing, and no header\n")
+    out(gitmem, "save", "a note")
+    assert "by nothing" not in out(gitmem, "search", "indent by nothing") + told(gitmem)
+
+
 def test_a_broken_fact_is_not_in_the_way_of_a_sync(pair):
     first, second = pair
     identifier = first.save("Always indent by tabs", MemoryType.RULE)
@@ -145,3 +166,78 @@ def test_a_broken_fact_is_not_in_the_way_of_a_sync(pair):
     assert any("yours is kept" in notice for notice in done.notices)
     assert "status: retired" in rule.read_text()
     assert first.tip == second.tip
+
+
+KIM = ("-c", "user.name=Kim", "-c", "user.email=kim@example.org")
+BY_HAND = (*KIM, "commit", "-qm", "By hand")
+TWINS = [
+    ("Notes.md", "notes.md"),
+    ("caf\u00e9.md", "cafe\u0301.md"),
+    ("knowledge/Stra\u00dfe.md", "knowledge/STRASSE.md"),
+]
+
+
+@pytest.mark.parametrize("first, second", TWINS)
+def test_of_two_names_that_some_system_takes_for_one_only_one_is_committed(gitmem, first, second):  # noqa: F811
+    for name in (first, second):
+        (gitmem.root / name).parent.mkdir(exist_ok=True)
+        (gitmem.root / name).write_text(f"what {name} says\n")
+    complaint = gitmem("save", "a note")[2]
+    tracked = git_in(gitmem.root, "ls-files", "-z").split("\0")
+    assert len({first, second}.intersection(tracked)) == 1
+    assert "which on some file systems is the same as" in complaint
+
+
+def test_a_file_that_grew_beyond_what_a_sync_takes_is_not_committed(gitmem):  # noqa: F811
+    before = git_in(gitmem.root, "rev-parse", "HEAD:config.yaml")
+    with (gitmem.root / "config.yaml").open("a") as file:
+        file.write("# x\n" * 1_000_000)
+    assert "more than gitmem allows for it" in gitmem("save", "a note")[2]
+    assert git_in(gitmem.root, "rev-parse", "HEAD:config.yaml") == before
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("first, second", TWINS)
+def test_twins_of_a_remote_become_one_file_with_both_texts_and_the_rest_arrives(pair, first, second):
+    ours, theirs = pair
+    ours.sync()
+    theirs.sync()
+    for name in (first, second):
+        path = ours.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"what {name} says\n")
+        git_in(ours.root, "add", "-A")
+        git_in(ours.root, *BY_HAND)
+        git_in(ours.root, "push", "-q", "origin", "gitmem")
+    identifier = theirs.save("meanwhile", MemoryType.NOTE)
+    done = theirs.sync()
+    kept = min(first, second)
+    assert [path for path in (first, second) if (theirs.root / path).exists()] == [kept]
+    assert all(f"what {name} says" in (theirs.root / kept).read_text() for name in (first, second))
+    assert any("which has both texts" in notice for notice in done.notices)
+    ours.sync()
+    assert ours.tip == theirs.tip
+    assert identifier in git_in(ours.root, "grep", "-h", identifier)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("what", ["a link", "Icon\r", "much"])
+def test_what_others_would_refuse_is_not_pushed(pair, what):
+    ours, theirs = pair
+    if what == "a link":
+        (ours.root / "link.md").symlink_to("memory.md")
+    elif what == "much":
+        (ours.root / "config.yaml").write_text("# x\n" * 1_000_000)
+    else:
+        (ours.root / what).write_text("x")
+    git_in(ours.root, "add", "-A")
+    git_in(ours.root, *BY_HAND)
+    said = theirs.save("meanwhile", MemoryType.NOTE)
+    theirs.sync()
+    with pytest.raises(RefusedError, match="Nothing was pushed"):
+        ours.sync()
+    assert said in git_in(ours.root, "grep", "-h", said)  # what others sent is here
+    git_in(ours.root, *KIM, "revert", "--no-edit", git_in(ours.root, "log", "--format=%H", "--grep=By hand").strip())
+    ours.sync()
+    theirs.sync()
+    assert ours.tip == theirs.tip
