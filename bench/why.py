@@ -1,11 +1,12 @@
 """What `gitmem why FILE:LINE` costs beside `git blame` of the same line.
 
-    python bench/why.py [--exchanges 10000] [--lines 2000] [--rounds 9]
+    python bench/why.py [--exchanges 10000] [--each 5] [--lines 2000] [--rounds 9]
 
-Makes a project whose one file grew to so many lines over as many commits as there are days, and a store that records
+Makes a project whose one file grew to so many lines, with a commit after each five exchanges, and a store that records
 so many exchanges, each of which wrote some lines of the file or of others. Prints, for lines drawn evenly, the median
 time of `git blame -w -C` of the line, of `gitmem why` as a process, and of its answer within a warm process; and what
-the record of code lines takes beside the logs of the same exchanges.
+the record of code lines takes beside the logs of the same exchanges. Of few commits (`--each 40`) a blame takes hardly
+longer than Python takes to start.
 """
 
 from __future__ import annotations
@@ -44,44 +45,49 @@ def line_of(number: int) -> str:
     return f"    result_{number} = compute_{word}(total=value_{number * 7919 % 10007}, limit={number})"
 
 
-def fill(project: Path, store: Store, exchanges: int, lines: int) -> None:
-    """Write the project's commits and the store's logs and records, a day at a time."""
-    file, root, written = project / "src" / "work.py", Path(store.root), 0
-    file.parent.mkdir()
+def fill(project: Path, store: Store, exchanges: int, lines: int, each: int) -> None:
+    """Write the project's commits, and the store's logs and records, a day at a time."""
+    root, code, history = Path(store.root), "", b""
     for first in range(0, exchanges, A_DAY):
         day = BEGAN + timedelta(days=first // A_DAY)
-        log, rows = f"---\nid: day-{day:%Y-%m-%d}\nkind: daily\n---\n## Timeline\n", []
+        log, rows = f"---\nid: day-{day:%Y-%m-%d}\nkind: daily\n---\n## Timeline\n", list[Written]()
         for number in range(first, min(first + A_DAY, exchanges)):
             at = day + timedelta(minutes=number - first)
-            identifier = exchange_id("bench", str(number))
-            until = lines * (number + 1) // exchanges
-            own = [line_of(place) for place in range(written, until)]
-            other = [f"    other_{number}_{place} = another_function(of_line={place})" for place in range(12)]
-            rows.append(Written(f"{at:%H:%M:%S}", identifier, f"src/other_{number % 50}.py", digests_of(other)))
-            rows += [Written(f"{at:%H:%M:%S}", identifier, "src/work.py", digests_of(own))] if own else []
-            with file.open("a") as code:
-                code.write("".join(f"{line}\n" for line in own))
-            written = until
-            said = f"{WORDS[number % 10].title()} step {number}: what was asked of the agent, in a sentence or two.\n\n"
-            said += "**Answer:** " + f"The work on step {number} is done, and its tests pass; details follow here. " * 8
-            said += "\n\n**Files:** src/work.py"
-            entry = Entry(identifier, f"{at:%H:%M:%S}", "Exchange", said, ("5e55bbbb",))
-            log = put_entry(log, "Timeline", entry)
+            own = [line_of(place) for place in range(lines * number // exchanges, lines * (number + 1) // exchanges)]
+            code += "".join(f"{line}\n" for line in own)
+            entry, written = exchange(number, at, own)
+            log, rows = put_entry(log, "Timeline", entry), rows + written
+            if (number + 1) % each == 0 or number + 1 == exchanges:
+                history += as_commit(number, at + timedelta(seconds=30), code)
         for path, data in (
             (daily_path(f"{day:%Y-%m-%d}"), log.encode()),
             (lines_path(f"{day:%Y-%m-%d}"), add_written(b"", rows)),
         ):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(data)
-        commit(project, "src", f"Day {first // A_DAY}", day + timedelta(hours=8))
-    commit(root, ".", "Record the exchanges", BEGAN)
+    subprocess.run(["git", "fast-import", "--quiet", "--date-format=raw"], cwd=project, input=history, check=True)
+    subprocess.run(["git", "reset", "-q", "--hard"], cwd=project, check=True)
+    for words in (("add", "-A"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "Record")):
+        subprocess.run(["git", *words], cwd=root, check=True)
     subprocess.run([sys.executable, "-m", "gitmem", "status"], cwd=project, check=True, capture_output=True)
 
 
-def commit(folder: Path, what: str, message: str, at: datetime) -> None:
-    dates = {"GIT_AUTHOR_DATE": at.isoformat(), "GIT_COMMITTER_DATE": at.isoformat()}
-    for words in (("add", "-A", what), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", message)):
-        subprocess.run(["git", *words], cwd=folder, env={**os.environ, **dates}, check=words[0] != "commit")
+def exchange(number: int, at: datetime, own: list[str]) -> tuple[Entry, list[Written]]:
+    """Return an exchange that wrote some lines of the file and of another one, and its rows of the record."""
+    identifier = exchange_id("bench", str(number))
+    other = [f"    other_{number}_{place} = another_function(of_line={place})" for place in range(12)]
+    rows = [Written(f"{at:%H:%M:%S}", identifier, f"src/other_{number % 50}.py", digests_of(other))]
+    rows += [Written(f"{at:%H:%M:%S}", identifier, "src/work.py", digests_of(own))] if own else []
+    said = f"{WORDS[number % 10].title()} step {number}: what was asked of the agent, in a sentence or two.\n\n"
+    said += "**Answer:** " + f"The work on step {number} is done, and its tests pass; details follow here. " * 8
+    said += "\n\n**Files:** src/work.py"
+    return Entry(identifier, f"{at:%H:%M:%S}", "Exchange", said, ("5e55bbbb",)), rows
+
+
+def as_commit(number: int, at: datetime, code: str) -> bytes:
+    """Return a commit of the project in the language of `git fast-import`."""
+    head = f"commit refs/heads/main\ncommitter a <a@b> {at.timestamp():.0f} +0000\ndata <<END\nStep {number}\nEND\n"
+    return f"{head}M 644 inline src/work.py\ndata {len(code)}\n{code}\n".encode()
 
 
 def timed(call: Callable[[], object], rounds: int) -> float:
@@ -97,6 +103,7 @@ def timed(call: Callable[[], object], rounds: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--exchanges", type=int, default=10_000)
+    parser.add_argument("--each", type=int, default=5, help="exchanges of a commit of the project")
     parser.add_argument("--lines", type=int, default=2_000)
     parser.add_argument("--rounds", type=int, default=9)
     args = parser.parse_args()
@@ -112,7 +119,7 @@ def main() -> None:
         subprocess.run(["git", "init", "-q", "-b", "main", str(project)], check=True)
         context = Context(os.environ, str(home), "bench", lambda: datetime.now(UTC))
         store = init_store(str(project), context, Place.PROJECT).store
-        fill(project, store, args.exchanges, args.lines)
+        fill(project, store, args.exchanges, args.lines, args.each)
         code = project_code(str(project), os.environ)
         assert code is not None
         logs, records = (

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
 
 from gitmem import __version__
 from gitmem.cli.table import COMMANDS, GROUPS, PARTS, PLUMBING, HelpAskedError, arguments_of, nearest, sections
 from gitmem.errors import UsageError
+from gitmem.values import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 vars(argparse)["_"] = str  # looking for translations of its few words takes a command a millisecond or two
 
@@ -30,6 +32,8 @@ class _Formatter(argparse.HelpFormatter):
     """Fills paragraphs, leaves indented lines, and lists the choices of an option after its help."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002
+        import textwrap  # which no command needs, but help
+
         def filled(found: re.Match[str]) -> str:
             return textwrap.fill(found[0], min(width, _PROSE), break_long_words=False, break_on_hyphens=False)
 

@@ -181,24 +181,7 @@ class Git:
         ok: Container[int],
         env: Mapping[str, str] | None,
     ) -> bytes:
-        process = self._start(args, env, stdin=stdin is not None)
-        try:
-            stdout, stderr = process.communicate(stdin, timeout, MOST_OUTPUT)
-        except FloodedError:
-            output = _end(process)
-            message = f"git {_command(args)} says more than {MOST_OUTPUT:,} bytes."
-            raise GitFailedError(message, status=process.returncode or 0, stderr=_readable(output)) from None
-        except ExpiredError:
-            output = _end(process)
-            message = f"git {_command(args)} did not finish within {timeout:g} s."
-            raise GitFailedError(message, status=process.returncode or 0, stderr=_readable(output)) from None
-        except BaseException:  # an interrupt, most of all: leave nothing running
-            _end(process)
-            raise
-        status = process.wait()
-        if status not in ok:
-            raise failure(args, status, stderr, stdout)
-        return stdout
+        return _output(self._start(args, env, stdin=stdin is not None), args, stdin, timeout, ok)
 
     def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> Child:
         """Start `git ARGS` with pipes for stdin, stdout and stderr, for a dialogue (fast-import).
@@ -225,9 +208,9 @@ class Dialogue:
     `_broke` once it ended too early, which is an error.
     """
 
-    def __init__(self, git: Git, *args: str) -> None:
+    def __init__(self, git: Git, *args: str, env: Mapping[str, str] | None = None) -> None:
         self._git, self._args = git, args
-        self._process = git.spawn(*args)
+        self._process = git.spawn(*args, env=env)
         self._broke = False
 
     def __enter__(self) -> Self:
@@ -238,12 +221,9 @@ class Dialogue:
             self._process.kill()
             self._process.communicate()
 
-    def output(self) -> bytes:
+    def output(self, timeout: float = 600.0) -> bytes:
         """Wait for git's end and return its stdout; raises GitFailedError."""
-        stdout, stderr = self._process.communicate()
-        if self._process.returncode:
-            raise failure(self._args, self._process.wait(), stderr)
-        return stdout
+        return _output(self._process, self._args, None, timeout, (0,))
 
     def send(self, *parts: bytes) -> None:
         """Write to git."""
@@ -292,6 +272,27 @@ class Dialogue:
 
     def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
         return failure(command, status, stderr)
+
+
+def _output(process: Child, args: tuple[str, ...], stdin: bytes | None, timeout: float, ok: Container[int]) -> bytes:
+    """Wait for the end of `git ARGS` and return its stdout; see `Git.run`."""
+    try:
+        stdout, stderr = process.communicate(stdin, timeout, MOST_OUTPUT)
+    except FloodedError:
+        output = _end(process)
+        message = f"git {_command(args)} says more than {MOST_OUTPUT:,} bytes."
+        raise GitFailedError(message, status=process.returncode or 0, stderr=_readable(output)) from None
+    except ExpiredError:
+        output = _end(process)
+        message = f"git {_command(args)} did not finish within {timeout:g} s."
+        raise GitFailedError(message, status=process.returncode or 0, stderr=_readable(output)) from None
+    except BaseException:  # an interrupt, most of all: leave nothing running
+        _end(process)
+        raise
+    status = process.wait()
+    if status not in ok:
+        raise failure(args, status, stderr, stdout)
+    return stdout
 
 
 def git_without_repository(environ: Mapping[str, str], *, user_config: bool = False) -> Git:

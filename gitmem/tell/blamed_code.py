@@ -7,29 +7,27 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from difflib import SequenceMatcher
-from threading import Thread
 
-from gitmem.document.code_lines import normalized
 from gitmem.errors import GitFailedError, GitmemError, UsageError
 from gitmem.git.filters import filters_off
+from gitmem.git.process import Dialogue
 from gitmem.git.repository import empty_tree
 from gitmem.platform.machine import UTC
 from gitmem.project.code import COMMIT, ProjectCode, read_project_file
 from gitmem.values import Value
 
 _IGNORED = ".git-blame-ignore-revs"  # the name that forges read, too
-_SECONDS = 30.0
+SECONDS = 30.0
 _COMMITS = 2_000  # in which renames are looked for
 _HEAD = re.compile(rb"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _CLEAR_LETTERS = 20  # of a line that is recognized without its surroundings
 _CONTEXT = 8  # characters of surroundings that a shorter line needs
-_MAX_HUNK = 20_000  # characters that are compared
-_PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv")
+_MAXHUNK = 20_000  # characters that are compared
+PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv")
 _UNCOMMITTED = "0"
 MOST_LINES = 4_000  # of one answer
 _WHERE = re.compile(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,7})(?:-(?P<last>[0-9]{1,7}))?)?", re.DOTALL)
@@ -56,48 +54,36 @@ class BlamedCode(Value):
 def blame_code(code: ProjectCode, path: str, first: int, last: int, revision: str = "") -> list[BlamedCode]:
     """Return lines of a file of the work tree, or of a revision, with the commits that wrote them; all if `last` is 0.
 
-    Moved and copied lines are followed, white space and the commits of the project's ignore file are not counted.
     Raises GitFailedError if there is no such file or line.
     """
-    place = (f"-L{first},{last}",) if last else ()
-    lines = ("blame", "--porcelain", "-w", "-C", *place)
-    named = (revision,) if revision else ()
-    ignored = _ignored_commits(code) if not revision else ()
-    output = b""
-    for options in ((*lines, *ignored), lines) if ignored else (lines,):  # an id of another repository is fatal to git
-        try:
-            output = code.git.run(
-                *options, *named, "--", path, timeout=_SECONDS, env=filters_off(code.git, code.common_dir)
-            )
-            break
-        except GitFailedError:
-            if options == lines:
-                raise
-    return _parsed(output)
+    return Blaming(code, path, first, last, revision).lines()
 
 
 class Blaming:
-    """A blame of lines at work in a thread: git takes most of the time of an answer, which is prepared meanwhile."""
+    """A git that blames lines: it takes most of the time of an answer, which is prepared meanwhile.
 
-    def __init__(self, code: ProjectCode, path: str, first: int, last: int) -> None:
+    Moved and copied lines are followed, white space and the commits of the project's ignore file are not counted.
+    """
+
+    def __init__(self, code: ProjectCode, path: str, first: int, last: int, revision: str = "") -> None:
         self.path, self.first, self.last = path, first, last
-        self._lines: list[BlamedCode] = []
-        self._error: Exception | None = None
-        self._thread = Thread(target=self._blame, args=(code, path, first, last), daemon=True)
-        self._thread.start()
-
-    def _blame(self, code: ProjectCode, path: str, first: int, last: int) -> None:
-        try:
-            self._lines = blame_code(code, path, first, last)
-        except Exception as error:  # noqa: BLE001
-            self._error = error  # raised where the lines are asked for
+        self._code = code
+        self._options = ("blame", "--porcelain", "-w", "-C", *((f"-L{first},{last}",) if last else ()))
+        self._place = (*((revision,) if revision else ()), "--", path)
+        self._ignored = _ignored_commits(code) if not revision else ()
+        self._environment = filters_off(code.git, code.common_dir)
+        self._running = Dialogue(code.git, *self._options, *self._ignored, *self._place, env=self._environment)
 
     def lines(self) -> list[BlamedCode]:
-        """Wait for the blame and return its lines. Raises what `blame_code` raised."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return self._lines
+        """Wait for git and return the lines. Raises GitFailedError if there is no such file or line."""
+        try:
+            return _parsed(self._running.output(SECONDS))
+        except GitFailedError:
+            if not self._ignored:
+                raise
+        # An id of another repository in the ignore file is fatal to git.
+        words = (*self._options, *self._place)
+        return _parsed(self._code.git.run(*words, timeout=SECONDS, env=self._environment))
 
 
 def blaming_place(code: ProjectCode, where: str, path_of: Callable[[str], str] = str) -> Blaming | None:
@@ -185,7 +171,7 @@ def renames(code: ProjectCode) -> dict[str, str]:
     """Return the later name of each file that one of the last commits renamed; of two renames the later counts."""
     options = (f"-{_COMMITS}", "--diff-filter=R", "-M", "--name-status", "-z", "--format=", "--no-ext-diff")
     try:
-        output = code.git.run("log", *options, "HEAD", "--", timeout=_SECONDS)
+        output = code.git.run("log", *options, "HEAD", "--", timeout=SECONDS)
     except GitmemError:
         return {}
     words = output.decode("utf-8", "surrogateescape").split("\0")
@@ -201,7 +187,7 @@ def lines_added_by(code: ProjectCode, commit: str) -> list[BlamedCode]:
     header = code.git.run("show", "-s", "--format=%P%n%ct%n%an%n%s", commit).decode("utf-8", "replace").split("\n")
     parents, seconds, author, subject = header[:4]
     parent = parents.partition(" ")[0] or empty_tree(code.git)
-    patch = code.git.run("diff", "-U0", "-M", *_PLAIN, "--no-prefix", parent, commit, "--", timeout=_SECONDS)
+    patch = code.git.run("diff", "-U0", "-M", *PLAIN, "--no-prefix", parent, commit, "--", timeout=SECONDS)
     base = BlamedCode("", 0, commit, at=datetime.fromtimestamp(int(seconds), UTC), author=author, subject=subject)
     base = base._replace(previous=parent if parents else "")
     lines: list[BlamedCode] = []
@@ -213,7 +199,7 @@ def lines_added_by(code: ProjectCode, commit: str) -> list[BlamedCode]:
             base = base._replace(previous_path=text[4:].rstrip("\t"))
         elif not number and text.startswith("+++ "):
             base = base._replace(path=text[4:].rstrip("\t"))
-        elif head := _HUNK.match(text):
+        elif head := HUNK.match(text):
             number = int(head[3])
         elif number and text[:1] == "+":
             lines.append(base._replace(text=text[1:], now=number, number=number))
@@ -224,76 +210,7 @@ def lines_added_by(code: ProjectCode, commit: str) -> list[BlamedCode]:
 def lines_with(code: ProjectCode, text: str, most: int) -> list[tuple[str, int]]:
     """Return path and number of the first lines of the project's tracked files that hold a text."""
     output = code.git.run(
-        "grep", "-n", "-z", "-I", "--full-name", "--fixed-strings", "-e", text, "--", ":/", ok=(0, 1), timeout=_SECONDS
+        "grep", "-n", "-z", "-I", "--full-name", "--fixed-strings", "-e", text, "--", ":/", ok=(0, 1), timeout=SECONDS
     )
     rows = (row.split("\0", 2) for row in output.decode("utf-8", "surrogateescape").split("\n"))
     return [(row[0], int(row[1])) for row in rows if len(row) > 2 and row[1].isdecimal()][:most]  # noqa: PLR2004
-
-
-def line_before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:
-    """Return path and number, in `line.previous`, of the line that the commit of a line only reformatted.
-
-    None if the commit added the line, or changed more than its form.
-    """
-    if not line.previous:
-        return None
-    names = (f"{line.previous}:{line.previous_path}", f"{line.commit}:{line.path}")
-    try:
-        output = code.git.run("diff", "-U0", *_PLAIN, *names, timeout=_SECONDS)
-    except GitmemError:
-        return None
-    number = _number_before(output.decode("utf-8", "replace").split("\n"), line)
-    return (line.previous_path, number) if number else None
-
-
-def _number_before(patch: Sequence[str], line: BlamedCode) -> int:
-    """Return the number of the old line that holds the text of a line of a patch, 0 if none does."""
-    removed: list[str] = []
-    added: list[str] = []
-    old = new = 0
-    for text in patch:
-        if head := _HUNK.match(text):
-            if added and new <= line.number < new + len(added):
-                break
-            removed, added = [], []
-            old, new = int(head[1]), int(head[3])
-        elif text[:1] == "-" and old:
-            removed.append(text[1:])
-        elif text[:1] == "+" and new:
-            added.append(text[1:])
-    if not (removed and added and new <= line.number < new + len(added)):
-        return 0
-    return old + index if (index := _same_place(removed, added, line.number - new)) is not None else 0
-
-
-def _same_place(removed: Sequence[str], added: Sequence[str], index: int) -> int | None:
-    """Return the index of the removed line that holds all of an added one; None if the line says something new.
-
-    Formatters break and join lines, so the texts of the hunk are compared as one. A line of a few letters must have its
-    surroundings in common with the old text, too.
-    """
-    before, after = [_core(text) for text in removed], [_core(text) for text in added]
-    old, new = "".join(before), "".join(after)
-    start, length = sum(map(len, after[:index])), len(after[index])
-    if max(len(old), len(new)) > _MAX_HUNK or not length:
-        return None
-    around = 0 if sum(map(str.isalpha, after[index])) >= _CLEAR_LETTERS else _CONTEXT
-    for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
-        holds_line = block.b <= start and start + length <= block.b + block.size
-        if holds_line and block.size >= min(length + around, len(old)):
-            return _line_at(before, block.a + start - block.b + length // 2)
-    return None
-
-
-def _line_at(lines: Sequence[str], place: int) -> int:
-    """Return the index of the line that holds a character of the joined lines."""
-    for number, text in enumerate(lines):
-        if place < len(text):
-            return number
-        place -= len(text)
-    return len(lines) - 1
-
-
-def _core(text: str) -> str:
-    """Return a line without what a formatter adds: commas at the end, brackets around a broken line."""
-    return normalized(text).replace(",", "").replace("(", "").replace(")", "")

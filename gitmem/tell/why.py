@@ -25,7 +25,6 @@ from gitmem.tell.blamed_code import (
     Blaming,
     blame_code,
     commit_named,
-    line_before,
     lines_added_by,
     lines_with,
 )
@@ -222,7 +221,7 @@ def _why(store: Store, code: ProjectCode, written: WrittenLines, line: BlamedCod
         answer = _by_text(store, written, here, around)
         if answer is not None and answer.certain:
             return answer._replace(line=line, followed=tuple(followed))
-        place = line_before(code, here) if here.commit else None
+        place = _before(code, here) if here.commit else None
         if place is None:
             break
         followed.append(here.commit)
@@ -232,6 +231,12 @@ def _why(store: Store, code: ProjectCode, written: WrittenLines, line: BlamedCod
     if answer is not None:
         return answer._replace(line=line, followed=tuple(followed))
     return _by_file(store, written, line)._replace(followed=tuple(followed))
+
+
+def _before(code: ProjectCode, line: BlamedCode) -> tuple[str, int] | None:
+    from gitmem.tell.reformatted import line_before  # compares texts, which few lines need
+
+    return line_before(code, line)
 
 
 def _by_text(store: Store, written: WrittenLines, line: BlamedCode, around: frozenset[str]) -> Why | None:
