@@ -16,7 +16,7 @@ from enum import StrEnum
 from gitmem.llm.protocol import Question, Size
 from gitmem.model.concept import Concept
 from gitmem.model.fact import Fact, FactKind, day_of
-from gitmem.model.similarity import stems_of
+from gitmem.model.similarity import WEIGHED, stems_of
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
 from gitmem.model.words import UserWords, human_text, own_statements, render_words, states
@@ -208,7 +208,8 @@ def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Ite
     """Return the memory that a session may change, within 3,000 tokens.
 
     First the pairs that wait for a verdict and the open issues, then the facts in force whose words, the rarer the
-    more, stand in the session; long facts are not ranked below short ones.
+    more, stand in the session; long facts are not ranked below short ones. Last come the newest rules, decisions and
+    preferences: "two spaces" ends "Indent with four columns", and has no word of it.
     """
     said = frozenset(stem for part in parts for stem in stems_of(part.text))
     held = in_force(facts)
@@ -219,7 +220,7 @@ def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Ite
     pairs = waiting_pairs(held)
     waits = {fact.id for pair in pairs for fact in pair}
     ranked = sorted(
-        (fact for fact in held if scores[fact.id] or fact.id in waits or fact.kind is FactKind.ISSUE),
+        (fact for fact in held if scores[fact.id] or fact.id in waits or fact.kind in (*WEIGHED, FactKind.ISSUE)),
         key=lambda fact: (fact.id in waits, fact.kind is FactKind.ISSUE, scores[fact.id], fact.when, fact.id),
         reverse=True,
     )

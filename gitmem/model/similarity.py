@@ -119,14 +119,15 @@ def says_the_same(one: str, other: str) -> bool:
 def contradict(one: str, other: str) -> bool:
     """Return whether two statements may contradict each other: they share more than half of the words of the shorter.
 
-    Half is enough where each has no more than a subject and a value.
+    Half is enough where each has no more than a subject and a value; what has a single word is only a topic.
     """
     if are_of_two_things(one, other) or _adds_to(one, other):
         return False
     first, second = content_of(one), content_of(other)
-    shared = overlap(first, second)
-    is_short = max(len(first), len(second)) == _SUBJECT_AND_VALUE
-    return shared > RIVALS or (shared == RIVALS and is_short)
+    sizes, shared = sorted((len(first), len(second))), overlap(first, second)
+    is_short = sizes == [_SUBJECT_AND_VALUE] * 2
+    is_topic = sizes[0] < _SUBJECT_AND_VALUE <= sizes[1]
+    return (shared > RIVALS and not is_topic) or (shared == RIVALS and is_short)
 
 
 def _adds_to(one: str, other: str) -> bool:

@@ -321,6 +321,12 @@ def test_a_long_session_comes_in_windows_of_at_most_12_000_tokens():
     assert windows[-1][-1].request == 200
 
 
+def test_a_rule_without_a_word_of_the_session_is_known_where_there_is_room():
+    rule = make_fact(FactKind.RULE, "Indent with four columns.", AT)
+    solution = make_fact(FactKind.SOLUTION, "Zebras graze elsewhere.", AT)
+    assert choose_known([SaidPart(1, USER, "that is too wide, two")], [rule, solution], ()).facts == (rule,)
+
+
 def test_the_question_holds_facts_on_its_subjects_within_2_000_tokens():
     facts = [
         make_fact(FactKind.RULE, f"The exporter writes column {number} of its files.", AT) for number in range(300)

@@ -84,6 +84,7 @@ def test_what_shares_its_subject_and_is_not_the_same_may_contradict(one, other):
         ("결제 서비스는 레디스에 상태를 둔다.", "검색 서비스는 파일에 상태를 둔다."),
         ("The app caches images for a day.", "The app caches profiles for an hour."),
         ("Retry failed uploads.", "Never retry failed logins."),
+        ("Every function has a docstring.", "A function has at most 60 lines."),
         ("Charts start at zero.", "All charts start at zero on the left."),
     ],
 )
