@@ -273,9 +273,11 @@ class Reader:
     def _changes(self, statement: str, before: str, quote: str) -> bool:
         """Return whether what a statement says beside the facts it replaces, which may name its subject, is own words.
 
-        The quotation has to say some of it: what only denies a known fact says nothing beside it.
+        The quotation has to say some of it, or the new number: what only denies a known fact says nothing beside it.
         """
-        new = points_of(statement) - points_of(before or statement)
+        new, numbers = points_of(statement) - points_of(before or statement), numbers_of(statement) - numbers_of(before)
+        if not new:
+            return bool(before and numbers) and numbers <= numbers_of(quote)
         return part_of(new, folded(quote)) > 0 and part_of(new, self._record.own) >= OWN_WORDS
 
 

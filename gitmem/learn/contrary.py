@@ -25,6 +25,21 @@ _KOREAN_NUMBER = re.compile(r"(?:(\d{1,9})만)?\s?(?:(\d{1,9})천)?(?:(\d{1,9})�
 _SPELLED = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
 _SPELLED |= {"nine": "9", "ten": "10", "twelve": "12", "twice": "2", "half": "0.5"}
 _SPELLED_WORD = re.compile(rf"\b(?:{'|'.join(_SPELLED)})\b", re.IGNORECASE)
+_COUNTED = {
+    "한": "1",
+    "두": "2",
+    "세": "3",
+    "네": "4",
+    "다섯": "5",
+    "여섯": "6",
+    "일곱": "7",
+    "여덟": "8",
+    "아홉": "9",
+    "열": "10",
+}
+_COUNTED_WORD = re.compile(
+    rf"(?<![가-힣])({'|'.join(_COUNTED)})(?= ?(?:칸|개|번|명|시간|시|달|주|줄|가지|배|자|단계|쪽|장))"
+)
 _HANGUL = re.compile("[가-힣]")
 _FOCUS = 2  # content words behind a negation, one of which is what it denies
 _COVERED = 1 / 2  # of the words of a clause, to speak of it
@@ -230,7 +245,8 @@ def numbers_of(text: str) -> frozenset[str]:
     text = _THOUSANDS.sub("", text)
     text = _KOREAN_NUMBER.sub(_digits, text)
     spelled = (_SPELLED[word.casefold()] for word in _SPELLED_WORD.findall(text))
-    return frozenset((*_NUMBER.findall(text), *spelled))
+    counted = (_COUNTED[word] for word in _COUNTED_WORD.findall(text))
+    return frozenset((*_NUMBER.findall(text), *spelled, *counted))
 
 
 def _digits(match: re.Match[str]) -> str:

@@ -192,6 +192,26 @@ def test_a_claim_takes_the_place_of_known_facts_and_is_kept_where_that_is_not_sh
     assert read(FACT, known=known, ended=[ENDED | {"known": ["F9"]}]).refused == {"unknown id": 1}
 
 
+@pytest.mark.parametrize(
+    "before, now, said",
+    [
+        (
+            "Pull requests need two reviewers.",
+            "Pull requests need one reviewer.",
+            "one reviewer will do, we are only few",
+        ),
+        ("들여쓰기는 스페이스 네 칸이다.", "들여쓰기는 스페이스 두 칸이다.", "네 칸은 너무 넓다, 두 칸"),
+    ],
+)
+def test_a_number_alone_may_be_what_a_statement_says_anew(before, now, said):
+    record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "Done."))
+    given = {"statement": now, "quote": said, "kind": "rule", "reason": ""}
+    end = {"known": ["F1"], "why": "replaced", "now": now, "request": 1, "quote": said}
+    (fact,) = read(FACT | given, known=knowing(before, kind=FactKind.RULE), record=record, ended=[end]).facts
+    assert fact.replaces == ("F1",)
+    assert read(FACT | given, known=knowing(now), record=(SaidPart(1, USER, "nine, ja"),), ended=[end]).facts == ()
+
+
 def test_an_issue_that_ends_takes_no_decision_with_it():
     issue = make_fact(FactKind.ISSUE, "The exporter cannot write into out/old.", AT)
     known = KnownMemory((issue, *knowing("The exporter writes into out/new.").facts))
