@@ -199,7 +199,7 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActRes
         page = {"facts": shown, "words": words, "back": _local(form.get("back", "")), **plan.purge._asdict()}
         return ActResult("", ask=page)
     purge(store, plan)
-    return ActResult("/facts")
+    return ActResult("/facts", store.tip or "")
 
 
 def _settle(store: Store, form: Mapping[str, str]) -> str:

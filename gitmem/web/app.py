@@ -197,6 +197,7 @@ class Pages:
                 "u": lambda address, of=base: of + address,
                 "projects": view.projects,
                 "project": view.here,
+                "this_machine": view.store.context.machine,
                 "filters": self._filters[view.here.key],
                 "zone": view.zone,
                 "live": {"at": f"{base}/{_EVENTS}", "tip": view.store.tip or "none"},

@@ -26,7 +26,7 @@ from gitmem.search.engine import answer
 from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit
 from gitmem.search.many_stores import StoreHit, search_stores
-from gitmem.store.findings import FailureLog
+from gitmem.store.findings import WORDS, FailureLog
 from gitmem.store.heard import heard_since_install
 from gitmem.store.spool import HookSpool
 from gitmem.sync.records import failures
@@ -127,7 +127,7 @@ def _recording(view: View) -> dict[str, Any]:
     store, context = view.store, view.store.context
     newest = records(store, limit=_RECENT) if store.tip else []
     last = next((record for record in newest if record.op in _SAVES), None)
-    log = FailureLog(store.private).failures()[-_FAILURES:]
+    log = [one for one in FailureLog(store.private).failures() if one.command != WORDS][-_FAILURES:]
     agents, off = recorded_agents(
         view.project(), context.home, context.environ, partial(heard_since_install, store.private, context.home)
     )

@@ -174,6 +174,18 @@ def test_narrow_print_and_korean(site):
         assert page.is_visible("text=커서 방식으로")
 
 
+def test_both_sides_of_a_pair_are_read_whole_on_a_phone(site):
+    site.add(1, "Always use tabs in Go files.")
+    site.add(2, "Never use tabs in Go files.")
+    with site.tab(width=390) as page:
+        page.goto(f"{site.base}/review")
+        boxes = [one.bounding_box() for one in page.locator(".pair .about").all()]
+        assert len(boxes) == 2
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
+        assert page.eval_on_selector_all(".half", "all => all.every((one) => one.scrollWidth <= one.clientWidth)")
+        assert page.evaluate("document.querySelector('main').getBoundingClientRect().top") < 100
+
+
 def test_keys(site):
     with site.tab() as page:
         page.goto(f"{site.base}/")
@@ -210,7 +222,7 @@ def test_filters_and_the_slider_by_keys(site, script):
     with site.tab(java_script_enabled=script) as page:
         for name, value, wanted in (
             ("session", SESSION, {"claude-code on box"}),
-            ("type", "decision", {"cli on"}),
+            ("type", "decision", {"cli"}),
             ("host", "claude-code", {"claude-code on box"}),
             ("machine", "box", {" on box"}),
         ):

@@ -195,7 +195,11 @@ def test_delete_for_good_says_what_it_will_do_and_does_it_only_then(viewer, bare
     assert fact.path in page.text
     assert "cannot be undone" in page.text
     assert len(commits(viewer)) == before
-    assert viewer.post("/facts/many", **form, sure="1").status_code == 303
+    done = viewer.post("/facts/many", **form, sure="1")
+    assert done.status_code == 303
+    page = viewer.get(done.headers["location"])
+    assert "<strong>Done.</strong> Purge" in page
+    assert "Undo" not in page, "what is deleted for good cannot come back"
     assert "birthday" not in bare_git(viewer.root, "log", "-p", "--all")
     assert all("birthday" not in one.read_text() for one in viewer.root.rglob("*.md"))
     assert not any("birthday" in one.name for one in viewer.root.rglob("*.md"))
