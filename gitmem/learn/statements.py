@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gitmem.model.fact import WHY, FactKind
+from gitmem.model.fact import FactKind
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of
 from gitmem.text.words import languages, phrases
 from gitmem.values import Value
@@ -171,11 +171,6 @@ def without_opening(text: str) -> str:
             break
         text = text[rest.end() :]
     return text
-
-
-def with_reason(statement: str, why: str) -> str:
-    """Return the text of a fact: the statement, and its reason as a paragraph of its own."""
-    return f"{statement}\n\n{WHY} {why}" if why else statement
 
 
 def _masked(text: str) -> str:

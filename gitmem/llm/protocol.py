@@ -121,7 +121,6 @@ TURN_ON = (
     "to let a model review finished sessions: gitmem config --user summary.provider agent (or codex, gemini, …, host)"
 )
 JUDGED_TOKENS = 6_500  # the mean of the questions about 11 recordings, 5,200, and of the answers of bench/judgement.py
-PROVIDERS = (OFFLINE, HOST, *AGENTS, ANTHROPIC, OPENAI)
 KEYS = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
 MOST_BYTES = 2_000_000  # of an answer with its envelope
 MOST_TOKENS = 1_000_000_000  # that a provider can say an answer took

@@ -106,11 +106,6 @@ def runs_otherwise(failed: str, worked: str) -> bool:
     return one != other
 
 
-def without_wrappers(command: str) -> str:
-    """Return the commands of a line without what runs them: `uv run pytest -q` is `pytest -q`."""
-    return " && ".join(" ".join(_unwrapped(part)[0]) for part in _parts(command))
-
-
 def _tells_failure(said: str) -> bool:
     low = re.sub(_NONE_FAILED, "", said.casefold())
     return any(word in low for words in TELLING for word in words)

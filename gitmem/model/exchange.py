@@ -100,10 +100,10 @@ def render(exchange: Exchange, *, korean: bool | None = None) -> Entry:
     return Entry(exchange.id, exchange.time, EXCHANGE, clean_text("\n".join(lines)), exchange.tags)
 
 
-def listed_files(files: Sequence[str], *, korean: bool = False, of: int = 0) -> str:
-    """Return files on one line, with the number of those left out; `of` is how many there are if not all are given."""
+def listed_files(files: Sequence[str], *, korean: bool = False) -> str:
+    """Return files on one line, with the number of those left out."""
     shown = ", ".join(files[:MAX_FILES])
-    more = (of or len(files)) - len(files[:MAX_FILES])
+    more = len(files) - len(files[:MAX_FILES])
     return f"{shown}, {_MORE[korean].format(more)}" if more > 0 else shown
 
 
@@ -222,13 +222,6 @@ def _value(lines: Sequence[str], labels: Sequence[str]) -> str:
 
 def _listed(lines: Sequence[str], labels: Sequence[str]) -> list[str]:
     return [part for part in _value(lines, labels).split(", ") if part]
-
-
-def names_only_files(summary: str) -> bool:
-    """Return whether a summary says of the result no more than which files were changed."""
-    result = summary.rpartition(" → ")[2]
-    forms = (re.escape(words[0]).replace(r"\{\}", r"\S+(?:, \S+)*") for words in WORDS.values())
-    return any(re.fullmatch(form, result) for form in forms)
 
 
 USER, ANSWER, SAID = "**User:**", "**Answer:**", "**Said:**"

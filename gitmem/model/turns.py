@@ -15,7 +15,6 @@ from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.command import (
     has_effect,
     runs_again,
-    without_wrappers,
     works_now,
     written,
 )
@@ -361,11 +360,6 @@ def _is_retry(failure: Failure, event: HookEvent) -> bool:
     if event.command:
         return works_now(failure.command, event.command, event.text)
     return failure.command in {_what(event), _call(event)}
-
-
-def inner_program(command: str) -> str:
-    """Return the program that a command runs with its subcommand, without what wraps it."""
-    return program(without_wrappers(command.partition("<<")[0]))
 
 
 def program(command: str) -> str:

@@ -85,7 +85,6 @@ PREFIX, WHOLE, INSIDE = "prefix", "whole", "inside"
 HALF = 0.5
 PART = 0.5  # of a part of an identifier, which is searched for as a whole, too
 KINDRED = 0.3  # of a word that stands for another
-_EDGES = ".,;:!?\"'()[]{}<>`*"
 FILTERS = ("path", "type", "tag", "since", "until", "session", "author")
 _PIECE = re.compile(
     rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>(?i:{"|".join(FILTERS)})):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)'
