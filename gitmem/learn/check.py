@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
-from gitmem.learn.contrary import lacks_number, numbers_of, says_contrary, tells_contrary
+from gitmem.learn.contrary import lacks_number, says_contrary, tells_contrary
 from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded
 from gitmem.learn.question import AGENT, KINDS, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
@@ -33,6 +33,7 @@ from gitmem.model.similarity import (
     stems_of,
 )
 from gitmem.redact.redact import redact
+from gitmem.text.numbers import numbers_of
 from gitmem.values import Value
 
 T = TypeVar("T")

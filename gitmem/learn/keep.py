@@ -14,7 +14,7 @@ from enum import IntEnum
 from gitmem.document.ids import short_session, tail_of
 from gitmem.document.message import one_line
 from gitmem.history.authors import People
-from gitmem.learn.contrary import numbers_of, says_contrary
+from gitmem.learn.contrary import says_contrary
 from gitmem.learn.evidence import folded
 from gitmem.learn.extract import repeated
 from gitmem.learn.lessons import patterns_with, rendered
@@ -33,6 +33,7 @@ from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from gitmem.store.transaction import Transaction
+from gitmem.text.numbers import numbers_of
 
 _OF_USER, _OF_AGENT = 0.9, 0.8  # the confidence of a claim by whose words it rests on
 _MOST_FILES = 12

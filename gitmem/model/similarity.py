@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from gitmem.document.ids import do_meet
 from gitmem.model.fact import Fact, FactKind
+from gitmem.text.numbers import numbers_of
 from gitmem.text.words import keywords, phrases, stem, stop_words
 
 RELATED = 1 / 3  # overlap; facts with less in common are about different things, so no model is asked about them
@@ -101,6 +102,11 @@ def _in_order(text: str) -> list[str]:
     return [stem.casefold() for stem, _ in keywords(phrases("aside").sub(" ", text)[:_LONGEST])]
 
 
+def _numbers(text: str) -> frozenset[str]:
+    """Return all numbers of a text, those in names and those spelled out, too."""
+    return frozenset(_NUMBER.findall(text)) | numbers_of(text)
+
+
 def is_negated(text: str) -> bool:
     """Return whether a statement forbids or denies something."""
     return len(phrases("negation").findall(text)) % 2 == 1
@@ -111,7 +117,7 @@ def says_the_same(one: str, other: str) -> bool:
 
     "Use uv, not pip" is not "Use pip, not uv".
     """
-    first, second = ((content_of(text), {*_NUMBER.findall(text)}, is_negated(text)) for text in (one, other))
+    first, second = ((content_of(text), _numbers(text), is_negated(text)) for text in (one, other))
     in_order = not first[2] or _in_order(one) == _in_order(other)
     return one == other or (bool(first[0]) and first == second and in_order)
 
@@ -132,7 +138,10 @@ def contradict(one: str, other: str) -> bool:
 
 def _adds_to(one: str, other: str) -> bool:
     """Return whether two statements say the same, or one has all words and numbers of the other, neither negated."""
-    first, second = (frozenset(map(stem, _PLAIN_WORD.findall(text.casefold()))) - stop_words() for text in (one, other))
+    first, second = (
+        (frozenset(map(stem, _PLAIN_WORD.findall(text.casefold()))) - stop_words()) | _numbers(text)
+        for text in (one, other)
+    )
     is_plain = not (is_negated(one) or is_negated(other))
     return says_the_same(one, other) or (is_plain and (first <= second or second <= first))
 
@@ -155,7 +164,7 @@ def _places_that_differ(one: str, other: str) -> int:
     from difflib import SequenceMatcher  # a hook that compares nothing needs none
 
     words, others = (_PLAIN_WORD.findall(text.casefold()[:_LONGEST]) for text in (one, other))
-    contents = [content_of(text) | {*_NUMBER.findall(text)} for text in (one, other)]
+    contents = [content_of(text) | _numbers(text) for text in (one, other)]
 
     def has_own(part: list[str], text: frozenset[str], beside: frozenset[str]) -> bool:
         return any((stems_of(word) | {word}) & text - beside for word in part)
@@ -169,7 +178,7 @@ def _places_that_differ(one: str, other: str) -> int:
 
 def repeats(one: str, other: str) -> bool:
     """Return whether a claim says again in other words what another of the same turn says."""
-    first, second = (stems_of(text) | {*_NUMBER.findall(text)} for text in (one, other))
+    first, second = (stems_of(text) | _numbers(text) for text in (one, other))
     enough = len(first & second) >= _FEWEST_SHARED and overlap(first, second) >= SAME_CLAIM
     return says_the_same(one, other) or (enough and is_negated(one) == is_negated(other))
 

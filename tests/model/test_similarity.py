@@ -59,6 +59,7 @@ def test_no_two_texts_both_say_the_same_and_contradict(one, other):
         ("Retry failed uploads three times, please.", "Retry failed uploads 5 times."),
         ("Session files go to var/sessions.", "Session files go to /tmp/sessions."),
         ("Never squash release branches.", "Squash release branches."),
+        ("Pull requests need two reviewers.", "Pull requests need one reviewer."),
         ("세션 토큰은 쿠키에 둔다.", "세션 토큰은 헤더에 둔다."),
         ("The search service keeps its state in Redis.", "The search service keeps its state in files."),
         ("Service 3 listens on port 81.", "Service 3 listens on port 82."),
@@ -96,6 +97,7 @@ def test_the_same_is_said_in_any_order_with_the_same_numbers_and_negation():
     assert says_the_same("Before a release, always run the linter.", "Always run the linter before a release")
     assert not says_the_same("Keep 3 backups.", "Keep 5 backups.")
     assert not says_the_same("Push tags.", "Never push tags.")
+    assert not says_the_same("Pull requests need two reviewers.", "Pull requests need one reviewer.")
     assert not says_the_same("Install with uv, not pnpm.", "Install with pnpm, not uv.")
     assert is_negated("Never push tags.")
     assert is_negated("탭을 쓰지 않는다.")
