@@ -46,7 +46,7 @@ from gitmem.record.save import save
 from gitmem.search.many_stores import find_stores, search_stores
 from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote, find_remote
-from gitmem.store.store import HURRIED, Store
+from gitmem.store.store import HOOK_GIT_TIMEOUT, Store
 from gitmem.store.transact import transact
 from gitmem.store.transcripts import put
 from gitmem.sync.clone import clone_store
@@ -167,7 +167,12 @@ def check(folder: str) -> None:
     facts = [fact for found in project.facts.values() for fact in found][:_FACTS]
     kept = Path(folder, "places.json")
     first, again, moved = "the first time", "again", "after a commit"
-    for name, seconds in ((f"{first}, in a hook", HURRIED), (first, 60.0), (again, HURRIED), (moved, HURRIED)):
+    for name, seconds in (
+        (f"{first}, in a hook", HOOK_GIT_TIMEOUT),
+        (first, 60.0),
+        (again, HOOK_GIT_TIMEOUT),
+        (moved, HOOK_GIT_TIMEOUT),
+    ):
         taken = []
         for _ in range(_TIMES):
             if name.startswith(first):

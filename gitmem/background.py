@@ -58,7 +58,7 @@ def process_spool(store: Store, alive: Callable[[int], bool] = is_running) -> li
     pending = _look_again(store, alive)
     steps.run("agents heard of", lambda: note_heard(store.private, {event.host for event in pending.events}))
     steps.run("rules that fired", lambda: note_made(store.private, map(_made, filter(_is_call, pending.events))))
-    steps.run("working memory", partial(_follow, store, pending))
+    steps.run("working memory", partial(_update_working, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
         steps.run("capture", partial(capture, store, partial(_look, store, alive), notices, keep_turn))
@@ -137,7 +137,7 @@ def _process_private(store: Store, alive: Callable[[int], bool]) -> None:
         process_spool(private, alive)
 
 
-def _follow(store: Store, pending: Pending) -> None:
+def _update_working(store: Store, pending: Pending) -> None:
     from gitmem.record.working_memory import apply_events
 
     contexts = {session.name: context_tokens(session.transcript)[0] for session in pending.sessions}
@@ -165,7 +165,7 @@ def do_upkeep(store: Store, late: Callable[[], bool]) -> None:
     folder = memory_folder(store.context.environ, store.context.home, os.path.dirname(store.root))
     steps.run("the agent's own memory", lambda: adopt_if_changed(store, folder))
     steps.run("facts and concepts", lambda: (fact_headers(store), known_concepts(store)))
-    store.patience = _PATIENCE
+    store.git_timeout = _PATIENCE
     steps.run("branches", lambda: known_marks(store))
     steps.run("changes of others", lambda: others_changes(store))
     steps.run("days", lambda: keep_days(store))

@@ -139,7 +139,7 @@ def check_maintenance(store: Store) -> Iterator[Finding]:
     if is_due(store) and not (store.config.maintenance.automatic and 0 < spare <= _SOON_PACKED):
         yield Finding("packing", Level.NOTE, f"{state}: saves become slower.", "gitmem maintain")
     else:
-        whose = "" if store.own_repository else "; the repository is the project's, so git packs it"
+        whose = "" if store.has_separate_repository else "; the repository is the project's, so git packs it"
         yield Finding("packing", Level.OK, f"{state}{whose}.")
 
 
@@ -268,7 +268,7 @@ def check_objects(store: Store, *, deep: bool = False) -> Iterator[Finding]:
     """Check that all reachable objects exist, or with `deep` are intact."""
     git, which = store.repository.git, "All objects"
     # Other branches of a project's repository are checked only on request.
-    if deep or (store.own_repository and not _is_large(store)):
+    if deep or (store.has_separate_repository and not _is_large(store)):
         damage = damages(git, deep=deep)
     else:
         newest = _NEWEST if _is_large(store) else None

@@ -142,7 +142,7 @@ def _status(
 
 def _bytes(store: Store, names: Sequence[str]) -> int:
     """Return the bytes that the store takes on the disk, estimated from a sample if it has many files."""
-    own = bytes_below(store.repository.layout.git_dir if store.own_repository else store.private)
+    own = bytes_below(store.repository.layout.git_dir if store.has_separate_repository else store.private)
     step = len(names) // _MOST_SIZES + 1
     total = 0
     for name in names[::step]:

@@ -65,7 +65,7 @@ class People:
         """
         origin = self.origin(identifier)
         if origin is None:
-            return "" if self.are_alone else UNKNOWN
+            return "" if self.all_mine else UNKNOWN
         return "" if self.is_own(origin) else self._name(origin)
 
     def _name(self, origin: Origin) -> str:
@@ -75,7 +75,7 @@ class People:
 
     def whose(self, entry: str, path: str = "") -> str:
         """Return the author of an entry, else of a file, as `other` does, and who else changed it; "": the user's."""
-        if self.are_alone:
+        if self.all_mine:
             return ""
         identifier = entry or identifier_of(path)
         by = self.other(identifier) if identifier else "" if self._index.is_complete else UNKNOWN
@@ -97,7 +97,7 @@ class People:
         return more + ", ".join([*names][-_MOST_NAMED:])
 
     @cached_property
-    def are_alone(self) -> bool:
+    def all_mine(self) -> bool:
         """Whether all that history brought is the user's own."""
         if not all(map(self.is_own, self._index.origins)):
             return False

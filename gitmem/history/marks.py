@@ -97,7 +97,7 @@ def _places(store: Store, facts: Sequence[Fact]) -> dict[str, FactPlace]:
         from gitmem.project.places import places_of
 
         people = People(store)
-        found = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.patience)
+        found = places_of(code, placed, os.path.join(store.private, KNOWN_FOLDER, "places.json"), store.git_timeout)
         for one, place in found.items():
             places[one] = place if place.ground is Ground.STALE else place._replace(author=people.other(one))
     for fact in standing:

@@ -57,10 +57,10 @@ def kept_days(private: str, there: Collection[str] | None) -> list[KeptDay]:
     except OSError:
         return []
     days = [KeptDay(match[1], match[2]) for name in names if (match := re.fullmatch(NAME, name))]
-    return [day for day in days if there is None or is_told(day.day, there)]
+    return [day for day in days if there is None or has_archive(day.day, there)]
 
 
-def is_told(day: str, there: Collection[str]) -> bool:
+def has_archive(day: str, there: Collection[str]) -> bool:
     """Return whether the document of a day's week or month is there."""
     from gitmem.model.rotation import holders_of
 
@@ -137,7 +137,7 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
     for step in steps:
         for change in changes.get(step.oid, ()):
             match = None if change.new else _DAY.fullmatch(os.fsdecode(change.path))
-            if match and is_told(match[1], there - cleared.get(step.oid, frozenset())):
+            if match and has_archive(match[1], there - cleared.get(step.oid, frozenset())):
                 blobs.setdefault((match[1], change.old), KeptDay(match[1], step.parents[0]))
     return _newest(store, {day: blob for (_, blob), day in blobs.items()})
 

@@ -218,7 +218,7 @@ def _days(tables: Mapping[str, list[_Row]], project: str, zone: tzinfo | None) -
 
 def _tables(path: str) -> dict[str, list[_Row]] | None:
     """Return the rows of the tables of a database, which is opened for reading only; None where it is none."""
-    import sqlite3
+    import sqlite3  # noqa: PLC0415  # some builds of Python lack it
 
     size = 0
     found: dict[str, list[_Row]] = {table: [] for table in _TABLES}

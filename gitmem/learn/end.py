@@ -290,12 +290,12 @@ def _replay_turns(store: Store, path: str, name: str, since: datetime | None, cl
     adopt_notes(store, notes)
     lost = f"{count(unread.lines, 'line')} could not be read" if unread.lines else ""
     told = (lost, "everything else is saved") if turns else ("it has no turns of a session", lost)
-    is_told = lost if turns else os.path.getsize(file_of(path))
+    shows_notice = lost if turns else os.path.getsize(file_of(path))
     notice = f"{plain(path)}: {'; '.join(filter(None, told))}."
     for session in dict.fromkeys(turn.session for turn in turns):
         own = [turn for turn in turns if turn.session == session]
         records = (record for record in read_records(path, None, name) if record.session in {session, ""})
         keep_session(store, session, own[0].host, own, records)
         close(store, session, own)
-    notices = tuple(dict.fromkeys((*([notice] if is_told else []), *more)))
+    notices = tuple(dict.fromkeys((*([notice] if shows_notice else []), *more)))
     return Replayed(path, sessions, len(read), unread.lines, saved, archives=tuple(archives), notices=notices)

@@ -20,7 +20,7 @@ from gitmem.learn.facts import learn_findings
 from gitmem.model.error import ErrorSignature, is_telling, likeness
 from gitmem.model.error_occurrence import find_occurrences, with_errors
 from gitmem.model.fact import FactKind
-from gitmem.model.pattern import BugPattern, ErrorOccurrence, begun, parse_pattern, render_pattern, seen_again
+from gitmem.model.pattern import BugPattern, ErrorOccurrence, begun, parse_pattern, render_pattern, with_occurrence
 from gitmem.model.project_knowledge import (
     Knowledge,
     KnowledgeKind,
@@ -83,7 +83,7 @@ def patterns_with(
     new, existing = 0, {*map(id_in, transaction.names(BUGS))}
     for occurrence in (occurrence for occurrence in found if is_telling(occurrence.error)):
         pattern = _known(transaction, signatures, changed, occurrence.error)
-        after = begun(occurrence) if pattern is None else seen_again(pattern, occurrence)
+        after = begun(occurrence) if pattern is None else with_occurrence(pattern, occurrence)
         if pattern is None and after.id in existing:
             continue  # a user rewrote the file
         new += pattern is None

@@ -105,18 +105,18 @@ def remember(
     head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or listed_files(files)
     head = head or shorten(turn.prompt, ASKED_LENGTH)
     head = head or next((shorten(render_words(one), ASKED_LENGTH) for one in turn.words), "")
-    is_told = exchange and _is_told(turn, asked, done)
-    told = _exchange(turn, asked, done, files) if is_told else None
+    is_exchange = exchange and _is_exchange(turn, asked, done)
+    told = _exchange(turn, asked, done, files) if is_exchange else None
     return Remembered(Placed(TIMELINE, logged, turn.started), told, f"{EXCHANGE}: {head}")
 
 
 def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = ()) -> Entry | None:
     """Return the exchange entry of a turn, as in `remember`; None if there is none."""
     read = _read(turn, roots, boot_lines)
-    return _exchange(*read) if read is not None and _is_told(*read[:3]) else None
+    return _exchange(*read) if read is not None and _is_exchange(*read[:3]) else None
 
 
-def _is_told(turn: Turn, asked: str, done: str) -> bool:
+def _is_exchange(turn: Turn, asked: str, done: str) -> bool:
     """Return whether a turn is shown later; courtesy ("thanks") and probes ("What is 2+2?") are recorded alone."""
     if not turn.tools and len(done.split()) <= _COURTESY_WORDS:
         return False

@@ -170,10 +170,10 @@ def pattern_id(error: ErrorSignature) -> str:
 def begun(found: ErrorOccurrence) -> BugPattern:
     """Return the pattern of an error that came for the first time."""
     at, error = found.cases[0].at, found.error._replace(frames=())
-    return seen_again(BugPattern(pattern_id(error), error, at, at, scope=found.scope), found)
+    return with_occurrence(BugPattern(pattern_id(error), error, at, at, scope=found.scope), found)
 
 
-def seen_again(pattern: BugPattern, found: ErrorOccurrence) -> BugPattern:
+def with_occurrence(pattern: BugPattern, found: ErrorOccurrence) -> BugPattern:
     """Return a pattern with one more occurrence of its error; the same one twice changes nothing."""
     new = [case for case in found.cases if case not in pattern.cases]
     cases = sorted((*pattern.cases, *new), key=lambda case: case.at)

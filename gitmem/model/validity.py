@@ -232,7 +232,7 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
     supersedes = tuple(dict.fromkeys((*changed[winner].supersedes, loser)))
     changed[winner] = changed[winner]._replace(supersedes=supersedes, updated=now)
     changed[loser] = changed[loser]._replace(status=FactStatus.SUPERSEDED, superseded_by=winner, updated=now)
-    changed |= part(changed, winner, loser)
+    changed |= settle_both(changed, winner, loser)
     return {name: fact for name, fact in changed.items() if fact != facts[name]}
 
 
@@ -247,7 +247,7 @@ def dispute(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
     }
 
 
-def part(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
+def settle_both(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
     """Return two facts that no longer wait for a decision between them: both hold."""
     return {
         fact: facts[fact]._replace(review=tuple(name for name in facts[fact].review if name != rival))

@@ -246,7 +246,7 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
         for remote in remotes(store)
     ]
     others = set[str]()
-    if not store.own_repository and oldest:
+    if not store.has_separate_repository and oldest:
         options = [f"--contains={oid}" for oid in oldest]
         named = store.repository.git.run("for-each-ref", "--format=%(refname)", *options).decode("utf-8", "replace")
         others = {*named.split()} - store.own_refs().keys()
@@ -269,7 +269,7 @@ def _lingers(store: Store, replacer: Replacer) -> bool:
     """Return whether an unreachable object of the store's own repository, or a private file, holds a text."""
     if any(replacer.holds(read_file(path)) for path in plain_files(store.private)):
         return True
-    return store.own_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))
+    return store.has_separate_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))
 
 
 _TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and characters of each text

@@ -264,7 +264,7 @@ _TIMES = 3
 class Seeker:
     """Looks for the texts of records; `found` has them by the key of their record, `known` all found or given ones.
 
-    The work for records with a key in `limited` is bounded; one that exceeds it is dropped and listed in `tired`.
+    The work for records with a key in `limited` is bounded; one that exceeds it is dropped and listed in `gave_up`.
     """
 
     def __init__(
@@ -272,16 +272,16 @@ class Seeker:
     ) -> None:
         self.found: dict[str, set[bytes]] = {record.key: set() for record in records}
         self.known = {*known}
-        self.tired: set[str] = set()
+        self.gave_up: set[str] = set()
         self._limited = {record.key: len(record.prints) for record in records if record.key in limited}
         self._digests: dict[tuple[bytes, bytes], bytes] = {}
         self._spent: Counter[str] = Counter()
         self._looked = 0
-        self._want([(record, one) for record in dict.fromkeys(records) for one in record.prints])
+        self._set_fingerprints([(record, one) for record in dict.fromkeys(records) for one in record.prints])
         for text in tuple(self.known):
             self._try(text, sums_of(text), free=True)
 
-    def _want(self, wanted: list[tuple[PurgeRecord, Print]]) -> None:
+    def _set_fingerprints(self, wanted: list[tuple[PurgeRecord, Print]]) -> None:
         """Look for these from now on; `done` is whether there are none."""
         self._open, self.done = wanted, not wanted
         self._wanted: dict[int, dict[tuple[int, int], list[tuple[PurgeRecord, Print]]]] = {}
@@ -304,12 +304,12 @@ class Seeker:
     def _try(self, text: bytes, sums: tuple[int, int], *, free: bool = False) -> None:
         for record, wanted in self._wanted.get(len(text), {}).get(sums, ()):
             key, tried = record.key, (text, record.salt)
-            if key in self.tired:
+            if key in self.gave_up:
                 continue
             if tried not in self._digests:
                 if not free and self._is_too_much(key):
-                    self.tired.add(key)
-                    self._want([pair for pair in self._open if pair[0].key != key])
+                    self.gave_up.add(key)
+                    self._set_fingerprints([pair for pair in self._open if pair[0].key != key])
                     continue
                 self._spent[key] += 1
                 self._digests[tried] = digest_of(text, record.salt)
@@ -317,7 +317,7 @@ class Seeker:
                 self.found[key].add(text)
                 self.known.add(text)
                 self._spent[key] -= not free
-                self._want([pair for pair in self._open if pair != (record, wanted)])
+                self._set_fingerprints([pair for pair in self._open if pair != (record, wanted)])
 
     def _is_too_much(self, key: str) -> bool:
         if key not in self._limited:

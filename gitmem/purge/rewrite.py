@@ -89,11 +89,11 @@ def clean_commits(
     walked = history(git, tips, clean)
     seeker = seek_texts(store, walked, records, known, limited=keys - {*state.agreed})
     asked = {record.key: record for record in records if record.key not in state.agreed}
-    strange = _by_others(store, tips, [record for key, record in asked.items() if record.whose or seeker.found[key]])
-    strange |= dict.fromkeys(seeker.tired, "the search for its texts takes too long")
-    found = {key: seeker.found[key] for key in asked if seeker.found[key] and key not in strange}
+    untrusted = _by_others(store, tips, [record for key, record in asked.items() if record.whose or seeker.found[key]])
+    untrusted |= dict.fromkeys(seeker.gave_up, "the search for its texts takes too long")
+    found = {key: seeker.found[key] for key in asked if seeker.found[key] and key not in untrusted}
     waiting, removed = judge(store, walked, tips, found, before) if found else ({}, 0)
-    waiting |= strange
+    waiting |= untrusted
     left = tuple(sorted(keys - waiting.keys()))
     erasing = [record for record in records if record.key in left]
     erased = find_erased(git, walked, erasing)
@@ -104,7 +104,7 @@ def clean_commits(
     if texts or erased.ids or erased.paths:
         replacer = Replacer(texts, erased.ids)
         places = find(git, walked, replacer)._replace(gone=erased.paths)
-        commits = rewrite(git, walked, places, replacer, keep_pack=store.own_repository)
+        commits = rewrite(git, walked, places, replacer, keep_pack=store.has_separate_repository)
     after = state.with_waiting(waiting) if waiting else state
     if keys <= {*after.records}:
         after = after.with_clean(commits.get(tip, tip) for tip in tips)
@@ -132,14 +132,14 @@ def _by_others(store: Store, tips: Iterable[str], records: Collection[PurgeRecor
     signatures = Signatures(store.repository.layout, store.context.environ)
     signers = signatures.signers([oid for oid in own if oid not in trusted])
     trusted |= {oid for oid, signer in signers.items() if is_user("", signer)}
-    strange = {}
+    untrusted = {}
     for record in records:
         for oid, commit in made.get(record_path(record.id), {}).items():
             if oid not in trusted:
                 machine = commit.value(Trailer.MACHINE) or "an unknown machine"
                 name = one_line(commit.author, _NAME)
-                strange[record.key] = f"it is by {name} on {machine}, which purge.machines does not list"
-    return strange
+                untrusted[record.key] = f"it is by {name} on {machine}, which purge.machines does not list"
+    return untrusted
 
 
 def seek_texts(
@@ -249,7 +249,7 @@ def _end(store: Store) -> None:
 
 def _stash(store: Store) -> dict[str, str]:
     """Return the messages of the stash by commit, newest first, and what a killed purge has noted of it."""
-    found = stashed(store.repository.git) if store.own_repository else []
+    found = stashed(store.repository.git) if store.has_separate_repository else []
     with contextlib.suppress(ValueError, TypeError, KeyError):
         found += [(str(oid), str(words)) for oid, words in read_json(os.path.join(store.private, PURGING))["stash"]]
     return dict(found)
@@ -301,7 +301,7 @@ def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Ite
     _clean_private(store, seeker)
     replacer = Replacer(seeker.known)
     _name_leftovers(store, replacer, done)
-    if store.own_repository:
+    if store.has_separate_repository:
         store.repository.rest()
         _expunge(store, stash, replacer, done)
     else:
@@ -357,7 +357,7 @@ def _name_leftovers(store: Store, replacer: Replacer, done: Applied) -> None:
     files = [
         path for path in plain_files(store.root) if os.path.relpath(path, store.root).split(os.sep)[0] != TEMPORARY
     ]
-    if store.own_repository:
+    if store.has_separate_repository:
         files += [os.path.join(git_dir, name) for name in ("config", os.path.join("info", "exclude"), "description")]
     found = [path for path in files if replacer.holds(read_file(path))]
     if found:

@@ -19,7 +19,7 @@ def finish_purge(store: Store) -> Store:
     """
     if not os.path.exists(os.path.join(store.private, PURGING)) or not store.may_write():
         return store
-    from gitmem.purge.rewrite import resume  # seldom needed
+    from gitmem.purge.rewrite import resume  # noqa: PLC0415  # each door opens a store through here, and few resume
 
     try:
         store.repository.branch()  # raises UnfinishedError before waiting for the lock

@@ -16,7 +16,7 @@ from gitmem.document.ids import scopes_in
 from gitmem.document.message import Message, Op, Trailer, session_message
 from gitmem.model.fact import PURGED, Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
 from gitmem.model.similarity import rivals_of
-from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede
+from gitmem.model.validity import dispute, ended, in_force, revived, reworded, settle_both, supersede
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.project.citations import checked_out, cite
 from gitmem.project.code import ProjectCode, project_code
@@ -80,7 +80,7 @@ class FactBook:
     def settle(self, one: str, other: str) -> Changes:
         """Return the file changes by which two facts no longer wait for a verdict between them: both hold."""
         facts: dict[str, Fact] = {}
-        return self.changes([*part(facts, one, other).values()]) if self.read_into(facts, one, other) else {}
+        return self.changes([*settle_both(facts, one, other).values()]) if self.read_into(facts, one, other) else {}
 
     def confirm(self, identifier: str, source: str) -> Changes:
         """Return the file changes that add a source to a fact in force."""
@@ -100,7 +100,7 @@ class FactBook:
 
     def learned_now(self, made: Fact) -> Fact:
         """Return a new fact with the branch and commit that are checked out, and the lines of code it speaks of."""
-        if self.store.is_own or made.commit:
+        if self.store.is_user_store or made.commit:
             return made
         code, branch, commit = self._checked_out
         return cite(code, made, branch, commit) if code and commit else made

@@ -21,7 +21,7 @@ from gitmem.history.authors import look_up_all
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, parse_fact, render_fact
 from gitmem.model.forbidden import MAX_LITERAL, MOST_LITERALS, usable
 from gitmem.model.similarity import WEIGHED, rivals_of
-from gitmem.model.validity import dispute, ended, in_force, part, revived, reworded, supersede, what_holds
+from gitmem.model.validity import dispute, ended, in_force, revived, reworded, settle_both, supersede, what_holds
 from gitmem.platform.safe_open import read_text
 from gitmem.project.citations import checked_out, cite
 from gitmem.record.fact_book import LONGEST, FactBook, fact_message
@@ -139,8 +139,8 @@ def edit(store: Store, fact: Fact, text: str) -> tuple[str, ...]:
 def _unsettled_rivals(store: Store, fact: Fact) -> list[Fact]:
     """Return the facts that may contradict the new words of a fact, but for those that a user kept beside it."""
     weighed = _weighed(store)
-    is_told = any(known.id == fact.id for known in weighed)
-    return [rival for rival in rivals_of(fact, weighed) if not _both_hold(store, fact, rival)] if is_told else []
+    is_current = any(known.id == fact.id for known in weighed)
+    return [rival for rival in rivals_of(fact, weighed) if not _both_hold(store, fact, rival)] if is_current else []
 
 
 def check_length(text: str) -> None:
@@ -295,7 +295,7 @@ def decide(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
     if holds is Holds.OLDER:
         return supersede_fact(store, pair.newer, pair.older)
     names, subject = (pair.older.id, pair.newer.id), f"{BOTH_HOLD} {pair.newer.description}"
-    return change_facts(store, [pair.newer, pair.older], lambda linked: part(linked, *names), subject)
+    return change_facts(store, [pair.newer, pair.older], lambda linked: settle_both(linked, *names), subject)
 
 
 def compare_new_facts(store: Store) -> None:

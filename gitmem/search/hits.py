@@ -52,7 +52,7 @@ def named(store: Store, text: str, path: str = "", commit: str | None = None) ->
     """
     text = text if commit else marked(store, text, path)
     people = People(store)
-    if people.are_alone:
+    if people.all_mine:
         return text
     whole = people.whose("", path) if path else ""
     header = re.match(r"---\n(?:[^\n]*\n)*?---\s*", text)

@@ -79,7 +79,7 @@ def _by_words(_: list[Ranked], asked: Asked) -> list[Ranked]:
     """Score the units by the query's words; a period's section gives way to the days that were read themselves."""
     ranked = [item for pool in asked.pools for item in rank(pool, asked.query)]
     tokens = frozenset[str]().union(*(pool.told for pool in asked.pools))
-    return [item for item in ranked if not _is_told_again(item.units, item.index, tokens)] if tokens else ranked
+    return [item for item in ranked if not _repeats(item.units, item.index, tokens)] if tokens else ranked
 
 
 def _by_meaning(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
@@ -189,7 +189,7 @@ def is_beside(hit: Ranked, marks: Marks, here: str) -> bool:
     return not (do_all_meet(parts, here) if hit.units.path.startswith(_COMPOSED) else do_meet(parts, (here,)))
 
 
-def _is_told_again(units: Units, index: int, periods: Collection[str]) -> bool:
+def _repeats(units: Units, index: int, periods: Collection[str]) -> bool:
     """Return whether a unit is a section of a weekly or monthly document on one of these days or weeks."""
     return units.path.startswith(_TELLERS) and units.kind(index) == SECTION and units.unit(index).heading in periods
 

@@ -38,7 +38,7 @@ def private_store(store: Store, *, make: bool = False) -> Store | None:
 
     Raises GitmemError if it could not be made.
     """
-    if store.is_private or store.is_own:
+    if store.is_private or store.is_user_store:
         return None
     home = store.context.home
     project = find_project(os.path.dirname(store.root), home)
@@ -52,7 +52,7 @@ def private_store(store: Store, *, make: bool = False) -> Store | None:
 
         init_store(root, store.context, Place.PRIVATE)
     private = Store(root, store.context)
-    private.folder, private.patience, private.scopes = store.folder, store.patience, store.scopes
+    private.folder, private.git_timeout, private.scopes = store.folder, store.git_timeout, store.scopes
     return private
 
 

@@ -130,7 +130,7 @@ MAKE_ROOM = (
 def is_due(store: Store) -> bool:
     """Return whether maintenance is due, by listing five folders; never in a project's repository."""
     common = store.repository.layout.common_dir
-    return store.own_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)
+    return store.has_separate_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)
 
 
 def crowded(store: Store) -> str:
@@ -189,7 +189,11 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
 def _join(store: Store, record: str) -> None:
     """Join the packs, and list the results in the file `record`: git need not search their deltas again."""
     git, common = store.repository.git, store.repository.layout.common_dir
-    fresh = fresh_packs(common, read_text(record).split()) if store.own_repository and not is_partial(common) else []
+    fresh = (
+        fresh_packs(common, read_text(record).split())
+        if store.has_separate_repository and not is_partial(common)
+        else []
+    )
     if len(fresh) > 1:
         join_fresh(git, common, fresh)
     join_packs(git, common)

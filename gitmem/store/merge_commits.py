@@ -149,7 +149,7 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
         for path, data in merged.files.items()
         if data != sides[1].get(path) or modes[path] != ours.get(path, (REGULAR, ""))[0]
     }
-    _follow(repository, (base, first, second), {path: oid for path, _, oid in entries}, contents)
+    _update_lines(repository, (base, first, second), {path: oid for path, _, oid in entries}, contents)
     return _Planned(tuple(entries), contents, {MEMORY: REGULAR, **modes}, tuple(sorted(merged.review)))
 
 
@@ -173,7 +173,7 @@ def _lift_base(
                 break
 
 
-def _follow(
+def _update_lines(
     repository: Repository, commits: tuple[str, str, str], taken: Mapping[str, str], contents: dict[str, bytes | None]
 ) -> None:
     """Bring the lines of facts in the merged `memory.md` up to the merged facts, which may have ended on one side.

@@ -16,7 +16,7 @@ PULLS = {"pull.rebase": "false", "pull.ff": "true"}
 
 def merges_pulls(store: Store) -> bool:
     """Return whether a plain `git pull` in the store merges; in a project's repository that is the user's choice."""
-    if not store.own_repository:
+    if not store.has_separate_repository:
         return True
     git = store.repository.git
     return all(
@@ -27,7 +27,7 @@ def merges_pulls(store: Store) -> bool:
 
 def install_driver(store: Store) -> None:
     """Configure the merge driver, and pulls that merge, in the store's repository."""
-    if store.own_repository:
+    if store.has_separate_repository:
         git = store.repository.git
         if not merges_pulls(store):
             for key, value in PULLS.items():
@@ -40,7 +40,7 @@ def install_driver(store: Store) -> None:
 
 def uninstall_driver(store: Store) -> bool:
     """Remove the driver from the store's configuration; return False if it was not there."""
-    if not store.own_repository:
+    if not store.has_separate_repository:
         return False
     values = store.repository.git.run("config", "--get-regexp", r"^merge\.gitmem\.", ok=(0, 1))
     if values:

@@ -98,7 +98,7 @@ def _bring_up_files(store: Store, changes: Sequence[PathChange], notices: list[s
                 plain.append(change)
                 continue
             entries = read_entries(store.repository.git) if entries is None else entries
-            notice, done = _follow(store, change, disk, entries.get(change.path))
+            notice, done = _merge_edited_file(store, change, disk, entries.get(change.path))
         except RefusedError as error:
             notice, done = error.sentences, True
         if notice and notice not in notices:
@@ -172,7 +172,7 @@ def _held(store: Store, marked: str, tip: str) -> str | None:
     return first.oid if first is not None and first.value("Gitmem-Op") == "edit" else marked
 
 
-def _follow(store: Store, change: PathChange, disk: bytes | None, indexed: str | None) -> tuple[str, bool]:
+def _merge_edited_file(store: Store, change: PathChange, disk: bytes | None, indexed: str | None) -> tuple[str, bool]:
     """Bring a file that is not as before up to the tip; return a notice or "", and False if it was edited meanwhile."""
     if not is_file(change) or is_version(disk, change, change.new):
         return "", True

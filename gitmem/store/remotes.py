@@ -96,7 +96,7 @@ def add_remote(store: Store, name: str, url: str | None, *, again: bool = False)
         raise RefusedError(f"{name!a} is not a valid name for a remote.", "Use letters, digits, '-' and '_'.")
     if url is not None:
         check_url(url)
-    elif store.own_repository:
+    elif store.has_separate_repository:
         raise UsageError("A remote needs a URL.", "'gitmem remote add URL', or a path to a bare repository.")
     known = next((known for one, known, _ in _configured(store) if one == name), None)
     if known is not None and not (again and known == url):
@@ -157,7 +157,7 @@ def note_synced(store: Store, remote: Remote, commit: str) -> None:
 def notes_of(store: Store, remote: Remote, commit: str) -> RefMoves:
     """Return the updates of refs by which `note_synced` records a commit."""
     refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
-    if store.own_repository:  # for the user's own git
+    if store.has_separate_repository:  # for the user's own git
         refs.append(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
     return {ref: (known, commit) for ref in refs if (known := store.repository.tip(ref)) != commit}
 
@@ -198,7 +198,7 @@ def _set_config(store: Store, file: str | None, key: str, value: str) -> None:
 
 def _file(store: Store) -> str | None:
     """Return the path of the file with the remotes, None if they are in the repository's configuration."""
-    return None if store.own_repository else os.path.join(store.private, REMOTES_FILE)
+    return None if store.has_separate_repository else os.path.join(store.private, REMOTES_FILE)
 
 
 def _branch(store: Store) -> str:

@@ -34,7 +34,7 @@ FORMAT_VERSION = 2
 READ_ONLY = "GITMEM_READONLY"  # "1" in CI and containers, also in hooks/hook.sh
 LAYERS = "layers"  # in the private folder: which sessions are private, and pauses (gitmem.store.layers)
 PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.purge.rewrite)
-HURRIED = 0.03  # seconds of `patience` where a hook waits; the work behind it asks again
+HOOK_GIT_TIMEOUT = 0.03  # seconds of `git_timeout` where a hook waits; the background asks git again
 _OWN_REFS = "refs/gitmem/"
 PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
@@ -69,7 +69,7 @@ class Store:
         layout = checked_layout(work_tree, context.environ)
         self.root = work_tree
         self.folder = os.path.dirname(work_tree)  # in which the command works, perhaps of a linked work tree
-        self.patience = 1.0  # seconds that git may take to look up what became of branches
+        self.git_timeout = 1.0  # seconds that git may take to look up what became of branches
         self.context = context
         self.repository = Repository(layout, context.environ)
         self.private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
@@ -114,7 +114,7 @@ class Store:
         return bool(self.config.private.folders) or os.path.isdir(os.path.join(self.private, LAYERS))
 
     @property
-    def is_own(self) -> bool:
+    def is_user_store(self) -> bool:
         """Whether it is the user's own store, of no project."""
         return os.path.realpath(user_store(self.context.home)) == os.path.realpath(self.root)
 
@@ -187,7 +187,7 @@ class Store:
         self.acceptance.check()
 
     @property
-    def own_repository(self) -> bool:
+    def has_separate_repository(self) -> bool:
         """Whether the store has a repository of its own; False on a branch of its project (`init --branch`)."""
         layout = self.repository.layout
         return layout.git_dir == layout.common_dir
@@ -195,7 +195,7 @@ class Store:
     @property
     def packs_file(self) -> str:
         """The file that lists the packs gitmem made in the project's repository; "" in a repository of its own."""
-        return "" if self.own_repository else os.path.join(self.private, PACKS)
+        return "" if self.has_separate_repository else os.path.join(self.private, PACKS)
 
     @property
     def tip(self) -> str | None:
@@ -246,7 +246,7 @@ class Store:
 
         In a repository of the store's own these are all refs.
         """
-        patterns = [] if self.own_repository else [self.repository.branch(), _OWN_REFS]
+        patterns = [] if self.has_separate_repository else [self.repository.branch(), _OWN_REFS]
         form = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(symref)%00%(refname)"
         output = self.repository.git.run("for-each-ref", form, *patterns).decode("utf-8", "surrogateescape")
         refs = {}
@@ -261,7 +261,9 @@ class Store:
     def has_remotes(self) -> bool:
         """Return whether the store has a remote, without starting git."""
         layout = self.repository.layout
-        path = os.path.join(*((layout.common_dir, "config") if self.own_repository else (self.private, REMOTES_FILE)))
+        path = os.path.join(
+            *((layout.common_dir, "config") if self.has_separate_repository else (self.private, REMOTES_FILE))
+        )
         return '[remote "' in read_text(path)
 
     def spare_packs(self) -> int:

@@ -240,7 +240,7 @@ def _stale_keeps(store: Store) -> list[str]:
     with contextlib.suppress(OSError):
         names = os.listdir(folder)
         kept = [name.removesuffix(".keep") for name in names if name.endswith(".keep")]
-        own = store.own_repository
+        own = store.has_separate_repository
         if kept and not own:
             from gitmem.store.maintenance import holds_only_ours, listed_packs
 

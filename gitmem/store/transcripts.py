@@ -301,7 +301,7 @@ def _forget(store: Store, planned: Forgotten, kept: list[Transcript]) -> Forgott
         raise BusyError("Another process stored a transcript meanwhile.", "Try again.")
     fetched = {ref: oid for ref, oid in read_refs(git, FETCHED).items() if ref.rpartition("/")[2].startswith("l1")}
     move_refs(git, {ref: (oid, None) for ref, oid in fetched.items()})
-    if not store.own_repository:
+    if not store.has_separate_repository:
         notice = "Their objects stay in the project's repository until git drops them: 'git gc --prune=now' there does."
         return Forgotten(planned.sessions, planned.size, planned.kept, 0, (notice,))
     remove_unreachable(git, store.repository.layout.common_dir)

@@ -177,7 +177,7 @@ def _checked(store: Store, remote: Remote, connection: Connection, options: Opti
 
 def _remove_empty(store: Store, root: str) -> None:
     """Remove a new store without files, and its branch in the project's repository."""
-    if store.own_repository:
+    if store.has_separate_repository:
         shutil.rmtree(store.root, ignore_errors=True)
         return
     branch, git = store.repository.branch(), Git(store.repository.layout.common_dir, None, store.context.environ)
@@ -325,7 +325,7 @@ def _restore_transcripts(store: Store, file: str, options: Options) -> None:
 
 
 def _reader(store: Store) -> Connection:
-    return Connection(store.repository.layout, store.context.environ, own=store.own_repository)
+    return Connection(store.repository.layout, store.context.environ, own=store.has_separate_repository)
 
 
 def _check(file: str) -> None:

@@ -170,7 +170,7 @@ def check_signed(
 
 def check_pulled(store: Store, remote: Remote, here: str) -> None:
     """Refuse unsigned commits that a plain `git pull` brought from a remote, as `check_signed` does in a sync."""
-    if store.config.remote.trust == SIGNED and store.own_repository:
+    if store.config.remote.trust == SIGNED and store.has_separate_repository:
         repository = store.repository
         pulled = repository.tip(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
         seen = repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")

@@ -287,7 +287,7 @@ class _Sync:
         Raises RefusedError.
         """
         store, remote = self._store, self._remote
-        if not store.own_repository and is_projects(store, remote) and not self._connection.branches(remote):
+        if not store.has_separate_repository and is_projects(store, remote) and not self._connection.branches(remote):
             raise RefusedError(
                 f"{remote.called} is empty: a clone of the project would check out its first branch, the memory.",
                 f"Push the project first, as by 'git push {remote.name} HEAD'; then sync again.",

@@ -38,7 +38,7 @@ def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool) -
     """Sync with one remote, also transcripts if configured, and record the result. Raises as `sync`."""
     store.check_writes()
     layout = store.repository.layout
-    connection = Connection(layout, store.context.environ, own=store.own_repository, asks=asks)
+    connection = Connection(layout, store.context.environ, own=store.has_separate_repository, asks=asks)
     now = store.context.clock()
     before = read_records(store.private).get(remote.name)
     try:

@@ -192,8 +192,8 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     if not replied:
         return line + ("" if exchange.outcome in _WENT_WELL else f" ({exchange.outcome.value})") + failed
     reply = _cut(with_marks(replied, known.marks), _NEXT)
-    is_told = exchange.outcome is Outcome.SUCCESS or not may_refute(replied) or reply in after
-    return line + ("" if is_told else f' (the next request: "{reply}")') + failed
+    was_accepted = exchange.outcome is Outcome.SUCCESS or not may_refute(replied) or reply in after
+    return line + ("" if was_accepted else f' (the next request: "{reply}")') + failed
 
 
 def halves(exchange: Exchange) -> tuple[str, str]:

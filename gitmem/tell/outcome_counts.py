@@ -198,7 +198,7 @@ def _storage(store: Store) -> dict[str, dict[str, int]]:
         first = path.partition("/")[0]
         sizes[first if first in _GROUPS.split() else "other"].append(_size(os.path.join(store.root, path)))
     sizes["private"] = list(_sizes(store.private))
-    if store.own_repository:  # else it is the project's
+    if store.has_separate_repository:  # else it is the project's
         sizes["history"] = list(_sizes(os.path.dirname(store.private), store.private))
     return {name: {"files": len(found), "bytes": sum(found)} for name, found in sizes.items() if found}
 

@@ -178,8 +178,8 @@ def _reason(store: Store, fact: Fact) -> str:
     with contextlib.suppress(GitmemError, OSError):
         match = _REASON.search(store.glance(fact.path, _FACT_BYTES) or b"")
     word, reason = (match[1].decode(), match[2].decode("utf-8", "replace").strip()) if match else ("", "")
-    is_told = len(reason) > _LONGEST_REASON or normalized(reason) in normalized(fact.description)
-    return "" if is_told else f"{word}: {reason}"
+    skip = len(reason) > _LONGEST_REASON or normalized(reason) in normalized(fact.description)
+    return "" if skip else f"{word}: {reason}"
 
 
 def _digests(facts: Iterable[Fact]) -> frozenset[str]:

@@ -15,8 +15,8 @@ from gitmem.model.pattern import (
     begun,
     parse_pattern,
     render_pattern,
-    seen_again,
     unseen,
+    with_occurrence,
 )
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -41,7 +41,7 @@ def came(  # noqa: PLR0917
 def learned(*found: ErrorOccurrence) -> BugPattern:
     pattern = begun(found[0])
     for one in found[1:]:
-        pattern = seen_again(pattern, one)
+        pattern = with_occurrence(pattern, one)
     return pattern
 
 
@@ -53,7 +53,7 @@ def test_a_pattern_is_read_as_it_was_written():
         "# ModuleNotFoundError: No module named 'yaml'\n\n- Came with `pytest -q`\n- Cause: It is new.\n"
         "- Fixed by: `uv sync`\n- Did not help: `pip install pyyaml`\n"
     )
-    assert seen_again(pattern, came(3, "uv sync", cause="It is new.")) == pattern
+    assert with_occurrence(pattern, came(3, "uv sync", cause="It is new.")) == pattern
 
 
 def test_the_id_follows_from_type_and_masked_message():
@@ -116,7 +116,7 @@ def test_a_file_of_an_older_version_is_read_and_brought_to_the_new_form_when_its
         ("`pip install x`", (), ("x0000000002",)),
     ]
     assert pattern.causes == ("The lock file was stale.",)
-    data = render_pattern(seen_again(pattern, came(9, "uv lock")))
+    data = render_pattern(with_occurrence(pattern, came(9, "uv lock")))
     again = parse_pattern(data)
     assert again is not None
     assert again.cases[:-1] == pattern.cases
@@ -161,7 +161,7 @@ occurrences = st.lists(
 def after(data: bytes, more: list[ErrorOccurrence]) -> bytes:
     pattern = parse_pattern(data) if data else None
     for one in more:
-        pattern = begun(one) if pattern is None else seen_again(pattern, one)
+        pattern = begun(one) if pattern is None else with_occurrence(pattern, one)
     return render_pattern(pattern) if pattern else data
 
 

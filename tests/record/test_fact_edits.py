@@ -56,7 +56,7 @@ class Clone:
 
     def sync(self) -> None:
         store = self.store
-        connection = Connection(store.repository.layout, self.context.environ, own=store.own_repository)
+        connection = Connection(store.repository.layout, self.context.environ, own=store.has_separate_repository)
         chance = Chance(random=lambda: 0.0, sleep=lambda _: None)
         sync(store, find_remote(store, None), connection, Options((Accept.OTHER_PROJECT,), chance=chance))
 

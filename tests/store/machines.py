@@ -35,7 +35,7 @@ def reached(store: Store) -> tuple[Store, Remote, Connection]:
     return (
         store,
         find_remote(store, None),
-        Connection(store.repository.layout, store.context.environ, own=store.own_repository),
+        Connection(store.repository.layout, store.context.environ, own=store.has_separate_repository),
     )
 
 

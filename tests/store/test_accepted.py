@@ -71,7 +71,7 @@ def test_a_remote_that_somebody_else_put_there_is_not_synced_with_by_itself(
 ):
     store = opened(project, context)
     bare_git(tmp_path, "init", "-q", "--bare", str(tmp_path / "theirs.git"))
-    where = () if store.own_repository else ("--file", str(Path(store.private, "remotes")))
+    where = () if store.has_separate_repository else ("--file", str(Path(store.private, "remotes")))
     for name in ("origin", "added"):  # another address of a known name, and another name
         bare_git(project / ".gitmem", "config", *where, f"remote.{name}.url", str(tmp_path / "theirs.git"))
     assert added_remotes(store) == []
@@ -94,7 +94,7 @@ def test_a_clone_of_a_project_brings_no_store(project: Path, context: Context, t
 
 
 def test_a_moved_project_is_known_and_a_copied_one_is_asked_about(project: Path, context: Context, tmp_path: Path):
-    if not opened(project, context).own_repository:
+    if not opened(project, context).has_separate_repository:
         pytest.skip("a linked work tree is connected again first")
     copy, moved = tmp_path / "copy", tmp_path / "deep" / "moved"
     shutil.copytree(project, copy, symlinks=True)

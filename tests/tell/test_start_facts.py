@@ -76,7 +76,7 @@ def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tm
     context = desk.store.context
     path = f"{tmp_path / 'bin'}{os.pathsep}{context.environ['PATH']}"
     monkeypatch.setattr(desk.store, "context", context._replace(environ={**context.environ, "PATH": path}))
-    desk.store.patience = 0.1
+    desk.store.git_timeout = 0.1
     for cached in Path(desk.store.private, "known").glob("places.json"):
         cached.unlink()
     lines = told(desk).splitlines()

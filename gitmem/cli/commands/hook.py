@@ -21,7 +21,7 @@ from gitmem.platform.machine import now, time_limit
 from gitmem.store.acceptance import NotAcceptedError, accepted_folder, private_folder
 from gitmem.store.held import hold, release
 from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, may_answer, parse
-from gitmem.store.store import HURRIED, Store
+from gitmem.store.store import HOOK_GIT_TIMEOUT, Store
 from gitmem.text.terminal import fenced
 from gitmem.values import TYPE_CHECKING, Value
 
@@ -335,7 +335,7 @@ def _open(app: App, root: str) -> Store:
 def _hurried(app: App, root: str, folder: str) -> Store:
     """Return a store for an answer that a host waits for."""
     store = _open(app, root)
-    store.folder, store.patience = folder, HURRIED
+    store.folder, store.git_timeout = folder, HOOK_GIT_TIMEOUT
     return store
 
 

@@ -70,7 +70,7 @@ def run_init(args: Args, app: App) -> None:
     verb = "Connected the memory" if made.connected else verb
     save = f'gitmem {"--user " * args.user}save "Use uv, not pnpm" --type decision'
     text = f"{verb} at {store.root} (branch {branch}).{apart}\nTry: {save}"
-    app.answer(value, text if store.own_repository else f"{text}\n{_PUSHED}", OWN)
+    app.answer(value, text if store.has_separate_repository else f"{text}\n{_PUSHED}", OWN)
 
 
 def run_clone(args: Args, app: App) -> None:
@@ -284,7 +284,7 @@ def run_propose(args: Args, app: App) -> None:
     store.check_writes()
     remote = find_remote(store, args.remote)
     environ = store.context.environ
-    connection = Connection(store.repository.layout, environ, own=store.own_repository, asks=app.can_ask())
+    connection = Connection(store.repository.layout, environ, own=store.has_separate_repository, asks=app.can_ask())
     with Progress(app.err) as progress:
         options = Options(progress=progress.step)
         done = propose(store, remote, connection, options, ids=args.ids, name=args.name)

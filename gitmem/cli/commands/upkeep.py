@@ -181,7 +181,7 @@ def run_maintain(args: Args, app: App) -> None:
 
 def _maintain(args: Args, app: App, store: Store) -> None:
     reason = ""
-    if not store.own_repository and not args.project:
+    if not store.has_separate_repository and not args.project:
         join_listed(store)
         reason = (
             f"The repository at {store.repository.layout.common_dir} is the project's: gitmem joined its own packs and "
