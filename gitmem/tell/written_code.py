@@ -53,6 +53,13 @@ def code_left(store: Store, code: ProjectCode, exchanges: Collection[str]) -> li
     return [_left(code, path, wrote[path]) for path in most]
 
 
+def code_left_of(store: Store, exchanges: Collection[str]) -> tuple[list[dict[str, object]], list[str]]:
+    """Return what is left of the code that exchanges wrote, for JSON and as lines; nothing in a project without git."""
+    code = store.code()
+    left = code_left(store, code, exchanges) if code else []
+    return [item._asdict() for item in left], _left_text(left)
+
+
 def _left(code: ProjectCode, path: str, digests: Collection[str]) -> CodeLeft:
     now = current_path(code, path)
     try:
@@ -92,7 +99,7 @@ def exchanges_of_file(store: Store, code: ProjectCode, path: str) -> list[MadeFi
     return sorted(made, key=lambda item: (item.at, item.exchange.id), reverse=True)
 
 
-def left_text(left: Iterable[CodeLeft]) -> list[str]:
+def _left_text(left: Iterable[CodeLeft]) -> list[str]:
     """Return what is left as lines of text, one a file."""
     return [f"code    {_sentence(item)}" for item in left]
 

@@ -10,19 +10,18 @@ from gitmem.archive.rotate import rotations
 from gitmem.cli import history_output, output
 from gitmem.cli.app import App
 from gitmem.cli.arguments import Args, read_date
-from gitmem.cli.commands.show import FILES, code_left_of, named_path, refuse_folder
+from gitmem.cli.commands.show import FILES, named_path, refuse_folder
+from gitmem.cli.commands.show_session import session_value, show_session
 from gitmem.cli.history_output import SHORT, commit_value
-from gitmem.document.entry import find_entries
 from gitmem.document.message import Op, one_line
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.history.origin import blame
 from gitmem.history.records import HEAD, changed_lines, difference, edits_by_hand, records, resolve
-from gitmem.history.sessions import SessionSummary, find_session, sessions, short_names
+from gitmem.history.sessions import find_session, sessions, short_names
 from gitmem.history.undo import Undone, undo
 from gitmem.learn.judge import answers_of
-from gitmem.search.passages import session_text
 from gitmem.store.store import Store
 from gitmem.tell.blamed_code import project_path
 from gitmem.tell.written_code import exchanges_of_file
@@ -113,13 +112,7 @@ def run_sessions(args: Args, app: App) -> None:
             body = "\n\n".join(form.format(**one) for one in asked)
             app.answer({"asked": asked}, plain(body) or "No model was asked about it on this machine.")
             return
-        text, gone = session_text(store, summary)
-        app.notices((gone,) if gone else ())
-        body = text or f"It has no file; its commits: gitmem log --session {summary.id}"
-        left, left_lines = code_left_of(store, [entry.entry.id for entry in find_entries(text)])
-        told = plain("\n".join([_heading(summary), *left_lines, "", body]).rstrip("\n"))
-        value = {**_value(summary), "text": text, "code": left}
-        app.answer(value, told, f"session {summary.id}")
+        show_session(store, summary, app)
         return
     if args.question:
         raise UsageError("--question is about one session.", "'gitmem sessions' lists them.")
@@ -134,18 +127,7 @@ def run_sessions(args: Args, app: App) -> None:
     text = "\n".join(lines) or "No sessions yet."
     more = len(shown) < len(every) and args.limit is None
     aside = f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all." * more
-    app.answer([_value(one) for one in shown], text, "sessions" if lines else "", aside=(aside,))
-
-
-def _value(session: SessionSummary) -> dict[str, object]:
-    return {**fields(session, "id host machine author first last requests about commits"), "file": session.file or None}
-
-
-def _heading(session: SessionSummary) -> str:
-    span = f"{session.first:{_MINUTES}} to {session.last:{_MINUTES}}"
-    who = " on ".join(filter(None, (f"by {session.author} with {session.host}", session.machine)))
-    numbers = f"{count(session.requests, 'request')}, {count(session.commits, 'commit')}"
-    return "\n".join(filter(None, (f"session {session.id}", ", ".join(filter(None, (span, who))), numbers)))
+    app.answer([session_value(one) for one in shown], text, "sessions" if lines else "", aside=(aside,))
 
 
 def run_blame(args: Args, app: App) -> None:

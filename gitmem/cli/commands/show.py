@@ -6,12 +6,13 @@ import os
 import re
 import shlex
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from gitmem.cli import history_output, output
 from gitmem.cli.app import App
 from gitmem.cli.arguments import Args
 from gitmem.cli.commands.show_learned import show_episode, show_pattern
+from gitmem.cli.commands.show_session import show_session
 from gitmem.cli.history_output import SHORT, place_lines
 from gitmem.document.ids import (
     ALPHABET,
@@ -28,6 +29,7 @@ from gitmem.history.authors import People
 from gitmem.history.marks import marked, place_marks
 from gitmem.history.origin import find_entry
 from gitmem.history.records import difference, read_records, resolve
+from gitmem.history.sessions import SessionSummary, find_session
 from gitmem.model.episode import LETTER as EPISODE_LETTER
 from gitmem.model.fact import Fact, day_of
 from gitmem.model.pattern import LETTER as BUG_LETTER
@@ -39,7 +41,7 @@ from gitmem.search.passages import before_removal
 from gitmem.store.known_facts import facts_for
 from gitmem.store.store import Store
 from gitmem.tell.firings import Counted, firings_by_rule
-from gitmem.tell.written_code import code_left, left_text
+from gitmem.tell.written_code import code_left_of
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
 
@@ -74,7 +76,7 @@ def run_show(args: Args, app: App) -> None:
 
 
 def _show_named(args: Args, app: App, store: Store, what: str) -> None:
-    """Print the commit, the entry (without `^`) or the fact (by an id's prefix) that a text names."""
+    """Print the commit, the entry (without `^`), or the fact or session (by an id's prefix) that a text names."""
     try:
         commit = resolve(store, what)
     except NotFoundError:
@@ -82,6 +84,8 @@ def _show_named(args: Args, app: App, store: Store, what: str) -> None:
             _show_id(app, store, what)
         elif (fact := _fact(store, what)) is not None:
             show_fact(store, fact, app)
+        elif (session := _session(store, what)) is not None:
+            show_session(store, session, app)
         else:
             remedy = f"{FILES} 'gitmem log' lists the commits."
             if re.search(r":[0-9]+(-[0-9]+)?$", what):  # as a search prints it
@@ -99,6 +103,14 @@ def _fact(store: Store, text: str) -> Fact | None:
     """Return the fact with this id or unambiguous prefix, None if there is none."""
     try:
         return find_fact(store, text) if _FACT.fullmatch(text) else None
+    except NotFoundError:
+        return None
+
+
+def _session(store: Store, text: str) -> SessionSummary | None:
+    """Return the session with this id or unambiguous beginning of one, None if there is none."""
+    try:
+        return find_session(store, text)
     except NotFoundError:
         return None
 
@@ -144,13 +156,6 @@ def _show_id(app: App, store: Store, identifier: str) -> None:
         plain("\n".join([*lines, *left_lines])),
         "entry",
     )
-
-
-def code_left_of(store: Store, exchanges: Collection[str]) -> tuple[list[dict[str, object]], list[str]]:
-    """Return what is left of the code that exchanges wrote, for JSON and as lines; nothing in a project without git."""
-    code = store.code()
-    left = code_left(store, code, exchanges) if code else []
-    return [item._asdict() for item in left], left_text(left)
 
 
 def _readable(store: Store, app: App, text: str) -> tuple[str, bytes] | None:

@@ -315,7 +315,9 @@ def test_an_exchange_and_a_session_say_what_is_left_of_their_code(coder):
     coder.commit("Rename it")
     assert "src/basket.py (then src/cart.py): 5 of 6 lines left" in coder.desk.run("show", f"^{exchange}").out
     session = coder.desk.run("sessions", "--json").json[0]["id"]
-    assert "src/basket.py (then src/cart.py): 5 of 6 lines left" in coder.desk.run("sessions", session).out
+    shown = coder.desk.run("show", session).out
+    assert "src/basket.py (then src/cart.py): 5 of 6 lines left" in shown
+    assert coder.desk.run("sessions", session).out == shown
     coder.desk.git(coder.desk.project, "rm", "-q", "src/basket.py")
     coder.commit("Remove it")
     assert "src/cart.py is gone; 6 lines were written into it" in coder.desk.run("show", f"^{exchange}").out
