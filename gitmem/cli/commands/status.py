@@ -13,7 +13,7 @@ from gitmem.cli.arguments import Args
 from gitmem.cli.output import few, finding_lines
 from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
-from gitmem.llm.protocol import TURN_ON
+from gitmem.llm.protocol import HOST, TURN_ON
 from gitmem.platform.machine import timedelta
 from gitmem.store.heard import heard_since_install
 from gitmem.store.jobs import Job, running
@@ -56,7 +56,7 @@ def run_status(args: Args, app: App) -> None:
     value["last_event"] = status.last_event.isoformat() if status.last_event else None
     if status.last_save:
         value["last_save"] = {**status.last_save._asdict(), "at": status.last_save.at.isoformat()}
-    app.answer(value, "" if args.json else _screen(status, more, app))
+    app.answer(value, "" if args.json else _screen(status, more, app, store.config.summary.provider))
 
 
 class _More(Value):
@@ -109,7 +109,7 @@ def _models(store: Store) -> Spending | None:
     return spending(store)
 
 
-def _screen(status: StoreStatus, more: _More, app: App) -> str:
+def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
     last, knows = status.last_save, status.knows
     unread = any(finding.check == HISTORY for finding in status.attention)
     unsaved = "unknown" if unread else 'nothing yet; try: gitmem save "..."'
@@ -135,7 +135,7 @@ def _screen(status: StoreStatus, more: _More, app: App) -> str:
         made += f", by {more.vectors.provider}" * bool(more.vectors.vectors)
         missing = f"not compared: {more.vectors.trouble or more.vectors.reason}"
         rows.append(("meanings", made if more.vectors.model else missing))
-    rows.append(("models", _model_words(more.models)))
+    rows.append(("models", _model_words(more.models, provider)))
     rows += [("sync", _sync_words(state)) for state in status.remotes]
     rows += [("running", _job_words(job)) for job in more.running]
     if status.review:
@@ -199,8 +199,10 @@ def _job_words(job: Job) -> str:
     return f"{job.kind.words} in {job.store}, since {job.since[11:16]}{waiting}"
 
 
-def _model_words(models: Spending | None) -> str:
+def _model_words(models: Spending | None, provider: str) -> str:
     """Return the provider of models, and its questions, tokens, dollars and seconds of today, or how to have one."""
+    if provider == HOST:
+        return "your agent reviews finished sessions itself: its start names those that wait"
     if models is None:
         return f"none; {TURN_ON}"
     if not models.questions:

@@ -31,6 +31,12 @@ def test_status_as_json(gitmem, store):
     assert (value["threshold"], value["edited"], value["attention"]) == (23_750, [], [])
 
 
+def test_status_says_that_an_agent_reviews_sessions_itself(gitmem):
+    assert "models      none; to let a model review" in gitmem("status")[1]
+    gitmem("config", "--user", "summary.provider", "host")
+    assert "models      your agent reviews finished sessions itself" in gitmem("status")[1]
+
+
 def test_status_says_when_a_session_was_last_heard_of_and_what_of_it_was_answered(gitmem):
     payload = {
         "session_id": "s-1",
