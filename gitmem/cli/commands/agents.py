@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
@@ -197,7 +198,8 @@ def _take(args: Args, app: App, host: Host, scope: Scope) -> list[SettingsChange
     whole = [path for path, record in records.items() if WHOLE in record.noted]
     top = os.path.join(place.project, "")
     brought = [path for path in whole if scope is Scope.USER or path in paths or path.startswith(top)]
-    _say_elsewhere(app, [path for path in whole if path not in brought])
+    if scope is not Scope.LOCAL:  # both kinds of a project have one record
+        _say_elsewhere(app, host, [path for path in whole if path not in brought])
     own += [FileEdit(path, "", b"") for path in brought if path not in paths]
     planned = []  # all, before the first is carried out: settings that cannot be read stop it
     for path, there in by_path(own).items():
@@ -234,12 +236,12 @@ def _records_of_copy(
     return found
 
 
-def _say_elsewhere(app: App, paths: Sequence[str]) -> None:
+def _say_elsewhere(app: App, host: Host, paths: Sequence[str]) -> None:
     """Say that these files stay: they were written for another work tree, or for what this folder was copied from."""
     if present := [path for path in paths if os.path.lexists(path)]:
         folder = project_top(os.path.dirname(present[0]))
         said = f"{count(len(present), 'file')} of gitmem's in {folder} stay: they are not of this folder."
-        app.notices((f"{said} To take them out: gitmem -C {folder} uninstall",))
+        app.notices((f"{said} To take them out: gitmem -C {shlex.quote(folder)} uninstall {host.name}",))
 
 
 def _folders(place: InstallPlace, path: str) -> Iterator[str]:

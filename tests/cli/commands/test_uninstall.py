@@ -1,3 +1,4 @@
+import shlex
 import shutil
 from pathlib import Path
 
@@ -128,10 +129,12 @@ def test_in_another_work_tree_or_a_copy_nothing_of_the_first_folder_goes(gitmem,
         bare_git(gitmem.cwd, "worktree", "add", "-q", str(other))
     out = Runner(other, gitmem.environ)("uninstall", "claude")
     assert {path: path.read_bytes() for path in written if path.exists()} == written
-    assert f"gitmem's in {gitmem.cwd} stay" in out[2]
+    assert out[2].count(f"gitmem's in {gitmem.cwd} stay") == 1
+    command = shlex.split(out[2].strip().rpartition("To take them out: gitmem ")[2])
     left = [path for path in other.rglob("*") if ".claude" in path.parts and path.is_file()]
     assert not left
-    gitmem("uninstall", "claude")
+    assert command == ["-C", str(gitmem.cwd), "uninstall", "claude"]
+    Runner(other, gitmem.environ)(*command)
     assert not [path for path in written if path.exists()]
 
 
