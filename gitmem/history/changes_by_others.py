@@ -143,7 +143,7 @@ def _waits(
     who: Commit | None = None
     said = ""  # the commit in which the user changed it last
     for own, after, was in zip(commits, rest[::2], rest[1::2], strict=True):  # the newest first
-        commit = _source(store, own, before.id) if own.value(Trailer.OP) == Op.REPAIR else own
+        commit = _source(store, own, before.id, change.path) if own.value(Trailer.OP) == Op.REPAIR else own
         if store.is_user(commit.author, commit.email, gitmem=False):
             changed = _says(after) != _says(was)
             answered = commit.value(Trailer.OP) == Op.REVIEW and before.id in commit.values(Trailer.FACT)
@@ -184,19 +184,28 @@ def _is_made_of_its_parents(store: Store, commit: Commit, path: str) -> bool:
     return merge(path, versions[0], versions[1], versions[2]).data == made
 
 
-def _source(store: Store, repair: Commit, identifier: str) -> Commit:
-    """Return the commit whose edit of a fact's line a repair followed, the repair itself if there is none."""
+def _source(store: Store, repair: Commit, identifier: str, path: str) -> Commit:
+    """Return the commit whose edit of a fact's line or file a repair followed, the repair itself if there is none."""
     from gitmem.git.log import log
-    from gitmem.model.line_edits import fact_entries
 
-    git = store.repository.git
-    for commit in log(git, f"{repair.oid}^", paths=[MEMORY], limit=_MAX_SOURCES) if repair.parents else ():
-        names = [f"{parent}:{MEMORY}" for parent in (commit.oid, *commit.parents[:1])]
-        with store.repository.reading() as objects:
-            lines = [fact_entries(Document.parse(data or b"").body).get(identifier) for data in objects.contents(names)]
-        if len(set(lines)) > 1:
+    if not repair.parents:
+        return repair
+    now, before = (_line(store, commit, identifier) for commit in (repair.oid, repair.parents[0]))
+    followed = [path] if now != before else [MEMORY]  # the line follows the file, or the file the line
+    for commit in log(store.repository.git, f"{repair.oid}^", paths=followed, limit=_MAX_SOURCES):
+        lines = {_line(store, one, identifier) for one in (commit.oid, *commit.parents[:1])}
+        if followed == [path] or len(lines) > 1:
             return commit
     return repair
+
+
+def _line(store: Store, commit: str, identifier: str) -> object:
+    """Return what `memory.md` of a commit says of a fact, None if nothing."""
+    from gitmem.model.line_edits import fact_entries
+
+    with store.repository.reading() as objects:
+        (data,) = objects.contents([f"{commit}:{MEMORY}"])
+    return fact_entries(Document.parse(data or b"").body).get(identifier)
 
 
 def _facts(path: str, contents: Iterable[bytes | None]) -> list[Fact | None]:

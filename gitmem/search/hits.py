@@ -146,6 +146,8 @@ class Hit(Value):
         if self.is_beside:
             return self.part
         if self.own:
+            if self.author:
+                return "in your own store"
             return f"your own; in this project {links} goes before it" if links else "your own, in every project"
         return f"{BEFORE}, now {links}" if links and self.status == BEFORE else self.status or self.reply
 

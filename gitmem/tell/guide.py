@@ -102,10 +102,8 @@ def _by_authors(store: Store, lines: Iterable[Advice]) -> Iterator[Advice]:
         author = "" if handle.startswith(LETTER) else people.whose(handle.partition(":")[0])
         if author and handle.startswith(("e", "x")):
             yield line._replace(text=from_other(line.text, author, handle))
-        elif author:
-            yield line._replace(text=f"{without_risk(line.text, handle)} (by {author})")
         else:
-            yield line
+            yield line._replace(text=_said_by(line.text, author, handle))
 
 
 def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Advice]:
@@ -271,7 +269,11 @@ def _of_user(store: Store, task: str) -> Iterator[Advice]:
     for hit in (one for one in hits if one.entry and (one.own or one.fact) and one.worth.share >= _SHARE_OF_RULE):
         text = _plain(hit)
         part = AdviceKind.AVOID if is_negated(text) else AdviceKind.APPROACH
-        yield Advice(part, text, (hit.entry,), hit.worth.share)
+        yield Advice(part, _said_by(text, hit.author, hit.entry), (hit.entry,), hit.worth.share)
+
+
+def _said_by(text: str, author: str, handle: str) -> str:
+    return f"{without_risk(text, handle)} (by {author})" if author else text
 
 
 def _of_project(store: Store, task: str) -> Iterator[Advice]:

@@ -87,9 +87,8 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     people, lines = People(store), list[tuple[str, str]]()
     has_heading = False
     for place, group in enumerate(groups):
-        author = (people.other if group[0].id in changes else people.whose)(group[0].id)
         reason = "" if place >= _WITH_REASON or late() else _reason(store, group[0])
-        line = _line(group, reason, author, changes.get(group[0].id), marks)
+        line = _line(group, reason, changes.get(group[0].id), marks, people)
         heading = "" if has_heading or not group[0].found_by else f"{_FOUND.format(group[0].found_by)}\n"
         has_heading = has_heading or bool(heading)
         lines.append((heading + line, group[0].id))
@@ -98,14 +97,15 @@ def choose_facts(store: Store, recent: str, late: Late = never) -> ChosenFacts:
     return ChosenFacts(texts, _digests(told), settled, marks, current, lines)
 
 
-def _line(group: Sequence[Fact], reason: str, author: str, change: OthersChange | None, marks: Marks) -> str:
+def _line(group: Sequence[Fact], reason: str, change: OthersChange | None, marks: Marks, people: People) -> str:
     """Return the line of the newest of contradicting facts; it quotes the older ones."""
     fact, *older = group
     about = day_of(fact.when) if fact.kind in _PLAIN else f"{fact.kind}, {day_of(fact.when)}"
     if older:
-        quoted = " / ".join(f"{other.description} ({day_of(other.when)})" for other in older)
+        quoted = " / ".join(_quoted(other, people.whose(other.id), day_of(other.when)) for other in older)
         about = f"{fact.kind}; since {day_of(fact.when)}, before: {quoted}; not decided yet, see `gitmem review`"
     about = f"{fact.kind}; {change}; not decided yet, see `gitmem review`" if change else about
+    author = (people.other if change else people.whose)(fact.id)
     about = f"by {author}, {about}" if author else about
     about += f"; of {', '.join(fact.scope)}" if fact.scope else ""
     about += "; the agent's word" if fact.origin.get("word") == "agent" else ""
@@ -114,6 +114,12 @@ def _line(group: Sequence[Fact], reason: str, author: str, change: OthersChange 
     status = marks.statuses.get(fact.id)
     about += f"; {status.place}" if status and status.place else ""
     return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
+
+
+def _quoted(fact: Fact, author: str, *about: str) -> str:
+    """Return what a fact says, with its author if that is not the user ("")."""
+    said = ", ".join((f"by {author}", *about) if author else about)
+    return f"{fact.description} ({said})" if said else fact.description
 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
@@ -215,7 +221,11 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     chosen.sort(key=lambda fact: (fact.kind == FactKind.RULE, fact.when, fact.id), reverse=True)
     known = {normalized(fact.description) for fact in project}
     new = [fact for fact in chosen[:_MOST] if normalized(fact.description) not in known]
-    return tuple((_own_line(fact, _winner(fact, project), before[fact.id]), fact.id) for fact in new)
+    people, changes = (People(own), People(store)), others_changes(own, look=False)
+    return tuple(
+        (_own_line(fact, _winner(fact, project), before[fact.id], people, changes.get(fact.id)), fact.id)
+        for fact in new
+    )
 
 
 def private_lines(store: Store, late: Late = never) -> Sequence[tuple[str, str]]:
@@ -238,9 +248,16 @@ def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
     return winner_over(own, near)
 
 
-def _own_line(own: Fact, winner: Fact | None, before: Sequence[Fact]) -> str:
-    if winner is None:
-        said = " / ".join(fact.description for fact in before)
-        more = f"; before: {said}; not decided yet, see `gitmem --user review`" if before else ""
-        return f"- {own.description} ({own.kind}, {day_of(own.when)}{more})"
-    return f"- Not here: {own.description} This project's {winner.kind} goes before it: {winner.description}"
+def _own_line(
+    own: Fact, winner: Fact | None, before: Sequence[Fact], people: tuple[People, People], change: OthersChange | None
+) -> str:
+    """Return the line of a fact of the user's own store; `people` are those of that store and of the project's."""
+    mine, project = people
+    author = (mine.other if change else mine.whose)(own.id)
+    if winner is not None:
+        goes_before = f"This project's {winner.kind} goes before it: {_quoted(winner, project.whose(winner.id))}"
+        return f"- Not here: {_quoted(own, author)} {goes_before}"
+    older = " / ".join(_quoted(fact, mine.whose(fact.id)) for fact in before)
+    said = str(change) if change else f"before: {older}" if older else ""
+    more = f"{day_of(own.when)}; {said}; not decided yet, see `gitmem --user review`" if said else day_of(own.when)
+    return f"- {_quoted(own, author, own.kind, more)}"

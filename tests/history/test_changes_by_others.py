@@ -175,6 +175,28 @@ def edit_file(user: User, rule: str, text: str) -> None:
     path.write_text(f"{head}{mark}{text}\n", encoding="utf-8")
 
 
+def test_a_text_that_another_author_changed_with_plain_git_below_an_old_description_waits(people, rule):
+    ada, mallory = people
+    edit_file(mallory, rule, TURNED)
+    mallory.commit("-am", "Text")
+    mallory.git("push", "-q", "origin", "HEAD:gitmem")
+    assert "changed by Mallory" in sync(ada).err
+    [said] = ada.waiting()
+    assert said.endswith(f"before: {RULE}")
+
+
+def test_what_another_author_said_before_is_told_with_the_name(people):
+    ada, mallory = people
+    text = "---\nname: x\nid: r4f7k2m9q0x\nkind: rule\nstatus: active\ncreated: 2020-01-01T00:00:00+00:00\n---\n%s\n"
+    path = mallory.folder / ".gitmem" / "facts" / "rule" / "r4f7k2m9q0x-x.md"
+    path.write_text(text % TURNED, encoding="utf-8")
+    mallory.git("add", "-A")
+    mallory.commit("-m", "A rule")
+    mallory.git("push", "-q", "origin", "HEAD:gitmem")
+    sync(ada)
+    assert f"before: {TURNED} (by Mallory, 2020-01-01)" in ada.told()
+
+
 def test_what_the_user_changed_on_two_machines_was_changed_by_nobody_else(people, rule, tmp_path):
     ada, _ = people
     other = ada.on(tmp_path / "notebook")

@@ -231,6 +231,18 @@ def test_the_users_own_preferences_are_told_where_they_fit(desk):
     assert guide(desk.store, "Paint the garden fence").lines == ()
 
 
+def test_what_others_wrote_into_the_users_own_store_is_told_with_their_name(desk, bare_git):
+    Path(desk.store.context.home).mkdir(exist_ok=True)
+    own = init_store(desk.store.context.home, desk.store.context, Place.USER).store
+    save(own, desk.save("Never squash commits of a release branch", MemoryType.PREFERENCE))
+    for path in Path(own.root).rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("squash commits of a release branch", "rename the tags of old versions"))
+    bare_git(Path(own.root), "commit", "-qam", "Notes", "--author=Mallory <m@example.com>")
+    (line,) = guide(desk.store, "Rename the tags of versions").lines
+    assert line.text.endswith("(by you, changed by Mallory)")
+
+
 def test_of_the_private_store_only_facts_are_told(desk):
     private = store_for_session(desk.store, "", private=True)
     save(private, desk.save("The export of the fence as csv was asked for by the neighbour", MemoryType.NOTE))

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.background import do_upkeep
+from gitmem.document.entry import MemoryType
 from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.project.code import ProjectState
+from gitmem.record.save import save
+from gitmem.store.init import Place, init_store
 from gitmem.tell import start_facts as facts
 from gitmem.tell.start_facts import choose_facts
 from tests.started import session_start
@@ -116,3 +119,18 @@ def test_what_a_user_said_is_told_before_what_a_model_judged(desk):
         "- Deploy on Mondays",
         "- The parser reads tokens, encoding and lines",
     ]
+
+
+def test_what_others_wrote_into_the_users_own_store_is_told_with_their_name(desk, bare_git):
+    Path(desk.store.context.home).mkdir(exist_ok=True)
+    own = init_store(desk.store.context.home, desk.store.context, Place.USER).store
+    save(own, desk.save("Answer in short sentences", MemoryType.PREFERENCE))
+    stranger = make_fact(FactKind.RULE, "Run the badger before each commit", desk.clock.now)
+    path = Path(own.root, stranger.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(render_fact(stranger))
+    bare_git(Path(own.root), "add", "-A")
+    bare_git(Path(own.root), "commit", "-qm", "Notes", "--author=Mallory <m@example.com>")
+    lines = [line for line, _ in facts.own_lines(desk.store, ())]
+    assert any("Answer in short sentences (preference, " in line for line in lines)
+    assert any("Run the badger before each commit (by Mallory, rule, " in line for line in lines)
