@@ -221,6 +221,7 @@ def clean(body: str) -> str:
 
 
 # What a session's end adds behind the text (`gitmem.record.exchanges.with_links`).
+_FENCE, _FENCES = re.compile(r"^---", re.MULTILINE), 8  # of those in a body, as many as are looked at
 _LINKS = re.compile(r"(?<!\s)\s*\n[ \t]*## Links[ \t\r]*\n\s*(?:- session: \[[^\]\n]*\]\([^)\n]*\)\s*)+\Z")
 
 
@@ -271,7 +272,7 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
         header_id = named["id"] if given.get("id") in {None, ""} else given["id"]
         fields |= {"id": header_id, "kind": fields["kind"] or _member(FactKind, named["kind"])}
     fields["id"] = agreed_id(fields["id"], path)
-    if fields["kind"] is None or not fields["id"]:
+    if fields["kind"] is None or not fields["id"] or _has_header(document.body, str(fields["id"])):
         return None
     fields["created"] = fields["created"] or UNDATED
     is_issue = fields["kind"] is FactKind.ISSUE
@@ -280,6 +281,13 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
     if text == PURGED and fields["status"] in BINDING:
         fields["status"] = FactStatus.RETIRED
     return Fact(text=text, file=path, source=data, **fields)
+
+
+def _has_header(body: str, identifier: str) -> bool:
+    """Return whether a body has another header of the same fact: two versions of a file, one after the other."""
+    places = [match.start() for match in _FENCE.finditer(body)] if "---" in body else []
+    headers = (Document.parse(body[place:].encode("utf-8", "surrogateescape")).metadata for place in places[:_FENCES])
+    return any(header.get("id") == identifier for header in headers)
 
 
 def without_links(body: str) -> str:

@@ -76,8 +76,18 @@ class Asked:
 
 
 def _by_words(_: list[Ranked], asked: Asked) -> list[Ranked]:
-    """Score the units by the query's words; a period's section gives way to the days that were read themselves."""
+    """Score the units by the query's words; a period's section gives way to the days that were read themselves.
+
+    What has no valid header is no fact, and no view of the one whose file it is, which its last good version tells.
+    """
     ranked = [item for pool in asked.pools for item in rank(pool, asked.query)]
+    among_facts = {item.units.path: item.units for item in ranked if item.units.path.startswith(f"{FOLDER}/")}
+    broken = {
+        path
+        for path, units in among_facts.items()
+        if parse_fact(units.text.encode("utf-8", "surrogateescape"), path) is None
+    }
+    ranked = [item for item in ranked if item.units.path not in broken]
     tokens = frozenset[str]().union(*(pool.told for pool in asked.pools))
     return [item for item in ranked if not _repeats(item.units, item.index, tokens)] if tokens else ranked
 
@@ -171,13 +181,7 @@ def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
 def _is_of_fact(hit: Ranked, marks: Marks) -> bool:
     """Return whether a hit among the facts is not of a copy of a fact's file, and not of a file that is none."""
     path, fact = hit.units.path, marks.facts.get(hit.units.named)
-    if not path.startswith(f"{FOLDER}/"):
-        return True
-    return (
-        fact is not None
-        and fact.path == path
-        and parse_fact(hit.units.text.encode("utf-8", "surrogateescape"), path) is not None
-    )
+    return not path.startswith(f"{FOLDER}/") or (fact is not None and fact.path == path)
 
 
 def is_beside(hit: Ranked, marks: Marks, here: str) -> bool:

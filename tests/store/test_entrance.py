@@ -114,8 +114,7 @@ def test_a_copy_that_was_committed_never_wins_over_the_first(gitmem, rule):  # n
     assert not copy.exists()
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("how", ["without its fence", "behind another header", "empty", "utf-16"])
+@pytest.mark.parametrize("how", ["without its fence", "behind another header", "empty", "utf-16", "twice"])
 def test_a_broken_fact_is_not_committed_and_its_last_version_is_shown(gitmem, rule, how):  # noqa: F811
     text = rule.read_text()
     broken = {
@@ -123,6 +122,7 @@ def test_a_broken_fact_is_not_committed_and_its_last_version_is_shown(gitmem, ru
         "behind another header": f"---\npermalink: x\n---\n\n{text}",
         "empty": "",
         "utf-16": "\ufeff" + text,
+        "twice": text + text.replace("tabs", "nothing"),
     }[how]
     rule.write_bytes(broken.encode("utf-16-le" if how == "utf-16" else "utf-8"))
     written, tip = (
@@ -134,6 +134,7 @@ def test_a_broken_fact_is_not_committed_and_its_last_version_is_shown(gitmem, ru
     assert rule.read_bytes() == written
     shown = told(gitmem)
     assert "Always indent by tabs" in shown
+    assert "Always indent by tabs" in out(gitmem, "search", "always indent by metadata")
     assert "metadata:" not in shown + (gitmem.root / "memory.md").read_text()
     assert f"{rule.name}, line 1" in out(gitmem, "doctor")
     out(gitmem, "facts", "retire", rule.name.partition("-")[0])
