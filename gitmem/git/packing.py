@@ -172,7 +172,7 @@ def damages(git: Git, *, deep: bool) -> list[str]:
 
 
 def missing_of(git: Git, tip: str, newest: int | None = None) -> list[str]:
-    """Return the errors about missing objects in a commit's history, or the `newest` so many commits of it.
+    """Return the errors about missing objects in a commit's history, or in its last `newest` commits.
 
     The user's other branches are not looked at.
     """

@@ -203,7 +203,7 @@ class Git:
 
 
 class Dialogue:
-    """A git that runs meanwhile, and is talked with; a context manager that ends it.
+    """A running git process to exchange lines with; a context manager that ends it.
 
     `_broke` once it ended too early, which is an error.
     """
@@ -244,7 +244,7 @@ class Dialogue:
         return line
 
     def data(self, size: int) -> bytes:
-        """Read so many bytes and the end of a line behind them."""
+        """Read `size` bytes and the newline after them."""
         data = self._process.stdout.read(size + 1)
         if len(data) <= size:
             raise self._died()

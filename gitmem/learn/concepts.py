@@ -67,10 +67,8 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         changes |= with_links(transaction, path, facts)
         for fact in facts:
             changes |= with_links(transaction, fact, {path: turns[0].started.date().isoformat()})
-        new = sum(concept.id not in concepts for concept, _ in grouped)
-        made = f", {new} new" if new else ""
-        names = "; ".join(concept.name for concept, _ in grouped)
-        subject = f"Group into {count(len(grouped), 'concept')}{made}: {names}"
+        names = "; ".join(f"{concept.name}{' (new)' * (concept.id not in concepts)}" for concept, _ in grouped)
+        subject = f"Add to {count(len(grouped), 'concept')}: {names}"
         message = _about(subject, [concept.id for concept, _ in grouped], session, host)
         return transaction.commit(message, changes, when=turns[-1].ended)
 

@@ -65,7 +65,9 @@ def test_sessions_are_grouped_by_what_they_are_about(desk, bare_git):
         assert line.split()[-1] in desk.text(link)
     root = Path(desk.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
-    assert bare_git(root, "log", "-1", "--format=%s").startswith("Group into 2 concepts, 1 new: ")
+    subject = bare_git(root, "log", "-1", "--format=%s")
+    assert subject.startswith("Add to 2 concepts: ")
+    assert subject.count(" (new)") == 1
 
 
 LINK = "sessions/2026/01/20260115_000000-s.md"
