@@ -35,7 +35,7 @@ from gitmem.tell.firings import note_made
 from gitmem.tell.forbidden import key_of
 from gitmem.text.sentences import count
 
-NO_MODELS = ("offline", "host")  # of the choices of `summary.provider`; gitmem.llm.protocol is slow to import for a hook
+NO_MODELS = ("offline", "host")  # choices of `summary.provider`; gitmem.llm.protocol is slow to import for a hook
 _CLOSING = "closing"  # file: locked while a process closes sessions, so that long ones are not read by each
 _TENDED = "tended"  # file: the day of the last daily upkeep
 _UNREAD = "unread"  # folder: by session, a byte for each failed read of its transcript
