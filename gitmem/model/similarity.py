@@ -35,6 +35,7 @@ WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)  # kinds whose
 SAID = 0.9  # the confidence of what a user says
 MOST_DISPUTED = 3  # for one new fact; more are a series ("step 1 …", "step 2 …"), which nobody wants to review
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_VERB = re.compile(r"(?<=[가-힣]{2})[가-힣]$")  # the last of three syllables or more
 _WHOLE_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PLAIN_WORD = re.compile(r"\w+(?:[./-]++\w+)*")
 _CODE = r"[A-Za-z]+(?:[a-z0-9][A-Z]|[A-Za-z0-9][_./:])\w[\w./:]*"  # a name by its form: `RateTable`, `rate_table`
@@ -74,9 +75,12 @@ def share(text: str, among: str) -> float:
 
 
 def part_of(points: frozenset[str], among: str) -> float:
-    """Return the share of stems and numbers that stand among folded words."""
+    """Return the share of stems and numbers that stand among folded words; a Korean verb's forms differ at the end."""
     numbers = {*_WHOLE_NUMBER.findall(among)}
-    stand = sum(point in (numbers if _WHOLE_NUMBER.fullmatch(point) else among) for point in points)
+    stand = sum(
+        point in numbers if _WHOLE_NUMBER.fullmatch(point) else (_VERB.sub("", point) or point) in among
+        for point in points
+    )
     return stand / len(points) if points else 0.0
 
 

@@ -179,6 +179,13 @@ def test_a_statement_may_use_other_words_than_its_quotation(said, claimed):
     assert not says_contrary(claimed, said)
 
 
+def test_a_korean_verb_is_found_in_another_form():
+    said = "로그를 버리면 형식이 바뀌어도 모르잖아요"
+    now = "로그를 버리지 않고 알린다."
+    given = FACT | {"kind": "rule", "statement": now, "reason": "", "quote": said}
+    assert len(read(given, record=(SaidPart(1, USER, said), SaidPart(1, AGENT, "로그를 읽습니다."))).facts) == 1
+
+
 def test_a_claim_takes_the_place_of_known_facts_and_is_kept_where_that_is_not_shown():
     known = knowing("The exporter writes its files beside the input.", "Tests never touch the network.")
     (fact,) = read(FACT, known=known, ended=[ENDED]).facts
