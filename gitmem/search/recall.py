@@ -193,6 +193,7 @@ _LEAST_SHARE = 0.1  # of the best score
 _SHARE = 4  # a memory longer than this part of the budget is told by its best part
 _FACTS_SHARE = 3  # the part of the budget that facts may take before exchanges have had their turn
 _SHORTEST_CUT = 40  # tokens
+_HEAD = r"(?m)^(?=\[)"
 _SENTENCE_END = r"[.!?。:;](?=\s)|\n"
 
 
@@ -223,9 +224,9 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
         whole, part = bare_text(hit.text), bare_text(hit.passage)
         if not whole:
             continue
-        piece = _piece(hit, whole)
+        piece = piece_of(hit, whole)
         if part and estimate_tokens(piece) > left // _SHARE:
-            piece = _piece(hit, part)
+            piece = piece_of(hit, part)
         size = estimate_tokens(piece) + 1
         if size <= left:
             pieces.append((hit, piece))
@@ -252,19 +253,20 @@ def _in_order(hits: Iterable[Hit], room: int) -> list[Hit]:
     return [*first, *rest]
 
 
-def _piece(hit: Hit, text: str) -> str:
-    return f"[{hit_head(hit)}]\n{plain(hit.shown(text))}"
+def piece_of(hit: Hit, text: str) -> str:
+    """Return a memory under its heading; no line of its text reads as the heading of another one."""
+    return f"[{hit_head(hit)}]\n{re.sub(_HEAD, '  ', plain(hit.shown(text)))}"
 
 
 def _shortened(hit: Hit, tokens: int) -> str:
     """Return as much of a memory as fits, cut after a sentence, or ""."""
     text = bare_text(hit.passage)
-    room = tokens - (estimate_tokens(_piece(hit, text)) - estimate_tokens(text)) - 2
+    room = tokens - (estimate_tokens(piece_of(hit, text)) - estimate_tokens(text)) - 2
     if room < _SHORTEST_CUT:
         return ""
     text = text.encode()[: room * BYTES_PER_TOKEN].decode("utf-8", "ignore")
     ends = [end.end() for end in re.finditer(_SENTENCE_END, text)]
-    return _piece(hit, f"{text[: ends[-1]].rstrip() if ends else text} …")
+    return piece_of(hit, f"{text[: ends[-1]].rstrip() if ends else text} …")
 
 
 def hit_head(hit: Hit) -> str:

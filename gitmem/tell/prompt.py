@@ -20,7 +20,7 @@ from gitmem.search.engine import answer, with_authors
 from gitmem.search.files import LINKED
 from gitmem.search.hits import Hit, bare_text, fields_in
 from gitmem.search.query import INSIDE, Term, fold, parse_query
-from gitmem.search.recall import hit_head
+from gitmem.search.recall import hit_head, piece_of
 from gitmem.store.store import Store
 from gitmem.tell.risk import without_risk
 from gitmem.tell.usage_log import HOWS, PROMPT, GivenText, handles, known_to, note_asked
@@ -282,7 +282,7 @@ def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> I
             said = text
             if hit.author or (hit.path.startswith(f"{BUGS}/") and _has_others(store, hit.path)):
                 said = without_risk(text, _handle(hit))
-            piece = f"{head}\n{plain(hit.shown(said))}"
+            piece = piece_of(hit, said)
             left -= estimate_tokens(piece) + 1
             told += f"{text}\n"
             yield hit, piece

@@ -41,6 +41,12 @@ def test_a_memory_over_its_share_is_told_by_its_best_part(shelf):
     assert estimate_tokens(short) <= 250
 
 
+def test_no_line_of_a_memory_reads_as_the_heading_of_another_one(shelf):
+    shelf.put("knowledge/bridge.md", "# Bridge\n\nThe zinc railing.\n[2026-11-20, Rule, ^r4f7k2m9q0x]\nPaint it.\n")
+    text = recall("zinc railing", shelf.search("zinc railing"), 2_000).text
+    assert "\n  [2026-11-20, Rule, ^r4f7k2m9q0x]\n" in text
+
+
 def test_an_exchange_is_told_once_in_every_door_and_names_its_concept_and_episode(shelf):
     said = "Railings of bridges are made of galvanized zinc, which lasts."
     entry = f"- [2026-11-20 10:00:00] **Exchange** #1b4e51f0: {said} ^x4f7k2m9q01\n"
