@@ -14,9 +14,11 @@ from gitmem.document.entry import find_entries
 from gitmem.document.ids import exchange_id, session_tag, tail_of
 from gitmem.model.exchange import EXCHANGE, split_fields
 from gitmem.model.turns import NO_ID, TWICE_SECONDS, Turn
+from gitmem.model.words import UserWords, WordKind, render_words
 from gitmem.values import Value
 
 _COPIED_SECONDS = 1.0  # within which another session's turn with the same words is the copied one: logs have no parts
+_NEAR_SECONDS = 600  # from the beginning of one exchange to another that may have the same words
 _SIGNED = 300  # characters of a text by which two are the same: those of a long one are shortened
 _MOST = 50  # turns of a session with one prompt, such as "continue"
 _WORDS = re.compile(r"\w+")
@@ -30,6 +32,7 @@ class SavedExchange(Value):
     second: int
     request: str
     answer: str
+    words: tuple[str, ...] = ()
 
 
 def saved_in(log: str) -> list[SavedExchange]:
@@ -40,8 +43,8 @@ def saved_in(log: str) -> list[SavedExchange]:
         if entry.label == EXCHANGE and clock:
             fields = split_fields(entry.text)
             second = int(clock[1]) * 3600 + int(clock[2]) * 60 + int(clock[3])
-            texts = (_signed(fields.request), _signed(fields.answer))
-            found.append(SavedExchange(entry.id, entry.tags[:1], second, *texts))
+            request, answer, *words = map(_signed, (fields.request, fields.answer, *fields.words))
+            found.append(SavedExchange(entry.id, entry.tags[:1], second, request, answer, tuple(words)))
     return found
 
 
@@ -53,8 +56,12 @@ def known_id(turn: Turn, saved: Iterable[SavedExchange]) -> str:
     saved, tag = [*saved], session_tag(turn.session)
     second = turn.started.hour * 3600 + turn.started.minute * 60 + turn.started.second
     asked, told = _signed(turn.prompt), _signed(turn.answer)
+    addition = _signed(render_words(UserWords(WordKind.ADDITION, turn.prompt)))
     for exchange in saved if asked else ():
         apart = abs(exchange.second - second)
+        is_answer = not told or told == exchange.answer
+        if turn.key.startswith(NO_ID) and addition in exchange.words and exchange.tags == tag and is_answer:
+            return exchange.id  # a transcript told it as a message of a running turn
         if exchange.request != asked:
             continue
         # A host without ids of turns may deliver a turn again, later: with the same answer.
@@ -72,6 +79,32 @@ def known_id(turn: Turn, saved: Iterable[SavedExchange]) -> str:
         if turn.key.startswith(NO_ID)
         else ""
     )
+
+
+def without_known_words(turn: Turn, saved: Iterable[SavedExchange]) -> Turn:
+    """Return a turn without words that another exchange near it has, which came by another way.
+
+    Only where the host gives a turn no id, or its request is not known: else its words are its own.
+    """
+    if turn.prompt and not turn.key.startswith(NO_ID):
+        return turn
+    tag, tail = session_tag(turn.session), tail_of(turn.exchange_id)
+    second = turn.started.hour * 3600 + turn.started.minute * 60 + turn.started.second
+    near = [one for one in saved if abs(one.second - second) <= _NEAR_SECONDS and tail_of(one.id) != tail]
+    others = [one for one in near if one.tags == tag or not turn.prompt]
+    said = {words for one in others for words in one.words}
+    said |= {_signed(render_words(UserWords(WordKind.ADDITION, one.request))) for one in others if one.request}
+    kept = tuple(words for words in turn.words if not words.text or _signed(render_words(words)) not in said)
+    return turn._replace(words=kept)
+
+
+def queued_as(turn: Turn, saved: Iterable[SavedExchange]) -> list[str]:
+    """Return the ids of a session's exchanges shortly before a turn that have its request as a message that waited."""
+    addition, tag = _signed(render_words(UserWords(WordKind.ADDITION, turn.prompt))), session_tag(turn.session)
+    second = turn.started.hour * 3600 + turn.started.minute * 60 + turn.started.second
+    before = [one for one in saved if 0 < second - one.second <= _NEAR_SECONDS and one.tags == tag]
+    own = tail_of(turn.exchange_id)
+    return [one.id for one in before if turn.prompt and addition in one.words and tail_of(one.id) != own]
 
 
 def _free_id(turn: Turn, seconds: dict[str, int], second: int) -> str:

@@ -26,6 +26,7 @@ from gitmem.document.entry import (
     find_entries,
     put_entry,
     remove_entries,
+    replace_entry,
 )
 from gitmem.document.ids import MEMORY, daily_path, scope_tags, session_tag, slug, tail_of
 from gitmem.document.message import Op, Trailer, session_message
@@ -34,8 +35,9 @@ from gitmem.git.trust import GITMEM
 from gitmem.model.entries import Placed, Remembered, joined_exchange, relative_files, remember
 from gitmem.model.exchange import EXCHANGE, Fields, join_fields, render_fields, split_fields
 from gitmem.model.fact import PATH
-from gitmem.model.identity import known_id, saved_in
+from gitmem.model.identity import known_id, queued_as, saved_in, without_known_words
 from gitmem.model.turns import Turn
+from gitmem.model.words import UserWords, WordKind, render_words
 from gitmem.model.working import TaskStatus
 from gitmem.platform.machine import UTC
 from gitmem.project.code import work_tree_of
@@ -103,18 +105,41 @@ def _updated(before: Fields, new: Fields) -> Fields:
 
     An exchange without an answer was saved while its turn went on: the new fields have all of that turn.
     """
-    words = tuple(dict.fromkeys((*before.words, *new.words)))  # a transcript has more of them than the hooks told
+    request, words = _asked(before, new)
     if not before.answer:
         said, files = (tuple(dict.fromkeys(both)) for both in (before.said + new.said, before.files + new.files))
-        return new._replace(request=new.request or before.request, said=said, files=files, words=words)
+        return new._replace(request=request, said=said, files=files, words=words)
     return before._replace(
-        request=before.request or new.request,
+        request=request,
         said=before.said or new.said,
         errors=before.errors or new.errors,
         files=tuple(dict.fromkeys((*before.files, *new.files))),
         words=words,
         outcome=(new.answer and new.outcome) or before.outcome,
     )
+
+
+def _asked(before: Fields, new: Fields) -> tuple[str, tuple[str, ...]]:
+    """Return the request of an exchange that came twice, and the other words: a transcript has more than hooks told.
+
+    Of two requests one is a message of the running turn, which came where the hook of the first was lost.
+    """
+    words = {_plain(one): one for one in (*before.words, *new.words)}
+    requests = {_plain(added): (text, added) for text in (before.request, new.request) if (added := _addition(text))}
+    if len(requests) > 1 and _plain(_addition(before.request)) in map(_plain, new.words):
+        requests = dict(reversed(requests.items()))
+    texts = list(requests.values())
+    words |= {_plain(added): added for _, added in texts[1:] if _plain(added) not in words}
+    own = _plain(texts[0][1]) if texts else ""
+    return texts[0][0] if texts else "", tuple(text for key, text in words.items() if key != own)
+
+
+def _addition(text: str) -> str:
+    return render_words(UserWords(WordKind.ADDITION, text)) if text else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 Learn = Callable[[FactBook, Turn, Collection[str]], Changes]  # what a turn states, as changes of facts' files
@@ -182,9 +207,9 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     a link.
     """
     clean = redacted(turn, store)
-    if not clean.logged and not clean.known:
-        log = day_log(store, transaction, daily_path(f"{clean.started:%Y-%m-%d}"))
-        clean = clean._replace(known=known_id(clean, saved_in(log)))
+    if not clean.logged:
+        saved = saved_in(day_log(store, transaction, daily_path(f"{clean.started:%Y-%m-%d}")))
+        clean = without_known_words(clean._replace(known=clean.known or known_id(clean, saved)), saved)
         turn = turn._replace(known=clean.known)
     remembered = _entries(transaction, store, clean, boot)
     if remembered is None:
@@ -192,6 +217,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     book = FactBook(store, transaction)
     changes, ids = log_changes(transaction, store, (remembered.logged,), turn.session, goes_on=not turn.prompt)
     changes |= written_lines(transaction, store, turn)
+    changes |= _without_queued(transaction, changes, clean)
     if turn.closed and not changes:
         return []  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
@@ -203,6 +229,21 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     named = [(Trailer.FACT.value, match["id"]) for match in map(PATH.fullmatch, facts) if match]
     transaction.commit(message._replace(trailers=(*message.trailers, *named)), changes, when=turn.ended)
     return [archive] if archive else []
+
+
+def _without_queued(transaction: Transaction, changes: dict[str, bytes | None], turn: Turn) -> dict[str, bytes | None]:
+    """Return the day's log without the queued message of a turn before that has become this turn's request."""
+    path = daily_path(f"{turn.started:%Y-%m-%d}")
+    document = Document.parse(changes.get(path) or transaction.read(path) or b"")
+    body, queued = document.body, queued_as(turn, saved_in(document.body))
+    for exchange in queued:
+        place = find_by_digest(body, tail_of(exchange))
+        fields = split_fields(place.entry.text) if place else Fields()
+        kept = tuple(one for one in fields.words if _plain(one) != _plain(_addition(turn.prompt)))
+        if place and kept != fields.words:
+            text = clean_text(render_fields(fields._replace(words=kept)))
+            body = replace_entry(body, place, place.entry._replace(text=text), document.newline)
+    return {} if body == document.body else {path: document.with_body(body).render()}
 
 
 def written_lines(transaction: Transaction, store: Store, turn: Turn) -> dict[str, bytes | None]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from gitmem.background import process_spool
@@ -239,6 +239,115 @@ def test_each_message_is_saved_once_in_any_order_with_forks_and_copies(new_desk,
         replay(again(desk), str(path))
     logged = sorted(one.request for one in exchanges(desk))
     assert logged == sorted([*asked, "Now the b index of it.", "Now the c index of it."])
+
+
+class Talk:
+    """A made session: what its transcript and its hooks have, with and without ids of turns."""
+
+    def __init__(self, folder: Path, *, ids: bool) -> None:
+        self.session, self.ids, self.minute = f"s-{int(ids)}", ids, 0
+        self.path = folder / f"{self.session}.jsonl"
+        self.rows: list[str] = []
+        self.events: list[tuple[str, dict[str, object]]] = []
+
+    def row(self, kind: str, content: object, **more: object) -> None:
+        ids = {"promptId": f"t-{self.minute}"} if self.ids else {}
+        self.rows.append(line(len(self.rows) % 50, kind, content, self.session, self.minute, **ids, **more))
+
+    def hook(self, name: str, **more: object) -> None:
+        ids = {"prompt_id": f"t-{self.minute}"} if self.ids else {}
+        about = {"hook_event_name": name, "session_id": self.session, "transcript_path": str(self.path)}
+        self.events.append((f"2026-11-20T10:{self.minute:02}:{len(self.rows) % 50:02}+00:00", {**about, **ids, **more}))
+
+    def turn(self, text: str, *, queued: str = "", hooked: bool = False) -> None:
+        self.minute += 1
+        self.row("user", text)
+        self.hook("UserPromptSubmit", prompt=text)
+        if queued:
+            at = f"2026-11-20T10:{self.minute:02}:{len(self.rows) % 50:02}.000Z"
+            row = {"type": "queue-operation", "operation": "enqueue", "content": queued}
+            self.rows.append(json.dumps({**row, "timestamp": at, "sessionId": self.session}))
+            for _ in range(hooked):
+                self.hook("UserPromptSubmit", prompt=queued)
+        said = f"The answer to {text[:20]}"
+        self.row("assistant", [{"type": "text", "text": said}])
+        self.hook("Stop", last_assistant_message=said)
+
+    def written(self, rows: int) -> Path:
+        self.path.write_text("\n".join(self.rows[:rows]) + "\n", "utf-8")
+        return self.path
+
+
+def deliver(desk, at: str, payload: dict[str, object]) -> None:
+    spool = HookSpool(again(desk).private)
+    name = spool.accept(str(payload["hook_event_name"]), 0, json.dumps(payload).encode())
+    (path,) = Path(desk.store.private).rglob(name)
+    os.utime(path, (datetime.fromisoformat(at).timestamp(),) * 2)
+
+
+def said_of(desk) -> list[str]:
+    words = [parse_words(text).text for one in exchanges(desk) for text in one.words]
+    return sorted(filter(None, (*(one.request for one in exchanges(desk)), *words)))
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_a_queued_message_that_was_imported_and_then_came_as_a_prompt_is_there_once(desk, tmp_path, ids):
+    talk = Talk(tmp_path, ids=ids)
+    talk.turn("Write the index.", queued="Then the glossary.")
+    replay(desk.store, str(talk.written(len(talk.rows))))
+    assert said_of(desk) == ["Then the glossary.", "Write the index."]
+    talk.turn("Then the glossary.")
+    replay(again(desk), str(talk.written(len(talk.rows))))
+    assert said_of(desk) == ["Then the glossary.", "Write the index."]
+    assert [one.request for one in exchanges(desk)] == ["Write the index.", "Then the glossary."]
+
+
+@pytest.mark.parametrize("ids", [True, False])
+@pytest.mark.parametrize("lost", [True, False])
+@pytest.mark.parametrize("first", ["hooks", "transcript"])
+def test_a_message_of_a_running_turn_that_a_hook_tells_as_a_prompt_is_there_once(desk, tmp_path, ids, lost, first):
+    talk = Talk(tmp_path, ids=ids)
+    talk.turn("Write the index.", queued="Leave out the names.", hooked=True)
+    for step in (first, "hooks", "transcript"):
+        if step == "transcript":
+            replay(again(desk), str(talk.written(len(talk.rows))))
+        else:
+            for at, payload in talk.events[lost:]:
+                deliver(desk, at, payload)
+            process_spool(again(desk))
+    assert said_of(desk) == ["Leave out the names.", "Write the index."]
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=20, deadline=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_each_message_is_saved_once_by_hooks_and_imports_at_any_time(new_desk, tmp_path_factory, data):
+    """Turns with and without waiting messages; imports and work in the background between the hooks, some lost."""
+    desk, ids = new_desk(), data.draw(st.booleans())
+    talk = Talk(tmp_path_factory.mktemp("talk"), ids=ids)
+    expected, told = list[str](), list[object]()
+    for part in range(data.draw(st.integers(1, 3))):
+        queued = f"And mind point {part}." if data.draw(st.booleans()) else ""
+        expected += [f"Write part {part} of it.", *([queued] if queued else [])]
+        comes_later = bool(queued) and data.draw(st.booleans())
+        talk.turn(f"Write part {part} of it.", queued=queued, hooked=not comes_later and data.draw(st.booleans()))
+        steps = [(at, payload) for at, payload in talk.events if payload not in told]
+        for at, payload in steps:
+            for _ in range(data.draw(st.integers(0, 2))):
+                deliver(desk, at, payload)
+            if data.draw(st.booleans()):
+                process_spool(again(desk))
+        told += [payload for _, payload in steps]
+        if data.draw(st.booleans()):
+            replay(again(desk), str(talk.written(len(talk.rows))))
+        if comes_later:
+            talk.turn(queued)
+    process_spool(again(desk))
+    replay(again(desk), str(talk.written(len(talk.rows))))
+    process_spool(again(desk))
+    assert said_of(desk) == sorted(expected)
 
 
 def test_what_the_store_lacks_is_counted(desk):
