@@ -184,10 +184,13 @@ def missing_of(git: Git, tip: str, newest: int | None = None) -> list[str]:
     return []
 
 
+_FLAT = ((), ("objects",), ("objects", "pack"))  # folders of git that are looked at without those in them
+
+
 def lock_files(layout: Layout) -> Iterator[tuple[str, float]]:
     """Yield the lock files of git, any of which can make a command fail, and their times (seconds since 1970)."""
-    folders = [layout.git_dir, layout.common_dir]
-    for top in ("refs", os.path.join("objects", "info")):
+    folders = [layout.git_dir, *(os.path.join(layout.common_dir, *parts) for parts in _FLAT)]
+    for top in ("refs", "logs", "info", os.path.join("objects", "info")):
         folders += [folder for folder, _, _ in os.walk(os.path.join(layout.common_dir, top))]
     paths = (os.path.join(folder, name) for folder in folders for name in _names(folder) if name.endswith(".lock"))
     for path in sorted({*paths}):

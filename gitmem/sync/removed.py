@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitmem.document.document import Document
 from gitmem.document.entry import entry_ids, find_entries, restore_entries, section_of
-from gitmem.document.ids import MEMORY, is_memory
+from gitmem.document.ids import FACTS, MEMORY, is_memory
 from gitmem.document.message import Op, op_message
 from gitmem.git.objects import read_tree
 from gitmem.store.entrance import file_id
@@ -34,12 +34,18 @@ def find_removed(store: Store, backup: str) -> Removed:
     git, tip = store.repository.git, store.tip or ""
     here, there = read_tree(git, tip), read_tree(git, backup)
     listed = zip(here, store.repository.blobs([oid for _, oid in here.values()]), strict=True)
-    tokens = {file_id(path) for path in here}.union(
+    files_here = {file_id(path) for path in here}
+    tokens = files_here.union(
         *(entry_ids(data.decode("utf-8", "replace")) for path, data in listed if path.endswith(".md"))
     )
     moved = _kept_elsewhere(store, tip)
     gone = [path for path in there if path not in here and is_memory(path) and path not in moved]
-    files = [path for path in gone if file_id(path) not in tokens or not file_id(path)]
+    # The line of a fact in a log is not the fact.
+    files = [
+        path
+        for path in gone
+        if file_id(path) not in (files_here if path.startswith(f"{FACTS}/") else tokens) or not file_id(path)
+    ]
     tokens.update(map(file_id, files))  # whose lines follow
     memory = (store.repository.read(backup, MEMORY) or b"").decode("utf-8", "replace")
     return Removed(backup, tuple(files), tuple(sorted(entry_ids(memory) - tokens)))

@@ -41,3 +41,12 @@ def test_a_lock_that_a_killed_git_left_is_named_and_stops_no_command(pair, place
     maintain(second.store)
     assert place in {"config", "shallow"} or not lock.exists()  # these two nothing here writes
     second.git("fsck")
+
+
+@pytest.mark.parametrize("place", ["logs/HEAD", "objects/maintenance", "objects/pack/multi-pack-index"])
+def test_a_lock_that_gitmem_never_meets_is_named(pair, place):
+    lock = Path(pair[0].root, ".git", f"{place}.lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    lock.touch()
+    os.utime(lock, (1, 1))
+    assert any(str(lock) in detail for finding in check_locks(pair[0].store) for detail in finding.details)

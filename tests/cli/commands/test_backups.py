@@ -173,3 +173,13 @@ def test_what_was_removed_since_a_backup_comes_back_if_the_user_says_so(gitmem, 
     code, out, _ = gitmem("backup", str(tmp_path / "b.bundle"))
     code, out, _ = gitmem("restore", str(tmp_path / "b.bundle"))
     assert out == "The backup has nothing new.\n"
+
+
+def test_a_fact_whose_file_was_removed_by_hand_comes_back_though_a_log_has_its_line(gitmem, tmp_path):
+    gitmem("save", "Widgets are blue", "-t", "decision")
+    gitmem("backup", str(tmp_path / "a.bundle"))
+    next((gitmem.root / "facts" / "decision").iterdir()).unlink()
+    gitmem("check")
+    assert gitmem.json("facts", "list") == []
+    gitmem("restore", str(tmp_path / "a.bundle"), "--yes")
+    assert [fact["description"] for fact in gitmem.json("facts", "list")] == ["Widgets are blue"]
