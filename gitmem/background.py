@@ -305,7 +305,7 @@ class _Steps:
             turns = logged_turns(self._store, session.name, session.host)
             if turns and session.transcript:
                 why = "tells no turn" if os.path.exists(session.transcript) else "is not there"
-                message = f"{session.transcript} {why}; its session is told as its hooks did."
+                message = f"{session.transcript} {why}; its session is kept from what its hooks delivered."
                 failure = LoggedFailure(self._store.context.clock(), "transcript", message)
                 FailureLog(self._store.private).record_once(failure)
         errors = {header.path for header in pattern_headers(self._store)}

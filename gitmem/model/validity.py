@@ -78,7 +78,7 @@ class FactPlace(Value):
         if self.ground is Ground.STALE:
             return f"may be out of date, since changed: {files}"
         if self.ground is Ground.BESIDE:
-            return f"of {files}, and told there and above"
+            return f"of {files}, and shown there and above"
         return {
             Ground.LEARNED: f"{learned}, which is not merged here",
             Ground.UNKNOWN: f"{learned} at {self.commit[:_SHORT]}, a commit that is not known here",

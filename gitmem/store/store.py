@@ -183,7 +183,7 @@ class Store:
         Raises RefusedError if the environment says no, NotAcceptedError if the user did not say yes.
         """
         if self.read_only:
-            raise RefusedError(f"{READ_ONLY} is set: nothing is saved or sent.", "Memory is told; unset it to save.")
+            raise RefusedError(f"{READ_ONLY} is set: nothing is saved or sent.", "Memory is shown; unset it to save.")
         self.acceptance.check()
 
     @property

@@ -242,7 +242,7 @@ def test_a_session_without_a_transcript_is_told_as_its_hooks_did(desk, recorder)
     assert told
     assert set(told) <= set(logged)
     [failure] = FailureLog(desk.store.private).failures()
-    assert failure.message.endswith(" is not there; its session is told as its hooks did.")
+    assert failure.message.endswith(" is not there; its session is kept from what its hooks delivered.")
     recorder.write()
     done = replay(again(desk), str(recorder.path))
     assert done.saved == 0

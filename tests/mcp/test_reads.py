@@ -324,4 +324,4 @@ def test_a_tool_says_of_which_part_of_the_project_a_memory_is(memory):
     memory.server = make_server(Served(lambda: of("packages/b")))
     (hit,) = memory.search("zebra helm")
     assert hit["status"] == "of packages/a"
-    assert "of packages/a, and told there and above" in memory.text("memory_get", path=hit["path"])
+    assert "of packages/a, and shown there and above" in memory.text("memory_get", path=hit["path"])
