@@ -73,7 +73,7 @@ _CANDIDATES = 12
 # logarithm of how unlikely it is that any of the memories has as many words of the prompt, as rare ones, by chance. Who
 # orders wants work, so more is asked of a line then; and of a line of an earlier question, which is no answer. Of few
 # memories nobody knows which words are rare: they count as some of `_FEWEST`.
-_LEAST, _OF_ORDER, _OF_QUESTION = 0.5, 1.0, 1.0
+_LEAST, _OF_ORDER, _OF_QUESTION = 1.5, 1.0, 1.0
 # Of a question: one or two memories fit, and have most of its words by their rarity; a fact half of them.
 _FITTING = -1.2
 _MOST_WORDS, _HALF = 0.7, 0.5
