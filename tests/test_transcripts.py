@@ -35,7 +35,7 @@ SESSIONS = Path(__file__).parent / "sessions"
 _WRITES = "GITMEM_WRITE_TRANSCRIPTS" in os.environ  # tests have no such variables
 _BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 _SESSION = re.compile(r"(?<=```session\n).*?(?=```)", re.DOTALL)
-_ACT = re.compile(r"^([#>+!<$~]) (.*(?:\n  \| .*)*)", re.MULTILINE)
+_ACT = re.compile(r"^([#>+!<$~%]) (.*(?:\n  \| .*)*)", re.MULTILINE)
 _INDENT = "    "  # of what the agent is shown
 _ID = "0123456789abcdefghjkmnpqrstvwxyz"
 _NAMED = re.compile(
@@ -84,7 +84,7 @@ class Transcript:
         text, _, more = text.partition("\n")
         failure = "\n".join(line.removeprefix("  | ") for line in more.split("\n"))
         path, _, content = text.partition(": ")
-        acts = {"#": world.begin, ">": world.prompt, "<": world.answer, "+": world.command}
+        acts = {"#": world.begin, ">": world.prompt, "<": world.answer, "+": world.command, "%": world.compact}
         if sign in acts:
             shown = acts[sign](text)
         else:

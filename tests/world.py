@@ -44,6 +44,12 @@ class World:
             self._drain()
             self.session = ""
 
+    def compact(self, trigger: str) -> str:
+        """Compact the agent's context; return what the session, which goes on, is shown then."""
+        self._deliver("PreCompact", trigger=trigger)
+        self._drain()
+        return self._deliver("SessionStart", source="compact")
+
     def prompt(self, text: str) -> str:
         time.sleep(1 - time.time() % 1)  # of two exchanges of one second the ids decide which comes first
         self._turns += 1

@@ -78,10 +78,19 @@ class Known(Value):
     people: People
 
 
-def last_lines(body: str, judged: Mapping[str, Lines], known: Known) -> tuple[Lines, Lines]:
+class SessionLines(Value):
+    """The lines of the last session, the newest first, and a line of each session before it; see `last_lines`."""
+
+    last: Lines
+    before: Lines
+    is_own: bool = False
+
+
+def last_lines(body: str, judged: Mapping[str, Lines], known: Known, own: str = "") -> SessionLines:
     """Return the lines of the last session, and a line of each session before it, the newest first.
 
     `body` is that of `memory.md` without decisions and issues; `judged` are the lines of sessions that a model judged.
+    `own` is the tag of a session that goes on after a compaction: what is remembered of it comes in place of the last.
     """
     told = [entry for entry in _entries(body, known) if entry.session not in judged]
     told += [
@@ -90,7 +99,8 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known) -> tuple[Li
         for line, _ in lines
     ]
     told.sort(key=lambda one: one.minute)
-    last = told[-1].session if told else ""
+    is_own = bool(own) and any(one.session == own[:_TAG] for one in told)
+    last = own[:_TAG] if is_own else told[-1].session if told else ""
     begin = next((one.minute for one in told if one.session == last), "")
     now = [one for one in told if one.session == last or (not one.session and one.minute >= begin)]
     before: dict[str, list[Told]] = {}
@@ -99,7 +109,9 @@ def last_lines(body: str, judged: Mapping[str, Lines], known: Known) -> tuple[Li
             before.setdefault(one.session or one.text, []).append(one)
     newest = sorted(before.values(), key=lambda several: several[-1].minute)[::-1]
     room = min(max(_BEFORE // max(len(newest), 1), _PER_SESSION), _MOST_PER_SESSION)
-    return [(one.text, one.id) for one in reversed(now)], [_in_a_line(several, room) for several in newest]
+    return SessionLines(
+        [(one.text, one.id) for one in reversed(now)], [_in_a_line(several, room) for several in newest], is_own
+    )
 
 
 def _in_a_line(several: Sequence[Told], room: int) -> tuple[str, str]:

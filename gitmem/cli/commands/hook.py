@@ -47,7 +47,8 @@ _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/hook.sh; whether a long turn is saved then, `save.interval` says
 _STILL_KNOWN = ("resume", "fork")
-_GOES_ON = (*_STILL_KNOWN, "compact")
+_COMPACTED = "compact"
+_GOES_ON = (*_STILL_KNOWN, _COMPACTED)
 
 
 class Call(Value):
@@ -267,7 +268,8 @@ def _start_text(
     turns = with_last_answers(found) if found and not late() else ()
     pending, offer = ask_for_summaries(store) if found and not late() else ((), "")
     state = None if late() else questions.answer()
-    shown = start_parts(store, turns, state, pending, late, stands=stands, offer=offer)
+    compacted = text_of(event.read, "session_id") if event.read.get("source") == _COMPACTED else ""
+    shown = start_parts(store, turns, state, pending, late, stands=stands, offer=offer, compacted=compacted)
     text = start_text(store, shown)
     if late() or not found:
         _log(app, f"{_ANSWERED} took longer than {SECONDS:g} s; the agent may have got a part of the memory only")
