@@ -245,12 +245,23 @@ def drop_file(path: str) -> None:
         os.unlink(path)
 
 
+def make_private(folder: str) -> None:
+    """Make a folder and the missing ones above it (`os.makedirs` leaves those to the umask) for the user alone."""
+    if folder and not os.path.isdir(folder):
+        make_private(os.path.dirname(folder))
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            if not os.path.isdir(folder):
+                raise
+
+
 def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None = None) -> None:
     """Replace a file of the user's atomically, or make it, in a folder that only they can read.
 
     It has the permissions `mode`, or those of new files. Raises OSError if it cannot be written.
     """
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    make_private(os.path.dirname(path))
     temporary = f"{path}.{os.getpid()}.new"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_FOLLOW
     try:
@@ -270,7 +281,7 @@ def replace_file(path: str, data: bytes, *, sync: bool = False, mode: int | None
 def set_mark(path: str, *, on: bool) -> None:
     """Make an empty file, or remove it. Raises OSError if that fails."""
     if on:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        make_private(os.path.dirname(path))
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | _NO_FOLLOW, 0o600))
     else:
         with contextlib.suppress(FileNotFoundError):

@@ -15,7 +15,7 @@ from gitmem.document.ids import TEMPORARY
 from gitmem.errors import RefusedError
 from gitmem.git.process import Git
 from gitmem.git.worktree import WorkTree
-from gitmem.platform.safe_open import HANDLES, enter, read_regular, read_text
+from gitmem.platform.safe_open import HANDLES, enter, read_regular, read_text, replace_file
 from gitmem.search.files import list_files, read_file
 
 pytestmark = pytest.mark.skipif(not HANDLES, reason="the system opens nothing relative to a folder")
@@ -163,3 +163,13 @@ def test_a_text_that_cannot_be_read_is_empty(tmp_path):
     (tmp_path / "text").write_bytes(b"a\xff\n")
     assert read_text(str(tmp_path / "text")) == "a\udcff\n"
     assert read_text(str(tmp_path)) == read_text(str(tmp_path / "missing")) == ""
+
+
+def test_folders_that_a_file_needs_are_the_users_alone_whatever_the_umask(tmp_path):
+    before = os.umask(0)
+    try:
+        replace_file(str(tmp_path / "share" / "gitmem" / "stores" / "accepted"), b"yes")
+    finally:
+        os.umask(before)
+    made = [folder for folder in (tmp_path / "share").rglob("*") if folder.is_dir()]
+    assert {folder.stat().st_mode & 0o777 for folder in (tmp_path / "share", *made)} == {0o700}
