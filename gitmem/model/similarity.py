@@ -131,13 +131,12 @@ def contradict(one: str, other: str) -> bool:
 
     Half is enough where each has no more than a subject and a value; what has a single word is only a topic.
     """
-    if are_of_two_things(one, other) or _adds_to(one, other):
-        return False
     first, second = content_of(one), content_of(other)
     sizes, shared = sorted((len(first), len(second))), overlap(first, second)
     is_short = sizes == [_SUBJECT_AND_VALUE] * 2
     is_topic = sizes[0] < _SUBJECT_AND_VALUE <= sizes[1]
-    return (shared > RIVALS and not is_topic) or (shared == RIVALS and is_short)
+    is_near = (shared > RIVALS and not is_topic) or (shared == RIVALS and is_short)
+    return is_near and not (are_of_two_things(one, other) or _adds_to(one, other))
 
 
 def _adds_to(one: str, other: str) -> bool:
