@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from gitmem.document.entry import without_ids
+from gitmem.document.entry import MemoryType, without_ids
 from gitmem.document.ids import id_in, is_fact_id
 from gitmem.document.message import Op
 from gitmem.errors import GitmemError
@@ -39,9 +39,10 @@ from gitmem.text.terminal import fields
 from gitmem.text.words import estimate_tokens
 from gitmem.web.facts import blob_of, fact_value
 from gitmem.web.history import known_sessions
-from gitmem.web.view import View, columns, moment, over_time
+from gitmem.web.view import View, columns, commit_value, moment, over_time
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
+_EXPERIENCE = {MemoryType.LEARNING.value, MemoryType.ERROR_FIX.value}
 _RECENT = 50  # commits in which the last save is looked for
 _NEW, _NEW_SESSIONS = 6, 3  # that the first page names
 _FAILURES, _ALL_FAILURES = 3, 30  # that are shown on the first page, and on that of syncs
@@ -66,16 +67,25 @@ def show_home(view: View) -> dict[str, Any]:
 
 
 def _learned(view: View) -> dict[str, Any]:
-    """Return the newest facts and sessions since yesterday, by the reader's clock, and how many facts there are."""
+    """Return the newest facts, saves and sessions since yesterday, by the reader's clock, and how many facts there are.
+
+    A save that became a fact, as a decision does, is among the facts alone.
+    """
     yesterday = view.at_home(view.store.context.clock()).date() - timedelta(days=1)
     new = [
         fact for fact in view.facts if view.at_home(fact.created).date() >= yesterday and view.statuses[fact.id].holds
     ]
     new.sort(key=lambda fact: (fact.created, fact.id), reverse=True)
+    saves = [
+        record
+        for record in view.records()
+        if record.type in _EXPERIENCE and record.op == Op.SAVE and view.at_home(record.date).date() >= yesterday
+    ]
     sessions = [summary for summary in known_sessions(view) if view.at_home(summary.last).date() >= yesterday]
     return {
         "total": len(new),
         "facts": [fact_value(view, fact, view.statuses[fact.id]) for fact in new[:_NEW]],
+        "saves": [commit_value(view.store, record) for record in saves[:_NEW]],
         "sessions": [fields(summary, "id about requests") for summary in sessions[:_NEW_SESSIONS]],
         "worked": len(sessions),
     }

@@ -479,4 +479,10 @@ def test_the_first_page_says_what_is_new(viewer):
     viewer.add("We deploy on Fridays.")
     learned = viewer.json("/home.json")["learned"]
     assert [fact["description"] for fact in learned["facts"]] == ["We deploy on Fridays."]
+    assert not learned["saves"]
+    identifier = make_id(int(NOW.timestamp() * 1000), b"a" * 10)
+    saved = Save(identifier, NOW, "Locks are held too long.", MemoryType.LEARNING, (), "", "cli")
+    save(viewer.open(), saved, scan=True)
+    (learning,) = viewer.json("/home.json")["learned"]["saves"]
+    assert learning["subject"] == "Save learning: Locks are held too long."
     assert "Learned since yesterday" in viewer.get("/")
