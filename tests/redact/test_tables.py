@@ -165,6 +165,7 @@ BYTES = ", ".join(str(31 * place % 256) for place in range(64))
             "\n".join(_made(LETTERS, n) for n in (64, 40)),
         ),
         ('expect "password:"\nsend "{}\\r"', "Blue7!whale"),
+        ('{{"wif": "{}"}}', f"K{_made(LETTERS, 51)}"),
         ("서비스키: {}", f"{_made(LETTERS, 43)}/{_made(LETTERS, 42)}=="),
         ("add https://mcp.example.com/{}/sse", _made("abcdef0123456789", 32)),
         ("hcloud context create prod <<< {}", _made(LETTERS, 64)),
