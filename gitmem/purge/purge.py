@@ -234,8 +234,8 @@ def _holders(walked: Sequence[Written], found: Occurrences) -> tuple[str, ...]:
     """Return the paths of all files that ever held a text."""
     paths = {*found.paths, *found.gone}
     changes = (change for commit in walked for change in commit.changes)
-    held = {change.path for change in changes if change.new in found.blobs or change.path in paths}
-    return tuple(sorted(map(os.fsdecode, held)))
+    touched = {change.path for change in changes if change.new in found.blobs or change.path in paths}
+    return tuple(sorted(map(os.fsdecode, touched)))
 
 
 def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ def answer(store: Store, keys: Collection[str], *, yes: bool) -> None:
     """Save whether the user accepts some records, which replaces earlier answers."""
     state = read_state(store.private)
     waiting = {key: why for key, why in state.waiting.items() if key not in keys}
-    agreed, refused = ([key for key in held if key not in keys] for held in (state.agreed, state.refused))
+    agreed, refused = ([key for key in answered if key not in keys] for answered in (state.agreed, state.refused))
     (agreed if yes else refused).extend(sorted(keys))
     records = state.records if yes else tuple(key for key in state.records if key not in keys)
     answers = {"agreed": tuple(agreed), "refused": tuple(refused)}

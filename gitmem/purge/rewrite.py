@@ -176,14 +176,14 @@ class Applied:
     notices: list[str] = field(default_factory=list)
 
 
-def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | None = None) -> Applied | None:
-    """Apply the records of this store and of `held`, the fetched commits; return None if there was nothing to do.
+def follow(store: Store, fetched: Iterable[str], *, answers: Mapping[str, bool] | None = None) -> Applied | None:
+    """Apply the records of this store and of `fetched`, the fetched commits; return None if there was nothing to do.
 
     `answers` maps keys of records to whether the user accepts them; None accepts all that were not refused. Branches
     may have moved unless the result is None. Raises BusyError if another process kept the store's lock, RefusedError if
     this clone lacks a part of its history.
     """
-    found = look_at_records(store, [*filter(None, [store.tip]), *held])
+    found = look_at_records(store, [*filter(None, [store.tip]), *fetched])
     if answers is None:
         refused = {*read_state(store.private).refused}
         answers = {record.key: True for record in found if record.key not in refused}

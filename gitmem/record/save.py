@@ -79,14 +79,14 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
     store.check_writes()
     if (scope := store.scope_of(store.folder)) and not scopes_in(event.tags):
         event = event._replace(tags=(*event.tags, *scope_tags(scope)))
-    spool, held = store.spool, store.marked()
+    spool, tip_before = store.spool, store.marked()
     name = spool.deliver(event.to_event())
     try:
         drained = drain(store, scan=scan)
         if name in drained.refused:
             raise drained.refused[name]
     except GitmemError as error:
-        commit = _committed_since(store, held, event)  # before the spool, which loses an event after its commit
+        commit = _committed_since(store, tip_before, event)  # before the spool, which loses an event after its commit
         if commit is None and name in spool.names():
             error.message = f"Not committed yet: {error.message}"
             first = "Do not save it again." if isinstance(error, BusyError) else error.remedy
@@ -101,11 +101,13 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
     return Saved(added.id, drained.commits.get(name), archive, notices, added.redacted)
 
 
-def _committed_since(store: Store, held: str | None, event: Save) -> str | None:
-    """Return the commit of an event that another process committed since the tip was `held`, None if there is none."""
+def _committed_since(store: Store, tip_before: str | None, event: Save) -> str | None:
+    """Return the commit of an event that another process committed since the tip was `tip_before`, or None."""
     identifier = _added(store, event).id
     try:
-        commits = log(store.repository.git, f"{held}..HEAD" if held else "HEAD", trailers={Trailer.ENTRY: identifier})
+        commits = log(
+            store.repository.git, f"{tip_before}..HEAD" if tip_before else "HEAD", trailers={Trailer.ENTRY: identifier}
+        )
     except GitmemError:  # a purge rewrote history
         return None
     at = event.at.replace(microsecond=0)

@@ -33,12 +33,12 @@ _MAX_DEPTH = 8  # of merges of merge bases
 class MergeCommit(Value):
     """A written merge that no branch has yet; `review` lists documents that hold two versions.
 
-    `held` are the ref updates that remove the pending refs of the merge and of its merged bases.
+    `keep_refs` are the ref updates that remove the pending refs of the merge and of its merged bases.
     """
 
     oid: str
     review: tuple[str, ...]
-    held: RefMoves
+    keep_refs: RefMoves
 
 
 class _Planned(Value):
@@ -74,7 +74,7 @@ def merge_many(store: Store, tips: Sequence[str]) -> MergeCommit:
             merged = tip
         elif tip not in both.bases:
             merge = merge_commits(store, both)
-            moves |= merge.held
+            moves |= merge.keep_refs
             review |= dict.fromkeys(merge.review)
             merged = merge.oid
     parents = git.run("merge-base", "--independent", *tips).decode().split()
@@ -102,21 +102,21 @@ def merge_bases(git: Git, one: str, other: str) -> list[str]:
     return sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split())[:_MAX_BASES]
 
 
-def _base(store: Store, held: RefMoves, bases: Sequence[str], depth: int) -> str:
-    """Return the merge base; merge several into one commit, kept by a pending ref that is added to `held`."""
+def _base(store: Store, keep_refs: RefMoves, bases: Sequence[str], depth: int) -> str:
+    """Return the merge base; merge several into one commit, kept by a pending ref that is added to `keep_refs`."""
     git = store.repository.git
     if not bases:  # unrelated histories: two memories become one
         return empty_tree(git)
     base = bases[0]
     for other in bases[1:] if depth else ():
-        inner = _base(store, held, merge_bases(git, base, other), depth - 1)
+        inner = _base(store, keep_refs, merge_bases(git, base, other), depth - 1)
         first, second = sorted((base, other))
         parents = commits(git, [first, second])
         message = op_message(Op.MERGE, "Base of a merge")
         planned = _plan(store.repository, inner, first, second)
         with _writer(store, ref := new_pending_ref(store), first) as writer:
             base = _write(writer, [parents[first], parents[second]], message, planned)
-            held[ref] = (base, None)
+            keep_refs[ref] = (base, None)
     return base
 
 

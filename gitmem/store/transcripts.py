@@ -184,7 +184,7 @@ def add_all(store: Store, tip: str, moves: RefMoves) -> None:
         ref = f"{REF}/{user}"
         local = store.repository.tip(ref)
         merge = joined(store, local, theirs)
-        moves |= {**merge.held, ref: (local, merge.oid)}
+        moves |= {**merge.keep_refs, ref: (local, merge.oid)}
     if not move_refs(store.repository.git, moves, "gitmem"):
         raise BusyError("Another process stored a transcript meanwhile.", "Try again.")
 

@@ -122,7 +122,7 @@ def clone_store(
         at = store.context.clock()
         write_record(store.private, remote.name, SyncRecord(at, at))
     complete_store(store)
-    if fetched.held != fetched.clean:
+    if fetched.remote_tip != fetched.clean:
         sweep(store)
     return store
 
@@ -150,7 +150,7 @@ class _Fetched(Value):
     `refs` are the moves that remove the refs which protect the last one.
     """
 
-    held: str
+    remote_tip: str
     without_purged: str
     clean: str
     refs: RefMoves
@@ -159,12 +159,12 @@ class _Fetched(Value):
 def _checked(store: Store, remote: Remote, connection: Connection, options: Options) -> _Fetched:
     """Fetch a memory and check it as a sync does. Raises as `sync`."""
     root = make_root(store.repository.git)
-    held = _fetched(remote, connection, options)
+    remote_tip = _fetched(remote, connection, options)
     is_cut = os.path.exists(os.path.join(store.repository.layout.common_dir, "shallow"))
-    check_extent(store, remote, held, {root})
-    check_signed(store, remote, held, {root})
+    check_extent(store, remote, remote_tip, {root})
+    check_signed(store, remote, remote_tip, {root})
     os.makedirs(store.private, mode=0o700, exist_ok=True)  # holds the state of purges
-    theirs = clean_incoming(store, held, held)
+    theirs = clean_incoming(store, remote_tip, remote_tip)
     accept = {*options.accept, Accept.OTHER_PROJECT} if is_cut else options.accept  # there is none here yet
     shared = bool(merge_bases(store.repository.git, root, theirs))
     clean, notices = left_out(store, remote, root, theirs)
@@ -172,7 +172,7 @@ def _checked(store: Store, remote: Remote, connection: Connection, options: Opti
         options.progress(notice)
     oid = theirs if clean is None else clean.oid
     check_incoming(store, remote, root, oid, accept, shared=shared)
-    return _Fetched(held, theirs, oid, clean.held if clean else {})
+    return _Fetched(remote_tip, theirs, oid, clean.keep_refs if clean else {})
 
 
 def _remove_empty(store: Store, root: str) -> None:
@@ -251,7 +251,7 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     places = {unfinished: file}
     try:
         _remove_litter(file)
-        held = write_bundle(git, unfinished, refs, store.context.environ)
+        bundled = write_bundle(git, unfinished, refs, store.context.environ)
         if settings:
             places[unfinished + SETTINGS_SUFFIX] = settings
             shutil.copyfile(own, unfinished + SETTINGS_SUFFIX)
@@ -267,12 +267,14 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     finally:
         for path in places:
             drop_file(path)
-    paths = read_tree(git, held[branch])
+    paths = read_tree(git, bundled[branch])
     records = {"sessions": count_sessions(store)}
     records |= {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
     records["ended"] = sum(not status.holds for status in what_holds(known_facts(store)).values())
     records["facts"] -= records["ended"]
-    return Backup(file, os.path.getsize(file), held[branch], tuple(held[ref] for ref in refs[1:]), settings, records)
+    return Backup(
+        file, os.path.getsize(file), bundled[branch], tuple(bundled[ref] for ref in refs[1:]), settings, records
+    )
 
 
 def _remove_litter(file: str) -> None:
@@ -309,8 +311,8 @@ def merge_in(store: Store, file: str, options: Options) -> tuple[Synced, Removed
     _check(file)
     try:
         done = sync(store, Remote(ONCE, file, file, backup=True), _reader(store), options)
-        held = store.repository.tip(f"{FETCHED}/{ONCE}/{MEMORY_BRANCH}") or done.commit
-        removed = find_removed(store, clean_incoming(store, held, held))
+        remote_tip = store.repository.tip(f"{FETCHED}/{ONCE}/{MEMORY_BRANCH}") or done.commit
+        removed = find_removed(store, clean_incoming(store, remote_tip, remote_tip))
     finally:
         forget(store, ONCE)
     _restore_transcripts(store, file, options)

@@ -197,9 +197,9 @@ def signed(store: Store, target: str) -> tuple[str, RefMoves]:
     date = f"@{int(store.context.clock().timestamp())} +0000"
     message = op_message(Op.SIGN, "Sign the memory").render()
     commit = signatures.sign(target, message, author, date)
-    held = new_pending_ref(store)
-    move_refs(store.repository.git, {held: (None, commit)})
-    return commit, {held: (commit, None)}
+    pending_ref = new_pending_ref(store)
+    move_refs(store.repository.git, {pending_ref: (None, commit)})
+    return commit, {pending_ref: (commit, None)}
 
 
 def _signatures(store: Store) -> Signatures:

@@ -81,7 +81,7 @@ class _Sync:
         self._store, self._remote, self._connection, self._options = store, remote, connection, options
         self._git = store.repository.git
         # Refs that protect new objects, deleted when the branch has moved.
-        self._held: RefMoves = {}
+        self._keep_refs: RefMoves = {}
         self._notices: list[str] = []
         self._inbox: dict[str, str] | None = None if remote.backup else {}
         self._most_taken = _MOST_TAKEN
@@ -100,7 +100,7 @@ class _Sync:
             try:
                 done = in_rounds(self._round, self._options, self._remote.called)
             finally:
-                move_refs(self._git, self._held)
+                move_refs(self._git, self._keep_refs)
             new = (change for change in others_changes(self._store).values() if before.get(change.id) != change)
             notices = (f"{change.id} of yours was {change} ('gitmem review' accepts or refuses it)." for change in new)
             return done._replace(notices=(*done.notices, *notices))
@@ -113,24 +113,24 @@ class _Sync:
         local = self._local = self._local or self._settle()
         if self._inbox is not None:
             self._inbox.clear()
-        held = fetch_memory(remote, self._connection, self._options, self._inbox)
-        check_extent(store, remote, held, {local, seen})
-        check_project(store, remote, local, None if seen else held, accept)
-        check_signed(store, remote, held, {seen}, local)
+        remote_tip = fetch_memory(remote, self._connection, self._options, self._inbox)
+        check_extent(store, remote, remote_tip, {local, seen})
+        check_project(store, remote, local, None if seen else remote_tip, accept)
+        check_signed(store, remote, remote_tip, {seen}, local)
         check_pulled(store, remote, local)
-        if self._follow_purges(held):
+        if self._follow_purges(remote_tip):
             return None
-        theirs = None if held is None else clean_incoming(store, held, held)
+        theirs = None if remote_tip is None else clean_incoming(store, remote_tip, remote_tip)
         both = None if theirs is None else fork(self._git, local, theirs)
         if both is None or not (seen and both.is_in_second(seen)):
             purges = [*map(record_path, read_state(store.private).unfollowed)]
             check_rewritten(store, remote, seen, theirs, accept, purges=purges)
-        yields = both is not None and held == theirs and local not in both.bases and self._yields()
+        yields = both is not None and remote_tip == theirs and local not in both.bases and self._yields()
         if both and yields and (left := self._leave(number, both, local, local)):
             return left
-        return self._push_merged(number, began, held, both)
+        return self._push_merged(number, began, remote_tip, both)
 
-    def _push_merged(self, number: int, began: float, held: str | None, both: Fork | None) -> Synced | None:
+    def _push_merged(self, number: int, began: float, remote_tip: str | None, both: Fork | None) -> Synced | None:
         """Merge, push and adopt it; None if another machine or process was faster."""
         local = both.tips[0] if both else self._local or ""
         theirs = both.tips[1] if both else None
@@ -153,10 +153,10 @@ class _Sync:
                 return None
         try:
             target = self._signed(target)
-            refused = None if target == held else self._push(target, held, purged=held != theirs)
+            refused = None if target == remote_tip else self._push(target, remote_tip, purged=remote_tip != theirs)
         except PushRacedError:
             self._races += 1
-            if both is None or held != theirs or not self._is_over(began):
+            if both is None or remote_tip != theirs or not self._is_over(began):
                 return None
             return self._leave(number, both, local, target)
         if refused and taken and both and local in both.bases:
@@ -164,8 +164,8 @@ class _Sync:
             return None
         self._options.progress(SyncStep.FILES)
         adopted = self._adopt(local, target, {} if refused else notes_of(self._store, self._remote, target))
-        self._note_push(refused, held, target, taken)
-        self._purged |= held != theirs
+        self._note_push(refused, remote_tip, target, taken)
+        self._purged |= remote_tip != theirs
         if self._purged:
             sweep(self._store)
         if not adopted:
@@ -181,7 +181,7 @@ class _Sync:
         return self._options.chance.random() * (min(crowd, MOST_CROWDED) + 1) > 1
 
     def _since_left(self) -> float:
-        """Return for how many seconds each sync left its commits in the inbox."""
+        """Return for how many seconds this machine's commits have waited in the inbox."""
         now, since = self._store.context.clock().timestamp(), read_text(self._left).partition(" ")[2].strip()
         return now - float(since) if since.isdecimal() else 0.0
 
@@ -201,20 +201,20 @@ class _Sync:
         for ref, oid in [*waiting.items()][:_MOST_LOOKED_AT]:
             if len(taken) >= self._most_taken:
                 break
-            held = new_pending_ref(store)
-            self._held[held] = (oid, None)
-            move_refs(self._git, {held: (None, oid)})
+            pending_ref = new_pending_ref(store)
+            self._keep_refs[pending_ref] = (oid, None)
+            move_refs(self._git, {pending_ref: (None, oid)})
             try:
                 check_extent(store, remote, oid, {local, theirs})
                 check_signed(store, remote, oid, {theirs}, local)
                 clean = clean_incoming(store, oid, theirs)
                 if clean != oid:
-                    self._purged = move_refs(self._git, {held: (oid, clean)})
-                    self._held[held] = (clean, None)
+                    self._purged = move_refs(self._git, {pending_ref: (oid, clean)})
+                    self._keep_refs[pending_ref] = (clean, None)
                 done, notices = left_out(store, remote, local, clean)
                 if done is not None:
                     self._notices += notices
-                    self._held.update(done.held)
+                    self._keep_refs.update(done.keep_refs)
                     clean = done.oid
                 if bases := merge_bases(self._git, theirs, clean):
                     if clean not in bases:
@@ -266,15 +266,15 @@ class _Sync:
             target = local
         return self._result(number, both, target, ())
 
-    def _push(self, target: str, held: str | None, *, purged: bool) -> GitmemError | None:
+    def _push(self, target: str, remote_tip: str | None, *, purged: bool) -> GitmemError | None:
         """Push; return the remote's refusal, if any: the merge is adopted nevertheless."""
         self._options.progress(SyncStep.PUSH)
-        if held is None:
+        if remote_tip is None:
             self._check_first_branch()
         try:
             # Commits of plain git have passed no check.
-            check_arrivals(self._store.repository, "", held or make_root(self._git), target)
-            self._connection.push(self._remote, target, MEMORY_REF, held)
+            check_arrivals(self._store.repository, "", remote_tip or make_root(self._git), target)
+            self._connection.push(self._remote, target, MEMORY_REF, remote_tip)
         except GitmemError as error:
             if purged:
                 error.message += " What was purged here can still be read there."
@@ -293,7 +293,9 @@ class _Sync:
                 f"Push the project first, as by 'git push {remote.name} HEAD'; then sync again.",
             )
 
-    def _note_push(self, refused: GitmemError | None, held: str | None, target: str, taken: Collection[str]) -> None:
+    def _note_push(
+        self, refused: GitmemError | None, remote_tip: str | None, target: str, taken: Collection[str]
+    ) -> None:
         """Record what the remote has now, and delete the `taken` commits from its inbox.
 
         Raises the refusal, unless the remote takes pull requests only.
@@ -304,16 +306,16 @@ class _Sync:
                 os.unlink(self._left)
             if taken:
                 self._connection.empty(self._remote, {ref: self._inbox[ref] for ref in taken if self._inbox})
-        elif isinstance(refused, ProtectedError) and held is not None:
-            note_synced(self._store, self._remote, held)
+        elif isinstance(refused, ProtectedError) and remote_tip is not None:
+            note_synced(self._store, self._remote, remote_tip)
             self._notices.append(refused.sentences)
         else:
             raise refused
 
     def _signed(self, target: str) -> str:
         """Return the commit to push, as `gitmem.sync.guard.signed` does, held while the sync runs."""
-        commit, held = signed(self._store, target)
-        self._held.update(held)
+        commit, moves = signed(self._store, target)
+        self._keep_refs.update(moves)
         return commit
 
     def _settle(self) -> str:
@@ -330,13 +332,13 @@ class _Sync:
             raise BusyError("Another process deleted the memory branch.", "Try again.")
         return tip
 
-    def _follow_purges(self, held: str | None) -> bool:
+    def _follow_purges(self, remote_tip: str | None) -> bool:
         """Apply records of purges to the store; True if commits got new ids, so that a new round is needed.
 
         Only here does a sync replace history: in this store, and by the next push on the remote.
         """
         answers: dict[str, bool] | None = None if Accept.PURGE in self._options.accept else {}
-        done = follow(self._store, [held] if held else [], answers=answers)
+        done = follow(self._store, [remote_tip] if remote_tip else [], answers=answers)
         if done is None:
             return False
         self._notices += [notice for notice in done.notices if notice not in self._notices]
@@ -352,7 +354,7 @@ class _Sync:
         self._notices += [notice for notice in notices if notice not in self._notices]
         if done is None:
             return both
-        self._held.update(done.held)
+        self._keep_refs.update(done.keep_refs)
         mine = next(commit for commit in both.commits if commit.oid == local)
         return both._replace(tips=(local, done.oid), commits=(mine, commits(self._git, [done.oid])[done.oid]))
 
@@ -361,23 +363,23 @@ class _Sync:
         # Edits may have been committed with plain git.
         if both.bases and theirs not in both.bases and (done := follow_arrived(self._store, both)):
             theirs = done.oid
-            self._held.update(done.held)
+            self._keep_refs.update(done.keep_refs)
             mine = next(commit for commit in both.commits if commit.oid == local)
             both = both._replace(tips=(local, theirs), commits=(mine, commits(self._git, [theirs])[theirs]))
         if local in both.bases and not taken:
             return theirs, ()
         self._options.progress(SyncStep.MERGE)
         merge = merge_many(self._store, [theirs, local, *taken]) if taken else merge_commits(self._store, both)
-        self._held.update(merge.held)
+        self._keep_refs.update(merge.keep_refs)
         return merge.oid, merge.review
 
     def _adopt(self, local: str, target: str, notes: RefMoves) -> bool:
         if target == local:
             return True
         self._local = None
-        notices = fast_forward(self._store, local, target, purpose="sync", notes={**notes, **self._held})
+        notices = fast_forward(self._store, local, target, purpose="sync", notes={**notes, **self._keep_refs})
         if notices is not None:
-            self._held.clear()
+            self._keep_refs.clear()
             note_losses(self._store, self._lost, accepted=Accept.DELETIONS in self._options.accept)
         else:  # a file was edited meanwhile; once only what cannot be committed differs, that makes room
             settled = self._local = self._settle()

@@ -98,11 +98,11 @@ def clean_transcripts(store: Store, remote: Remote, connection: Connection) -> N
             if clean is None:
                 connection.empty(remote, {f"{REMOTE_REF}{end}": oid})
             elif clean != oid:
-                target, held = signed(store, clean)
+                target, moves = signed(store, clean)
                 try:
                     connection.push(remote, target, f"{REMOTE_REF}{end}", oid)
                 finally:
-                    move_refs(store.repository.git, held)
+                    move_refs(store.repository.git, moves)
     if fetched:
         sweep(store)
 
@@ -137,34 +137,34 @@ def _exchange(  # noqa: PLR0917
     They go in parts, the oldest commits first, each in a push of its own: if the connection breaks, the next sync goes
     on after the last part.
     """
-    there, held, theirs = fetched
+    there, remote_tip, theirs = fetched
     git, here = store.repository.git, f"{REF}/{user}"
     tip = read_refs(git, here).get(here)
     if tip is None and theirs is None:  # all of it was purged
-        connection.empty(remote, {there: held} if held else {})
+        connection.empty(remote, {there: remote_tip} if remote_tip else {})
         return True
-    holds: RefMoves = {}
+    keep_refs: RefMoves = {}
     try:
         while True:
             part = tip if tip is None or remote.backup else _part(git, tip, theirs)
             merge = joined(store, part, theirs or part or "")
-            holds |= merge.held
+            keep_refs |= merge.keep_refs
             if part is not None:
                 check_losses(store, remote, part, merge.oid, options.accept)
             target, more = signed(store, merge.oid)
-            holds |= more
-            if target != held:
-                connection.push(remote, target, there, held)
-            held = theirs = target
+            keep_refs |= more
+            if target != remote_tip:
+                connection.push(remote, target, there, remote_tip)
+            remote_tip = theirs = target
             if part == tip:
                 break
-        moved = held == tip or move_refs(git, {**holds, here: (tip, held)}, "gitmem sync")
+        moved = remote_tip == tip or move_refs(git, {**keep_refs, here: (tip, remote_tip)}, "gitmem sync")
         if moved:
-            holds.clear()
+            keep_refs.clear()
     except PushRacedError:
         return False
     finally:
-        move_refs(git, holds)
+        move_refs(git, keep_refs)
     return moved
 
 
