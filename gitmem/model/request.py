@@ -41,11 +41,6 @@ def classify(request: str) -> TaskType:
     return next((kind for kind in _SUREST if _has(kind, text)), TaskType.FEATURE)
 
 
-def tells(request: str) -> bool:
-    """Return whether a request has no word of a task, an order or a question ("my user is ann")."""
-    return not any(_has(kind, _plain(request)) for kind in ("asks", "orders", *_SUREST))
-
-
 def asks_back(request: str) -> bool:
     """Return whether a request asks what was before ("why did we pick sqlite?", "포트가 몇이었죠?")."""
     return _has("past", _plain(request)) or _has("ago", _plain(request))
