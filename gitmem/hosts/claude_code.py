@@ -16,7 +16,7 @@ from gitmem.hosts.host import (
     transcripts_in,
 )
 from gitmem.hosts.says import Says
-from gitmem.hosts.subagents import files_in
+from gitmem.hosts.subagents import called_by, files_below
 from gitmem.platform.machine import read_resource
 from gitmem.platform.safe_open import read_json
 from gitmem.values import TYPE_CHECKING
@@ -80,7 +80,10 @@ HOST = Host(
     sessions=lambda place: transcripts_in(place.own(*_CONFIG), "projects", folder_name(place.project)),
     off_switch=(("disableAllHooks",), True),
     says=Says(),
-    subagents=lambda path: files_in(path.removesuffix(".jsonl"), "subagents"),
+    subagents=lambda path: [  # below the session, in older versions beside it
+        *files_below(path.removesuffix(".jsonl"), "subagents"),
+        *called_by(path, "sessionId", prefix="agent-"),
+    ],
 )
 
 

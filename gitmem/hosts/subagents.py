@@ -43,13 +43,17 @@ def files_in(*folders: str) -> list[str]:
         return []
 
 
-def called_by(path: str, *keys: str) -> list[str]:
+def files_below(*folders: str) -> list[str]:
+    """Return the transcripts of subagents in a folder and those within it: of workflows, of subagents' own."""
+    return sorted(path for folder, _, _ in os.walk(os.path.join(*folders)) for path in files_in(folder))
+
+
+def called_by(path: str, *keys: str, prefix: str = "") -> list[str]:
     """Return the transcripts beside one whose beginning names its session under one of these keys as their caller."""
     session = os.path.basename(path).removesuffix(".jsonl")[-36:]  # a UUID, behind the time in Codex's names
     marks = [f'"{key}":"{session}"'.encode() for key in keys] if session else []
-    return [
-        file for file in files_in(os.path.dirname(path)) if file != path and any(mark in _head(file) for mark in marks)
-    ]
+    beside = (file for file in files_in(os.path.dirname(path)) if os.path.basename(file).startswith(prefix))
+    return [file for file in beside if file != path and any(mark in _head(file) for mark in marks)]
 
 
 def _head(path: str) -> bytes:

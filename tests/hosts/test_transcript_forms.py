@@ -230,3 +230,24 @@ def test_a_fork_of_a_rollout_copies_the_other_session_and_goes_on_as_its_own(des
     fork.write_text("\n".join([*copied, *(row.replace("T10:", "T12:") for row in rows[5:])]) + "\n")
     assert [(turn.session, turn.prompt) for turn in turns_of(fork)] == [("aaaa", ASKED), ("bbbb", "And a test.")]
     assert [replay(desk.store, str(path)).saved for path in (first, fork)] == [1, 1]
+
+
+def test_files_of_subagents_below_a_session_of_claude_or_beside_it_are_read(tmp_path):
+    def row(number: int, kind: str, content: object, **more: object) -> str:
+        about = {"sessionId": "s-1", "type": kind, "timestamp": f"2026-01-01T10:00:{number:02}Z", **more}
+        return json.dumps({**about, "message": {"role": kind, "content": content}}, separators=(",", ":")) + "\n"
+
+    def agent(name: str) -> str:
+        call = {"type": "tool_use", "id": name, "name": "Write", "input": {"file_path": name, "content": "x\n"}}
+        result = {"type": "tool_result", "tool_use_id": name, "content": "ok"}
+        return row(2, "assistant", [call], isSidechain=True) + row(3, "user", [result], isSidechain=True)
+
+    path = tmp_path / "s-1.jsonl"
+    path.write_text(row(1, "user", ASKED) + row(9, "assistant", [{"type": "text", "text": SAID}]))
+    (tmp_path / "agent-4.jsonl").write_text(agent("d.py").replace("s-1", "s-2"))
+    places = "agent-0.jsonl", "s-1/subagents/agent-1.jsonl", "s-1/subagents/workflows/w/agent-2.jsonl"
+    for place, name in zip(places, ("a.py", "b.py", "c.py"), strict=True):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text(agent(name))
+    (turn,) = turns_of(path)
+    assert sorted(turn.files) == ["a.py", "b.py", "c.py"]
