@@ -11,7 +11,7 @@ from gitmem.cli.arguments import Args, read_date
 from gitmem.cli.commands.agents import place_of
 from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode, RefusedError, UsageError
-from gitmem.history.sessions import SessionSummary, find_session, sessions
+from gitmem.history.sessions import SessionSummary, cleared_file, find_session, sessions
 from gitmem.hosts.host import Scope
 from gitmem.hosts.registry import NAMES, find_host
 from gitmem.learn.judge import SessionRecord, is_judged, judge_session, open_question, put_answer, read_session
@@ -92,9 +92,9 @@ def _judge(store: Store, args: Args, app: App) -> int:
     waiting = [
         session
         for session in sessions(store)
-        if session.file
-        and (span is None or session.last >= span.first)
+        if (span is None or session.last >= span.first)
         and not is_judged(store, session.id, session.file)
+        and (session.file or not cleared_file(store, session))
     ]
     if waiting and not args.dry_run and store.config.summary.provider in {OFFLINE, HOST}:
         raise UsageError("No model is named that judges sessions.", f"{TURN_ON}.")

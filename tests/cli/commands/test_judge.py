@@ -15,11 +15,11 @@ def replay_asked(gitmem, model_server):
     for key, value in (("provider", "openai"), ("base_url", model_server.url), ("model", "mini")):
         gitmem("config", "--user", f"summary.{key}", value)
 
-    def record(session: str, days: int) -> None:
+    def record(session: str, days: int, answer: str = "In snake_case, as in the import, " * 8) -> None:
         at = (datetime.now(UTC) - timedelta(days=days)).isoformat()
         base = {"sessionId": session, "cwd": str(gitmem.cwd), "timestamp": at}
         asked = {"role": "user", "content": "How are columns named in the export?"}
-        said = {"role": "assistant", "content": [{"type": "text", "text": "In snake_case, as in the import, " * 8}]}
+        said = {"role": "assistant", "content": [{"type": "text", "text": answer}]}
         lines = [base | {"type": "user", "promptId": "p1", "message": asked}]
         lines.append(base | {"type": "assistant", "message": said})
         (gitmem.cwd / f"{session}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
@@ -40,6 +40,16 @@ def test_a_session_is_judged_by_its_file_once_its_logs_and_its_transcript_are_ol
         "In snake_case, as in the import"
         in model_server.asked[0]["messages"][-1]["content"].partition("[1] AGENT: ")[2]
     )
+    assert gitmem("judge")[1] == "0 sessions to judge.\n"
+
+
+def test_a_session_of_talk_alone_has_no_file_and_is_judged_unless_it_was_cleared(gitmem, model_server, replay_asked):
+    replay_asked("s-talk", 2, "Understood.")
+    replay_asked("s-cleared", 60)
+    assert len([*(gitmem.cwd / ".gitmem" / "sessions").rglob("*.md")]) == 1
+    assert gitmem("clear", "old", "--yes")[0] == 0
+    (one,) = json.loads(gitmem("judge", "--json")[1])["judged"]
+    assert (one["session"], one["why"]) == ("s-talk", "")
     assert gitmem("judge")[1] == "0 sessions to judge.\n"
 
 
