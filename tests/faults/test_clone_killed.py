@@ -42,7 +42,14 @@ def _has_said(victim: Victim) -> bool:
 
 
 @pytest.mark.parametrize(
-    "words", [("clone", "remote.git"), ("clone", "remote.git", "--branch"), ("restore", "memory.bundle")]
+    "words",
+    [
+        ("clone", "remote.git"),
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (("clone", "remote.git", "--branch"), ("restore", "memory.bundle"))
+        ),
+    ],
 )
 @sampled(group=263, slow=11)
 def test_is_finished_by_the_same_command(  # noqa: PLR0917
@@ -68,6 +75,7 @@ def test_is_finished_by_the_same_command(  # noqa: PLR0917
         assert run_gitmem(root, "save", "said later").code == 0, where
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [("clone", "remote.git"), ("clone", "memory.bundle")])
 def test_what_was_killed_before_it_could_say_so_is_finished_by_the_same_command(
     source: Project, victims: Victims, tmp_path: Path, words: tuple[str, str]
@@ -84,6 +92,7 @@ def test_what_was_killed_before_it_could_say_so_is_finished_by_the_same_command(
     assert step > 3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("words", [("clone", "remote.git"), ("clone", "memory.bundle")])
 def test_a_clone_that_was_killed_twice_is_finished(
     source: Project, victims: Victims, tmp_path: Path, words: tuple[str, str]

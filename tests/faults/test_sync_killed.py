@@ -102,7 +102,7 @@ def _save_and_sync(machine: Project, saves: int) -> None:
 @pytest.mark.parametrize(
     "number, saves",
     [
-        pytest.param(3, 2),
+        pytest.param(3, 2, marks=pytest.mark.slow),
         pytest.param(8, 50, marks=[pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(3600)]),
         pytest.param(16, 50, marks=[pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(7200)]),
     ],

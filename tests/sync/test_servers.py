@@ -130,7 +130,7 @@ def _text(one: Machine) -> PurgePlan:
     return plan_purge(one.store, SAID)
 
 
-@pytest.mark.parametrize("plan", [_author, pytest.param(_session, marks=pytest.mark.slow), _text])
+@pytest.mark.parametrize("plan", [_text, *(pytest.param(plan, marks=pytest.mark.slow) for plan in (_author, _session))])
 def test_what_is_purged_or_forgotten_is_gone_from_the_server_and_from_every_clone(
     team, plan: Callable[[Machine], PurgePlan], bare_git
 ):
