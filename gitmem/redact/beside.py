@@ -14,11 +14,15 @@ _WORD = (
     r"(?![A-Za-z])|토큰|시크릿|비밀|암호|(?<=[ 가-힣])키"
 )
 _OTHER = (  # tokens and keys that keep no secret, and values that are none
-    rf"(?i:{OTHER_KEYS}|{OTHER_TOKENS}|checksum|digest|hash|sha|commit|fingerprint|signature|certificate)"
+    rf"(?i:{OTHER_KEYS}|{OTHER_TOKENS}|checksum|digest|hash|sha|md5|etag|trace|commit|fingerprint|signature|certificate)"
     "|캐시|공개|기본|외래"
 )
 _RUN = r"(?<![A-Za-z0-9_.+/=~!@#$%^&*-])[A-Za-z0-9_.+/=~!@#$%^&*-]{8,2000}+"
-_LONG = r"[A-Za-z0-9][A-Za-z0-9_+/=~-]{19,511}"
+_ID = (  # of messages, calls, runs, customers, payments: a word that says so before the rest
+    r"(?:acct|asst|batch|call|ch|chatcmpl|conv|cus|evt|fc|file|gen|in|item|job|msg|org|pi|price|prod|proj|req|resp|rs|run"
+    r"|sess|sub|task|thread|toolu|user|vs)[_-]"
+)
+_LONG = rf"(?!{_ID})[A-Za-z0-9][A-Za-z0-9_+/~-]{{19,511}}={{0,2}}"
 _NAME = r"""(?x) (?:\\{0,8}["'`])? (?:
     [ ] (?:as|is) [ ] (?:(?:the|my|our|your|an?) [ ] (?:[A-Za-z0-9.-]{1,20} [ ]){0,2})? (?:\\{0,8}["'`])?
         [A-Za-z0-9_]{0,40}? (?: (?i:token|secret|_key|api[ ]key) | (?P<phrase>(?i:pass)) )

@@ -198,6 +198,9 @@ def test_a_key_that_is_no_secret_stays(key):
     [
         "The key is to call validateAuthenticationHeader before parseRequestBodyWithLimit",
         '"login": "octo", "node_id": "MDQ6VXNlcjE2NTQ3ODE2NTM4", "secret": false',
+        "auth failed in the tool call toolu_01NqVwYS81VP7Hb1DX8pPd5k",
+        "Trace Root=1-fcc589f8-d0a9f94f03e7914c0f87f17f for the login",
+        "The Content-MD5 of the token file: pV00uzQhZGmlv1jqKn3O7g==",
         "See 9fceb02d0ae598e95dc970b74767f19372d61af8 for the rotation of the secret",
         "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     ],
