@@ -92,17 +92,24 @@ def run_install(args: Args, app: App) -> int:
             return ExitCode.OK
         plans = _written(args, app, plans, parts)
     working = [args.dry_run or _works(app, plan) for plan in plans]
-    here = [in_folder(plans[0].place.project)] * (scope is not Scope.USER)
-    text = "\n".join([*here, *(installed_text(app, plan, parts) for plan in plans)])
-    new = [plan.host.title for plan in plans if any(one.changes for part, one in plan.changes if part in {HOOKS, MCP})]
-    text += "".join(f"\n{line}" for line in earlier_sessions(app, plans, new))
-    if new and not (args.dry_run or args.yes or _asks(args, app)):
-        provider = read_config(app.environ, app.home(), None).summary.provider
-        text += f"\nNo model is asked; {TURN_ON}." if provider == OFFLINE else ""
-    text += f"\nNext: start {listed(new)} anew here. 'gitmem status' then says what is recorded." * bool(new)
+    text = _report(args, app, parts, plans, working)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
     report_changes(args, app, hosts, [*changes, (Scope.USER, script)], text)
     return ExitCode.OK if all(working) else ExitCode.FAILURE
+
+
+def _report(args: Args, app: App, parts: tuple[str, ...], plans: Sequence[InstallPlan], working: Sequence[bool]) -> str:
+    """Return what was installed for each host, and what to do next where it works."""
+    lines = [in_folder(plans[0].place.project)] * (plans[0].place.scope is not Scope.USER)
+    lines += [installed_text(app, plan, parts, works=works) for plan, works in zip(plans, working, strict=True)]
+    new = [plan.host.title for plan in plans if any(one.changes for part, one in plan.changes if part in {HOOKS, MCP})]
+    lines += earlier_sessions(app, plans, new)
+    if new and not (args.dry_run or args.yes or _asks(args, app)):
+        provider = read_config(app.environ, app.home(), None).summary.provider
+        lines += [f"No model is asked; {TURN_ON}."] * (provider == OFFLINE)
+    if new and all(working):
+        lines.append(f"Next: start {listed(new)} anew here. 'gitmem status' then says what is recorded.")
+    return "\n".join(lines)
 
 
 def _with_scope(args: Args, app: App, hosts: Sequence[Host], scope: Scope) -> list[Host]:

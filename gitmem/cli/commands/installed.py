@@ -46,8 +46,8 @@ def list_agents(app: App) -> None:
     app.answer(values, text, OWN)
 
 
-def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...]) -> str:
-    """Return the lines that report the installed parts of a host to the user."""
+def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...], *, works: bool) -> str:
+    """Return the lines that report the installed parts of a host to the user; `works` if an event arrived."""
     title, hooks, lines = plan.host.title, short_path(app, plan.hooks), []
     in_the_way = [obstacle for obstacle in obstacles(plan.host, plan.place) if obstacle.part in {HOOKS, *parts}]
     if plan.hooks:
@@ -55,7 +55,7 @@ def installed_text(app: App, plan: InstallPlan, parts: tuple[str, ...]) -> str:
         lines.append(f"{title}'s hooks are in {hooks} already.")
         if change.changes:
             begun = f"{title}'s sessions are recorded from the next one on, by hooks in {hooks}."
-            stopped = any(obstacle.part == HOOKS for obstacle in in_the_way)
+            stopped = not works or any(obstacle.part == HOOKS for obstacle in in_the_way)
             lines = [f"{title}'s hooks are in {hooks}." if stopped else begun]
             lines += [plan.host.note] * bool(plan.host.note)
     elif HOOKS in parts and not plan.host.events:

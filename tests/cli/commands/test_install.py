@@ -238,3 +238,14 @@ def test_the_last_uninstall_takes_back_what_the_user_was_asked_but_no_later_chan
     assert gitmem("config", "--user", "summary.provider", "offline")[0] == 0
     assert gitmem("uninstall", "claude", "--user")[0] == 0
     assert "provider: offline" in (settings / "config.yaml").read_text()
+
+
+def test_in_a_memory_that_came_from_elsewhere_nothing_is_called_recorded(gitmem, home, on_path, tmp_path_factory):
+    copy = tmp_path_factory.mktemp("copy") / "project"
+    shutil.copytree(gitmem.cwd, copy, symlinks=True)
+    (home / ".claude.json").write_text(json.dumps({"projects": {str(copy): {"hasTrustDialogAccepted": True}}}))
+    code, out, err = Runner(copy, gitmem.environ)("install", "claude", "--project", "--only", "hooks", "--no-judge")
+    assert code == ExitCode.FAILURE
+    assert "Nothing is recorded here until you say yes to this memory: gitmem trust" in err
+    assert "Claude Code's hooks are in .claude/settings.json." in out
+    assert "Next: start" not in out
