@@ -43,7 +43,7 @@ _ANSWERED = re.compile(
 )
 _BESIDE = 0.5  # factor for a memory of another part of the project
 _COMPOSED = ("summaries/", "weekly/", "monthly/", "concepts/")  # what is made of memories of several parts
-_ANSWERS = 0.3  # of a question's score, from which a fact goes before it
+_ANSWERS, _STATED = 0.3, 0.5  # of a question's score, from which a fact, and a user's statement, go before it
 _TELLERS = ("weekly/", "monthly/")
 
 
@@ -140,22 +140,25 @@ def _newest_of_a_subject(memories: list[Ranked], asked: Asked) -> list[Ranked]:
 
 
 def _answers_before_questions(memories: list[Ranked], asked: Asked) -> list[Ranked]:
-    """Put facts in force before the first exchange that only asked what the query asks."""
+    """Put facts in force and what a user stated before the first exchange that only asked what the query asks."""
     limit = asked.scope.limit or len(memories)
     first, rest = memories[:limit], memories[limit:]
     at = next((place for place, item in enumerate(first) if _only_asks(item)), limit)
-    facts = [
+    answers = [
         item
         for item in memories[at + 1 : limit + _COMPARED]
-        if is_fact_id(item.units.memory(item.index)) and item.score >= memories[at].score * _ANSWERS
+        if item.score >= memories[at].score * _ANSWERS
+        and (
+            is_fact_id(item.units.memory(item.index)) or (item.score >= memories[at].score * _STATED and _states(item))
+        )
     ]
-    if not facts:
+    if not answers:
         return first
-    others = [item for item in (*first[at:], *rest[:_COMPARED]) if item not in facts]
-    scores = sorted((item.score for item in (*first[at:], *facts)), reverse=True)
+    others = [item for item in (*first[at:], *rest[:_COMPARED]) if item not in answers]
+    scores = sorted((item.score for item in (*first[at:], *answers)), reverse=True)
     return [
         *first[:at],
-        *(item._replace(score=score) for item, score in zip((*facts, *others), scores, strict=False)),
+        *(item._replace(score=score) for item, score in zip((*answers, *others), scores, strict=False)),
     ][:limit]
 
 
@@ -221,13 +224,28 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
 
 def _only_asks(item: Ranked) -> bool:
     """Return whether an exchange has the query's words in its question alone."""
-    units, unit = item.units, item.units.unit(item.index)
-    text = units.text[unit.start : unit.end]
-    if not _TURN.match(text):
-        return False
-    end = unit.start + (reply.start() if (reply := _ANSWERED.search(text)) else len(text))
+    end = _end_of_request(item)
     in_answer = any(position > end for position, _ in item.found.places)
-    return not in_answer and classify(bare_text(units.text[unit.start : end])) is TaskType.QUESTION
+    return end >= 0 and not in_answer and _type_of(item, end) is TaskType.QUESTION
+
+
+def _states(item: Ranked) -> bool:
+    """Return whether a user's request in an exchange has words of the query and is no question."""
+    end = _end_of_request(item)
+    return any(position < end for position, _ in item.found.places) and _type_of(item, end) is not TaskType.QUESTION
+
+
+def _end_of_request(item: Ranked) -> int:
+    """Return where the request of an exchange ends in its file; -1 for another memory."""
+    unit = item.units.unit(item.index)
+    text = item.units.text[unit.start : unit.end]
+    if not _TURN.match(text):
+        return -1
+    return unit.start + (reply.start() if (reply := _ANSWERED.search(text)) else len(text))
+
+
+def _type_of(item: Ranked, end: int) -> TaskType:
+    return classify(bare_text(item.units.text[item.units.unit(item.index).start : end]))
 
 
 def _weigh(pool: Pool, found: Sequence[Mapping[int, Found]], terms: Sequence[Term]) -> tuple[list[float], float, float]:

@@ -25,6 +25,15 @@ def test_a_fact_comes_before_a_question_that_was_only_asked(desk):
     assert len(hits) == 9
 
 
+def test_what_a_user_stated_comes_before_a_question_that_was_only_asked(shelf):
+    stated = "Migrations are named by date and a verb, like 20261103_add_fee.sql"
+    asked = exchange(10, "How do we name migrations?", "I see nothing about it.")
+    shelf.put(LOG, asked + exchange(11, stated, "Renamed the two that were there.", "bbbbbbbb"))
+    first, second = answer(shelf.store, "how do we name migrations").hits
+    assert stated in first.text
+    assert "How do we" in second.text
+
+
 def test_the_line_of_an_exchange_shows_the_words_that_answer(shelf):
     reply = f"{'I read the settings first. ' * 20}The staging mirror listens on 8123. {'Then I stopped. ' * 20}"
     shelf.put(LOG, exchange(10, f"say which port the staging mirror listens on, {'please ' * 40}", reply))
