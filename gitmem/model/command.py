@@ -49,12 +49,12 @@ _NONE_FAILED = r"\b(?:0|no) (?:\w{1,20} )?(?:failed|failures?|failing|errors?|ex
 
 def only_reads(command: str) -> bool:
     """Return whether a command line consists of programs that only read."""
-    return all(map(_looks, _parts(command)))
+    return all(map(_only_reads, _parts(command)))
 
 
 def has_effect(command: str) -> bool:
     """Return whether a part of a command line installs, fetches, regenerates, or changes the environment."""
-    return any(map(_acts, _parts(re.sub(_SCRIPT, "''", command))))
+    return any(map(_has_side_effect, _parts(re.sub(_SCRIPT, "''", command))))
 
 
 def is_commit(command: str) -> bool:
@@ -90,19 +90,19 @@ def works_now(failed: str, worked: str, said: str = "") -> bool:
     if failed.strip() == worked.strip():
         return bool(failed.strip())
     parts = _parts(failed)
-    needed = (part for part in parts[:-1] if not (_is_done_once(part) or _looks(part)))
-    lasting = {_core(part) for part in (*needed, *parts[-1:])}
+    needed = (part for part in parts[:-1] if not (_is_done_once(part) or _only_reads(part)))
+    lasting = {_normalized(part) for part in (*needed, *parts[-1:])}
     return bool(lasting) and lasting <= _known(worked)
 
 
 def runs_again(failed: str, later: str) -> bool:
     """Return whether a command line runs the end of a failed one once more."""
-    return any(_core(part) in _known(later) for part in _parts(failed)[-1:])
+    return any(_normalized(part) in _known(later) for part in _parts(failed)[-1:])
 
 
 def runs_otherwise(failed: str, worked: str) -> bool:
     """Return whether a command line that worked does more than a failed one, or runs it in another environment."""
-    one, other = ([_unwrapped(part) for part in _parts(line) if not _looks(part)] for line in (failed, worked))
+    one, other = ([_unwrapped(part) for part in _parts(line) if not _only_reads(part)] for line in (failed, worked))
     return one != other
 
 
@@ -123,7 +123,7 @@ def _without_signs(command: str) -> str:
     return re.sub(_TEXT, lambda text: text[0].translate(_IN_TEXT), command)
 
 
-def _looks(part: str) -> bool:
+def _only_reads(part: str) -> bool:
     """Return whether a command and all that it is piped to only read."""
     return all(form("looks").match(stage.strip()) for stage in _without_signs(part).split("|"))
 
@@ -132,16 +132,16 @@ def _known(worked: str) -> set[tuple[str, ...]]:
     """Return the commands of a line that worked, as far as its end shows it."""
     last = re.split(r"(?<!\s)\s*(?:\|\||;|\n)\s*", _without_signs(worked).strip())[-1]
     parts = (part for part in last.split("&&") if "|" not in part)
-    return {_core(plain) for part in parts for plain in _parts(part.translate(_AS_BEFORE))}
+    return {_normalized(plain) for part in parts for plain in _parts(part.translate(_AS_BEFORE))}
 
 
 def _is_done_once(part: str) -> bool:
     """Return whether a command need not be done again: it acts, commits, starts something, or sets up the shell."""
     starts = part.endswith(("&", "&)"))
-    return starts or _acts(part) or is_commit(part) or part.startswith(("git add ", "set "))
+    return starts or _has_side_effect(part) or is_commit(part) or part.startswith(("git add ", "set "))
 
 
-def _core(part: str) -> tuple[str, ...]:
+def _normalized(part: str) -> tuple[str, ...]:
     """Return the words of a command without its wrappers, in any order if there are flags among them."""
     words = _unwrapped(part)[0]
     return tuple(sorted(words)) if any(word.startswith("-") for word in words) else words
@@ -185,7 +185,7 @@ def _words_of(name: str) -> dict[str, set[str]]:
     return words
 
 
-def _acts(part: str) -> bool:
+def _has_side_effect(part: str) -> bool:
     words = _unwrapped(re.sub(_WHERE, "", part))[0]
     if not words or words[:2] == ("git", "add"):
         return False

@@ -17,7 +17,7 @@ from gitmem.search.filters import (
 )
 from gitmem.search.hits import Hit, make_hit
 from gitmem.search.query import Query, Term, parse_query
-from gitmem.search.rank import NOTHING, Ranked, find_terms, needles_of, rarities, worths
+from gitmem.search.rank import NOTHING, Ranked, coverages, find_terms, needles_of, rarities
 from gitmem.search.ranking import RANKING, Asked, Scope, fits, is_beside, needs_text, rank
 from gitmem.search.sources import Pool
 from gitmem.search.units import Units
@@ -134,8 +134,8 @@ def _search(
     top += _of_transcripts(asked)[: scope.limit or None] if scope.deep else []
     marks = asked.marks
     hits = [
-        marked(make_hit(item)._replace(worth=worth, weak=worth.weak), marks)
-        for item, worth in zip(top, worths(top, query), strict=True)
+        marked(make_hit(item)._replace(coverage=coverage, weak=coverage.weak), marks)
+        for item, coverage in zip(top, coverages(top, query), strict=True)
     ]
     if marks.sources:
         hits = [hit._replace(sources=tuple(sources_of(store, hit.path))) for hit in hits]

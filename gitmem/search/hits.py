@@ -13,7 +13,7 @@ from gitmem.model.exchange import EXCHANGE, Fields, refutation_in, split_fields
 from gitmem.model.lines import Marks, marked_parts, with_marks
 from gitmem.model.validity import Standing
 from gitmem.search.cut import ENTRY
-from gitmem.search.rank import Ranked, Worth
+from gitmem.search.rank import Coverage, Ranked
 from gitmem.search.snippet import ELLIPSIS, LENGTH, next_request, of_exchange, snippet
 from gitmem.search.units import Unit, Units, first_line
 from gitmem.store.store import Store
@@ -97,7 +97,7 @@ class Hit(Value):
     `start` and `end` are lines, counted from 1. `date` is local: `YYYY-MM-DD`, with the time if known, or "".
     `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
     text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
-    shares little with the query; `worth` says how much (`gitmem.search.rank`). `status` is that of a fact
+    shares little with the query; `coverage` says how much (`gitmem.search.rank`). `status` is that of a fact
     that is not in force or is disputed, `BEFORE`, or says how an exchange was refuted.
     `sources` are the entries that a summary was made of.
     `others` are the ids of its successor, of what contradicts it, or of what is newer. `own` is true for one of the
@@ -127,7 +127,7 @@ class Hit(Value):
     status: str = ""
     others: tuple[str, ...] = ()
     own: bool = False
-    worth: Worth = Worth()
+    coverage: Coverage = Coverage()
     author: str = ""
     views: tuple[str, ...] = ()
     marks: Marks | None = None

@@ -110,13 +110,13 @@ class Needle(Value):
 class Term(Value):
     """The forms of a word or part of a word, and its weight. Terms of one word share its `group`.
 
-    A term `aside` is not in the query: a synonym of one of its words.
+    A term that `is_expansion` is a synonym of a word of the query.
     """
 
     needles: tuple[Needle, ...]
     weight: float
     group: int
-    aside: bool = False
+    is_expansion: bool = False
 
 
 class Query(Value):
@@ -218,7 +218,7 @@ def _synonym_terms(words: list[str], found: Mapping[tuple[Needle, ...], Term]) -
                 needles = _english(synonym) if synonym.isascii() else (Needle(synonym, INSIDE),)
                 if needles not in seen:
                     seen.add(needles)
-                    yield Term(needles, KINDRED, group, aside=True)
+                    yield Term(needles, KINDRED, group, is_expansion=True)
 
 
 def _literal_terms(words: list[str]) -> tuple[Term, ...]:

@@ -240,7 +240,7 @@ _SMOOTH = 0.5  # of a word's inverse frequency
 _FIRST = 3  # hits; if none of these is good, all are weak
 
 
-class Worth(Value):
+class Coverage(Value):
     """The share of a query's words that a hit has, how many they are, whether it is weak."""
 
     share: float = 0.0
@@ -248,10 +248,10 @@ class Worth(Value):
     weak: bool = False
 
 
-def worths(hits: Sequence[Ranked], query: Query) -> list[Worth]:
-    """Return the worth of each hit, the best first; for a query without words none is weak."""
+def coverages(hits: Sequence[Ranked], query: Query) -> list[Coverage]:
+    """Return how much of the query each hit covers, the best hit first; for a query without words none is weak."""
     if not query.terms:
-        return [Worth()] * len(hits)
+        return [Coverage()] * len(hits)
     words = _words(query, next((hit.weights for hit in hits if hit.weights), [0.0] * len(query.terms)))
     whole = sum(weight for weight, _ in words)
     found, good = [], []
@@ -260,7 +260,7 @@ def worths(hits: Sequence[Ranked], query: Query) -> list[Worth]:
         there = [weight * max(value * min(counts.get(at, 0.0), 1.0) for at, value in terms) for weight, terms in words]
         share = sum(there) / whole if whole else float(bool(words and hit.weights))
         good.append(hit.near >= LEAST_NEAR or (share >= LEAST_COVERAGE and not 0 <= hit.near < FAR))
-        found.append(Worth(share, sum(1 for one in there if one)))
+        found.append(Coverage(share, sum(1 for one in there if one)))
     some = any(good[:_FIRST])
     return [one._replace(weak=not (some and fine)) for one, fine in zip(found, good, strict=True)]
 
@@ -273,7 +273,7 @@ def rarities(hits: Sequence[Ranked], query: Query, views: float) -> tuple[dict[i
     hit = next((hit for hit in hits if hit.weights), None)
     if hit is None:
         return {}, 1.0
-    groups = dict.fromkeys(term.group for term in query.terms if not term.aside)
+    groups = dict.fromkeys(term.group for term in query.terms if not term.is_expansion)
     rarity = {}
     for group, (weight, _) in zip(groups, _words(query, hit.weights), strict=True):
         having = max((hit.among + 1) / exp(weight) - _SMOOTH, 0.0) / views
@@ -286,8 +286,8 @@ def _words(query: Query, weights: Sequence[float]) -> list[tuple[float, list[tup
     groups: dict[int, list[tuple[int, float]]] = {}
     of_words: dict[int, float] = {}
     for number, term in enumerate(query.terms):
-        groups.setdefault(term.group, []).append((number, _STAND_IN if term.aside else term.weight))
-        if not term.aside:
+        groups.setdefault(term.group, []).append((number, _STAND_IN if term.is_expansion else term.weight))
+        if not term.is_expansion:
             of_words[term.group] = max(of_words.get(term.group, 0.0), weights[number] / term.weight)
     return [(weight, groups[group]) for group, weight in of_words.items()]
 

@@ -50,7 +50,7 @@ class Rarity:
         self._times = times
         self._terms = terms
         self._counts: dict[str, int] = {}
-        words = [needle.text for term in terms if not term.aside for needle in term.needles]
+        words = [needle.text for term in terms if not term.is_expansion for needle in term.needles]
         self.asked = [literal for literal in literals if any(literal in word for word in words)]
         self.parts = self._in_parts(literals)
 

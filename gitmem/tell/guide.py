@@ -181,7 +181,7 @@ def _of_memories(store: Store, task: str, hits: Sequence[Hit]) -> Iterator[Advic
     for hit in hits:
         if hit.fact:
             forbids = hit.entry in facts and facts[hit.entry].forbids
-            yield Advice(_part_of_fact(hit, forbids=bool(forbids)), _plain(hit), (hit.entry,), hit.worth.share)
+            yield Advice(_part_of_fact(hit, forbids=bool(forbids)), _plain(hit), (hit.entry,), hit.coverage.share)
     rules = [fact for fact in facts.values() if fact.kind is FactKind.RULE]
     rules.sort(key=lambda fact: (len(fact.sources), fact.when, fact.id), reverse=True)
     label = "Check" if classify(task) is TaskType.REVIEW else "Rule"
@@ -190,8 +190,8 @@ def _of_memories(store: Store, task: str, hits: Sequence[Hit]) -> Iterator[Advic
         part = AdviceKind.AVOID if bans else AdviceKind.APPROACH
         yield Advice(part, f"{label}: {fact.description}", (fact.id,), fact.confidence or 0.0)
     needles = needles_of(parse_query(plain_query(task)).terms)
-    alike = [hit for hit in hits if hit.worth.share >= _LEAST_SHARE and hit.worth.words >= _LEAST_WORDS]
-    shares = {hit.path: hit.worth.share for hit in reversed(alike)}
+    alike = [hit for hit in hits if hit.coverage.share >= _LEAST_SHARE and hit.coverage.words >= _LEAST_WORDS]
+    shares = {hit.path: hit.coverage.share for hit in reversed(alike)}
     for episode in ranked_episodes(store, alike, alike=classify(task))[:_EPISODES]:
         yield from _of_episode(episode, shares[episode.path], needles)
     for hit in alike:
@@ -213,10 +213,10 @@ def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
     pattern = own_part(store, read) if read else None
     best = pattern.best() if pattern else None
     if pattern and best:
-        ids, sure = (pattern.id, *best.worked[-_LINES:]), min(hit.worth.share, 1.0) * best.confidence
+        ids, sure = (pattern.id, *best.worked[-_LINES:]), min(hit.coverage.share, 1.0) * best.confidence
         yield Advice(AdviceKind.TRY, f"{pattern.title}: fixed by {best.text}", ids, sure)
     elif pattern:
-        yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), min(hit.worth.share, 1.0))
+        yield Advice(AdviceKind.CHALLENGE, pattern.title, (pattern.id,), min(hit.coverage.share, 1.0))
 
 
 def _of_exchange(hit: Hit, needles: Sequence[str]) -> Advice:
@@ -227,7 +227,7 @@ def _of_exchange(hit: Hit, needles: Sequence[str]) -> Advice:
     part = AdviceKind.AVOID if hit.status else AdviceKind.APPROACH
     source = hit.entry or f"{hit.path}:{hit.start}"
     text += f" ({hit.reply})" if text and hit.reply else ""
-    return Advice(part, f"{hit.date[:_DATE]} {text}".strip() if text else "", (source,), hit.worth.share)
+    return Advice(part, f"{hit.date[:_DATE]} {text}".strip() if text else "", (source,), hit.coverage.share)
 
 
 def _plain(hit: Hit) -> str:
@@ -266,10 +266,10 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
 def _of_user(store: Store, task: str) -> Iterator[Advice]:
     """Yield the user's own preferences and rules, and the private facts, that a task speaks of."""
     hits = with_own(store, plain_query(task), SearchAnswer([], "")).hits
-    for hit in (one for one in hits if one.entry and (one.own or one.fact) and one.worth.share >= _SHARE_OF_RULE):
+    for hit in (one for one in hits if one.entry and (one.own or one.fact) and one.coverage.share >= _SHARE_OF_RULE):
         text = _plain(hit)
         part = AdviceKind.AVOID if is_negated(text) else AdviceKind.APPROACH
-        yield Advice(part, _said_by(text, hit.author, hit.entry), (hit.entry,), hit.worth.share)
+        yield Advice(part, _said_by(text, hit.author, hit.entry), (hit.entry,), hit.coverage.share)
 
 
 def _said_by(text: str, author: str, handle: str) -> str:

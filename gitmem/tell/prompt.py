@@ -129,7 +129,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         hit
         for hit in found.hits
         if not hit.weak
-        and hit.worth.share >= _LEAST_SHARE
+        and hit.coverage.share >= _LEAST_SHARE
         and tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
         and not hit.path.startswith((*LINKED, _LINES))
@@ -137,7 +137,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         and (may_be_error or not hit.path.startswith(f"{BUGS}/"))
         and not hit.is_beside
         and not _came_to_nothing(hit)
-        and sure.of(hit.text, is_near=hit.worth.share >= (_HALF if hit.fact else _MOST_WORDS))
+        and sure.of(hit.text, is_near=hit.coverage.share >= (_HALF if hit.fact else _MOST_WORDS))
     ]
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in fixes)
     hits = with_authors(People(store), new[: len(_SHARES)])
@@ -191,7 +191,7 @@ class Sureness(Value):
     def best(self, text: str) -> float:
         """Return the surprise at the line of a text that has the rarest words of the prompt."""
         lines = map(fold, lines_of(text))
-        words = ({term.group for term in self.terms if not term.aside and _has(line, term)} for line in lines)
+        words = ({term.group for term in self.terms if not term.is_expansion and _has(line, term)} for line in lines)
         return max(
             (self.surprise([self.rarities.get(group, 0.0) for group in groups]) for groups in words), default=-inf
         )

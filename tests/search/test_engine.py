@@ -8,7 +8,7 @@ from gitmem.search import ranking, sources
 from gitmem.search.engine import answer
 from gitmem.search.hits import LENGTH
 from gitmem.search.query import parse_query
-from gitmem.search.rank import FAR, LEAST_NEAR, NOTHING, UNKNOWN, Found, Ranked, worths
+from gitmem.search.rank import FAR, LEAST_NEAR, NOTHING, UNKNOWN, Found, Ranked, coverages
 
 ENTRY = "- [2026-11-2{n} 10:00:00] **Note**: {text} ^01m80m1r5d7wvtt7ft{n}{n}\n"
 
@@ -170,7 +170,7 @@ def test_a_hit_is_weak_if_it_is_far_from_the_query_and_good_if_it_is_near(shelf)
     units = sources.work_tree(shelf.store, parse_query("mallet").terms, ["mallet"], lambda _: True, most=9).read[0]
 
     def weak(found: Found, near: float) -> bool:
-        return worths([Ranked(1.0, units, 0, found, (1.0,), near=near)], parse_query("mallet"))[0].weak
+        return coverages([Ranked(1.0, units, 0, found, (1.0,), near=near)], parse_query("mallet"))[0].weak
 
     with_word = Found({0: 1.0}, [])
     assert [weak(with_word, near) for near in (0.0, FAR, UNKNOWN)] == [True, False, False]

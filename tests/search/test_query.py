@@ -17,11 +17,11 @@ def test_a_query_of_question_words_keeps_what_it_is_about():
 
 def test_words_of_one_meaning_stand_for_each_other():
     def aside(text):
-        return {needle.text for term in parse_query(text).terms if term.aside for needle in term.needles}
+        return {needle.text for term in parse_query(text).terms if term.is_expansion for needle in term.needles}
 
     assert "lint" in aside("linter")
     assert "커밋" in aside("commits")
     assert "commit" in aside("커밋은")
     assert aside("eslint") == set()
     assert "lint" not in {needle.text for term in parse_query("linter -commit").without for needle in term.needles}
-    assert parse_query("commit 커밋").terms[-1].aside is False
+    assert parse_query("commit 커밋").terms[-1].is_expansion is False
