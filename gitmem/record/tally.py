@@ -17,7 +17,7 @@ from gitmem.history.origin import files_naming
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.exchange import split_fields
 from gitmem.model.turns import Turn, is_restated, is_trivial
-from gitmem.model.words import UserWords, human_text, parse_words
+from gitmem.model.words import UserWords, WordKind, human_text, parse_words
 from gitmem.record.read import boot_lines, cleaner
 from gitmem.store.findings import UNKNOWN, WORDS, FailureLog, LoggedFailure
 from gitmem.store.store import Store
@@ -46,11 +46,14 @@ def noting(events: Iterable[HookEvent], heard: list[Heard]) -> Iterator[HookEven
             heard.append(Heard(event.at, ""))
         elif event.kind is HookKind.PROMPT:
             heard.append(Heard(event.at, event.text))
-        heard += [Heard(event.at, _bare(words)) for words in event.words]
+        heard += [Heard(event.at, bare) for words in event.words if (bare := _bare(words))]
         yield event
 
 
 def _bare(words: UserWords) -> str:
+    """Return what was said; of a command its first line: the output, which may come apart from it, is none."""
+    if words.kind is WordKind.COMMAND:
+        return words.text.partition("\n")[0]
     return words.text or words.about
 
 

@@ -530,3 +530,17 @@ def test_what_a_user_says_as_they_accept_a_call_is_an_addition_to_the_turn():
     (turn,) = fold(hook_events(records(rows), UTC))
     assert turn.words == (UserWords(WordKind.ADDITION, "Yes, but never lock the table."),)
     assert turn.answer == "The index is added without a lock."
+
+
+def test_a_command_with_its_output_is_not_missed(desk, tmp_path):
+    rows = [
+        line(1, "user", "<bash-input>git log -2</bash-input>", "s-1", 1),
+        line(2, "user", "<bash-stdout>abc one\ndef two</bash-stdout><bash-stderr></bash-stderr>", "s-1", 1),
+        line(3, "user", "Explain the second commit.", "s-1", 1),
+        line(4, "assistant", [{"type": "text", "text": "It adds the index."}], "s-1", 1),
+    ]
+    path = tmp_path / "s-1.jsonl"
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+    replay(desk.store, str(path))
+    assert "git log -2\nabc one\ndef two" in said_of(desk)
+    assert not FailureLog(desk.store.private).failures()
