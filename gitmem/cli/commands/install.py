@@ -258,8 +258,8 @@ def _works(app: App, plan: InstallPlan) -> bool:
         back = turn_roundtrip_works(plan.host, app.environ, app.home())
         problem = "and its turn did not become a commit" * (back is False)
         if back:
-            said = "a turn, given to the lines in the settings, became a commit that a search finds"
-            app.notices((f"Tested, in a store that is gone again: {said}.",))
+            said = "a turn through these hooks became a commit that a search finds"
+            app.notices((f"Tested in a temporary store: {said}.",))
     if problem:
         said = f"A hook was run as {plan.host.title} runs it, {problem}. 'gitmem doctor' may say why."
         app.notices((said,))

@@ -48,7 +48,7 @@ def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
     assert f"\n  .claude/{name}: hooks, which record" in err
     assert (code, [path.name for path in settings.parent.glob("*.json")]) == (0, [name])
     assert "Which sessions" in err
-    assert "Tested, in a store that is gone again: a turn" in err
+    assert "Tested in a temporary store: a turn" in err
 
 
 def test_it_offers_to_make_the_store_and_to_import_earlier_sessions(run, project, home, on_path):
