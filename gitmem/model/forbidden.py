@@ -22,7 +22,7 @@ COMMAND, PATH, TEXT = "command", "path", "text"
 MOST_LITERALS, MAX_LITERAL = 40, 200  # of one rule; characters
 _CODE = re.compile(r"[(){}\[\]=:;\"'<>]")
 _NO_COMMAND = re.compile(r"[(){}\[\]=;\"'<>]|^\W|^\w*[A-Z]")  # a program's name has no capital letter
-_FILE = re.compile(r"[\w.*-]*\.[\w*]{1,5}")
+_FILE = re.compile(r"[\w.*-]*\.[\w*]{1,5}|[A-Z]\w*file")
 _DOTTED = re.compile(r"\w+(?:\.\w+)+\(?")
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc")
 _SETS = re.compile(r"[A-Za-z_]\w*=")
@@ -101,7 +101,7 @@ def _parts(literal: str) -> tuple[frozenset[str], str]:
     kinds = {PATH} if _FILE.fullmatch(text) else set()
     if _CODE.search(text) or _DOTTED.fullmatch(text):
         return frozenset(kinds | {TEXT}), text
-    return frozenset(kinds or {COMMAND, TEXT}), text
+    return frozenset(kinds or {COMMAND, TEXT} | ({PATH} if text[:1].isupper() else set())), text  # such as LICENSE
 
 
 def _pipes(literal: str, line: Sequence[ShellCommand]) -> bool:
@@ -189,7 +189,7 @@ def _writes(literal: str, call: ToolCall, kinds: frozenset[str]) -> bool:
     )
     if COMMAND in kinds and " " in literal:
         read = (_STRING.sub("''", line) for line in read)
-    after = ("(", "[", ".") if PATH in kinds else ("",)
+    after = ("(", "[", ".") if PATH in kinds and _FILE.fullmatch(literal) else ("",)
     return any(_holds(literal + next_, line) for line in read for next_ in after)
 
 

@@ -31,6 +31,7 @@ _ELSEWHERE = (
     *(("tmux", verb) for verb in ("new", "new-session", "new-window", "send", "send-keys")),
     ("docker-compose", "exec"),
     ("docker-compose", "run"),
+    *(("rustup", "run"), ("conda", "run"), ("mamba", "run"), ("volta", "run"), ("nvm", "exec")),
     ("kubectl", "exec"),
     ("oc", "exec"),
     ("ssh",),
