@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 
 from gitmem.hosts.edits import SERVER, edits_of
@@ -237,6 +236,8 @@ def _codex_hooks(host: Host, place: InstallPlace, config: object) -> Found:
 
 
 def _toml(path: str) -> object:
+    import tomllib  # late: few agents have such settings
+
     with contextlib.suppress(ValueError, RecursionError):
         return tomllib.loads((read_small(path) or b"").decode())
     return {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 
 from gitmem.hosts.json_settings import Noted, SettingsError
@@ -77,6 +76,8 @@ def _table(text: str, name: str) -> object:
 
 
 def _parsed(text: str) -> dict[str, object]:
+    import tomllib  # late: a status lists the agents, and reads none of these files
+
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -85,6 +86,8 @@ def _parsed(text: str) -> dict[str, object]:
 
 def keys_of(name: str) -> list[str]:
     """Return the keys of a table's name, quoted ones without their quotes; none if it is no name."""
+    import tomllib
+
     try:
         value: object = tomllib.loads(f"[{name}]")
     except tomllib.TOMLDecodeError:
