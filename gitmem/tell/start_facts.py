@@ -197,6 +197,7 @@ SHARE = 10  # percent of the budget
 PRIVATE_TITLE = "Private to this project on this machine: do not put it into what others read"
 _KINDS = (FactKind.RULE, FactKind.PREFERENCE)
 _MOST = 30  # facts
+_PATIENCE = 0.2  # seconds for what an index lacks; the start has waited for the project's already
 
 
 def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tuple[tuple[str, str], ...]:
@@ -221,7 +222,7 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     chosen.sort(key=lambda fact: (fact.kind == FactKind.RULE, fact.when, fact.id), reverse=True)
     known = {normalized(fact.description) for fact in project}
     new = [fact for fact in chosen[:_MOST] if normalized(fact.description) not in known]
-    people, changes = (People(own), People(store)), others_changes(own, look=False)
+    people, changes = (People(own, _PATIENCE), People(store, _PATIENCE)), others_changes(own, look=False)
     return tuple(
         (_own_line(fact, _winner(fact, project), before[fact.id], people, changes.get(fact.id)), fact.id)
         for fact in new
