@@ -167,7 +167,9 @@ def with_words(event: HookEvent, given: object, result: object, text: str) -> Ho
     """
     if event.kind is HookKind.TOOL and event.tool in QUESTIONS:
         return event._replace(words=answers_in(given if isinstance(given, dict) else {}, result, text))
-    refused = refusal_in(text, f"{event.tool} {event.command or event.target}") if event.tool else None
+    if not event.tool or event.kind is not HookKind.TOOL_FAILED:  # what a command prints is nobody's refusal
+        return event
+    refused = refusal_in(text, f"{event.tool} {event.command or event.target}")
     return event if refused is None else event._replace(kind=HookKind.WORDS, text="", words=refused)
 
 
