@@ -139,16 +139,16 @@ def run_reindex(args: Args, app: App) -> int:
 
 
 def _in_background(store: Store, embedder: Embedder | None) -> int:
-    """Look up authors, write the texts of a large store, and make all missing vectors, one store at a time."""
+    """Write a large store's texts, look up authors, and make all missing vectors, one store at a time."""
     with turn_of(store, Kind.REINDEX) as is_free:
         return _reindex(store, embedder) if is_free else ExitCode.OK
 
 
 def _reindex(store: Store, embedder: Embedder | None) -> int:
     """Make what is missing; log a failure once."""
-    look_up_all(store)
     with contextlib.suppress(OSError, BusyError):  # prompts are only slower without
         renew_texts(store)
+    look_up_all(store)
     if embedder is None:
         return ExitCode.OK
     end = time.monotonic() + _BACKGROUND_SECONDS
