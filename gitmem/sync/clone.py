@@ -83,8 +83,8 @@ def clone_store(
     """Clone a remote's memory as the store of the project around the folder `start`, and return it.
 
     With `once` the address, as of a backup, is not kept as a remote. `shallow` leaves the history out, if the server
-    can. What was killed is finished; the caller says by `end_clone` that all is done. Raises NotFoundError if the
-    remote holds no memory, GitmemError if the project has a store already; or as `sync`.
+    can. What was killed is finished; the caller says by `end_clone` that all is done, and shows the store's notices.
+    Raises NotFoundError if the remote holds no memory, GitmemError if the project has a store already; or as `sync`.
     """
     check_url(url)
     made = make_store(start, context, place, url)
@@ -124,6 +124,7 @@ def clone_store(
     complete_store(store)
     if fetched.remote_tip != fetched.clean:
         sweep(store)
+    store.notices += fetched.notices
     return store
 
 
@@ -137,7 +138,7 @@ def _taken(store: Store, url: str) -> GitmemError:
 def _finished(store: Store, url: str, connection: Connection, options: Options, *, once: bool) -> Store:
     """Finish a clone that was cut off when it had commits already, its own or those saved since; return the store."""
     remote = Remote(ONCE, url, url, backup=True) if once else add_remote(store, DEFAULT, url, again=True)
-    sync(store, remote, connection, options)
+    store.notices += sync(store, remote, connection, options).notices
     store.acceptance.begin_clone(url)  # which the sync took for its end: the user has no answer yet
     if once:
         forget(store, remote.name)
@@ -147,13 +148,14 @@ def _finished(store: Store, url: str, connection: Connection, options: Options, 
 class _Fetched(Value):
     """A fetched commit: as it was held by the remote, without purged texts, and without files of no use here.
 
-    `refs` are the moves that remove the refs which protect the last one.
+    `refs` are the moves that remove the refs which protect the last one, `notices` say what is left out.
     """
 
     remote_tip: str
     without_purged: str
     clean: str
     refs: RefMoves
+    notices: list[str]
 
 
 def _checked(store: Store, remote: Remote, connection: Connection, options: Options) -> _Fetched:
@@ -168,11 +170,9 @@ def _checked(store: Store, remote: Remote, connection: Connection, options: Opti
     accept = {*options.accept, Accept.OTHER_PROJECT} if is_cut else options.accept  # there is none here yet
     shared = bool(merge_bases(store.repository.git, root, theirs))
     clean, notices = left_out(store, remote, root, theirs)
-    for notice in notices:
-        options.progress(notice)
     oid = theirs if clean is None else clean.oid
     check_incoming(store, remote, root, oid, accept, shared=shared)
-    return _Fetched(remote_tip, theirs, oid, clean.keep_refs if clean else {})
+    return _Fetched(remote_tip, theirs, oid, clean.keep_refs if clean else {}, notices)
 
 
 def _remove_empty(store: Store, root: str) -> None:

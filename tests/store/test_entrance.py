@@ -242,3 +242,19 @@ def test_what_others_would_refuse_is_not_pushed(pair, what):
     ours.sync()
     theirs.sync()
     assert ours.tip == theirs.tip
+
+
+@pytest.mark.parametrize("command", ["clone", "restore"])
+def test_a_new_copy_of_a_memory_says_what_it_leaves_out(gitmem, tmp_path, command):  # noqa: F811
+    for name in ("Icon\r", "Notes.md", "notes.md"):
+        (gitmem.root / name).write_text(f"what {name} says\n")
+    git_in(gitmem.root, "add", "-A")
+    git_in(gitmem.root, *BY_HAND)
+    git_in(gitmem.root, "bundle", "create", "-q", str(tmp_path / "a.bundle"), "gitmem")
+    (tmp_path / "new").mkdir()
+    git_in(tmp_path / "new", "init", "-q")
+    code, _, complaint = gitmem(command, str(tmp_path / "a.bundle"), cwd=tmp_path / "new")
+    assert code == 0, complaint
+    assert "'Icon\\r' of" in complaint
+    assert "'notes.md' of" in complaint
+    assert "what notes.md says" in (tmp_path / "new/.gitmem/Notes.md").read_text()

@@ -84,6 +84,7 @@ def run_clone(args: Args, app: App) -> None:
             store = restore_into(start, app.context(), chosen_place(args), url, options)
         else:
             store = clone_store(start, app.context(), chosen_place(args), url, asks=app.can_ask(), options=options)
+    app.notices(tuple(store.notices))
     look_at_arrivals(store)
     value = {"store": store.root, "commit": store.tip}
     app.answer(value, plain(f"Cloned the memory to {store.root}."), OWN)
@@ -324,6 +325,7 @@ def run_restore(args: Args, app: App) -> None:
             store = app.settled()
         except StoreNotFoundError:
             store = restore_into(app.folder(), app.context(), chosen_place(args), file, options)
+            app.notices(tuple(store.notices))
             commit, came, review = store.tip, None, ()
             text = f"Restored the memory to {store.root}.\nTo empty it again: gitmem clear all"
         else:
