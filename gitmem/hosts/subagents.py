@@ -45,7 +45,11 @@ def files_in(*folders: str) -> list[str]:
 
 def files_below(*folders: str) -> list[str]:
     """Return the transcripts of subagents in a folder and those within it: of workflows, of subagents' own."""
-    return sorted(path for folder, _, _ in os.walk(os.path.join(*folders)) for path in files_in(folder))
+    try:
+        within = [folder for folder, _, _ in os.walk(os.path.join(*folders))]
+    except ValueError:  # a path with a null byte
+        return []
+    return sorted(path for folder in within for path in files_in(folder))
 
 
 def called_by(path: str, *keys: str, prefix: str = "") -> list[str]:
