@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from gitmem.model.fact import FactKind
 from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of
@@ -29,6 +30,7 @@ _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
 _LONGEST = 300  # characters of a clause
 _FEWEST_WORDS = 2  # of a clause beside its cue: "use pnpm", "no mocks"
 _ASKS = ("?", "\uff1f")
+_QUESTION_AND_ANSWER = 2  # lines; a question behind more of them is about a text
 _CLAUSE_END = re.compile(r";\s|\s[\u2013\u2014]\s")
 _OPENING_END = re.compile(r"[\s,.!:]*\s|[,.!:]+$")
 _QUOTED = re.compile(
@@ -62,7 +64,8 @@ _ENDS_AT_TEXT = (":", "\u2193", "\u2b07", "\U0001f447")
 _BEFORE_COLON = re.compile(r"(\S+(?: \S+){1,30}?): +(?=\S)")
 # What follows "always" or "never" in English and is no order: a hyphen, "hits", "ended", "failing".
 _TELLS = re.compile(r"[^\s\w,]|\s+\w+(?:[^s]s|ed|ing)\b")
-_IS_SENTENCE = re.compile(r"[.!\u3002\uff01]\s*$")
+_IS_SENTENCE = re.compile(r"(?<!\.)[.!\u3002\uff01]\s*$")
+_CAPITAL_WITHIN = re.compile(r"(?<=[^\W\d_A-Z] )(?=[A-Z])")
 
 
 class Statement(Value):
@@ -86,20 +89,30 @@ def own_words(prompt: str) -> str:
         return ""
     lines = prompt.split("\n")
     end = next((at for at, line in enumerate(lines) if _FOREIGN.match(line) and not _label(line)), len(lines))
-    is_foreign = any(phrases("task").search(line.strip()) for line in lines)
-    if is_foreign:
+    if end < len(lines) and lines[end].startswith("+"):  # of a diff, whose lines before it were removed
+        end -= len(list(takewhile(lambda line: line.startswith("-"), reversed(lines[:end]))))
+    asks_about = len(lines) > _QUESTION_AND_ANSWER and prompt.rstrip().endswith(_ASKS)  # what stands before it
+    if asks_about or any(phrases("task").search(line.strip()) for line in lines):
         return ""
-    own = _QUOTED_SENTENCES.sub("\u2026", "\n".join(lines[:end])).split("\n")
+    own = [*map(_without_text, _QUOTED_SENTENCES.sub("\u2026", "\n".join(lines[:end])).split("\n"))]
     gap = next((at for at, line in enumerate(own) if not line.strip()), len(own))
     points = _POINTS.search(own[0]) if own and not _label(own[0]) else None
     if points and own[0].rstrip().endswith(_ENDS_AT_TEXT):
         return own[0]
     if own and (task := _task_before_text(own[0])):
         return task
-    # Behind a blank line the user goes on after a sentence; after a heading, a question or a hint stands a text to be
+    # Behind a line break the user goes on after a sentence; after a heading, a question or a hint stands a text to be
     # worked on.
+    if gap > 1 and not _goes_on(own[0]):
+        return own[0]
     is_paste = gap < len(own) and not _label(own[gap - 1]) and (points or not _IS_SENTENCE.search(own[gap - 1]))
     return "\n".join(own[:gap] if is_paste else own)
+
+
+def _goes_on(line: str) -> bool:
+    """Return whether a line is a whole sentence, a statement or an item of a list, behind which its writer goes on."""
+    states = any(phrases(kind).search(line) for kind in ("lasts", "opens"))
+    return bool(states or _label(line) or _IS_SENTENCE.search(line) or line.startswith(("- ", "* ")))
 
 
 def _task_before_text(line: str) -> str:
@@ -110,6 +123,14 @@ def _task_before_text(line: str) -> str:
     states = [phrases(kind) for kind in ("lasts", "opens")]
     follows = any(cue.match(line[match.end() :]) for cue in states)
     return match[1] if follows and not any(cue.search(match[1]) for cue in states) else ""
+
+
+def _without_text(line: str) -> str:
+    """Return a line up to a text in it: behind ">>>", or a statement with a capital, as in "the slogan Never …"."""
+    states = [phrases(kind) for kind in ("lasts", "opens")]
+    line = line.partition(">>>")[0]
+    begins = (place.start() for place in _CAPITAL_WITHIN.finditer(line))
+    return line[: next((at for at in begins if any(cue.match(line[at:]) for cue in states)), len(line))]
 
 
 def _label(line: str) -> bool:

@@ -79,6 +79,7 @@ PASTED = (
     "Traceback (most recent call last):\nNever pass a string to the parser.",
     "error[E0100]: Never pass a string to the parser.",
     "diff --git a/a.py b/a.py\nAlways close the file here.",
+    "The change is\n-Always close the file here.\n+Never close the file here.\nIs that right?",
     "+++ b/a.py\nAlways close the file here.",
     "## Contributing\nAlways add a test for each fix.",
     "> From now on we use tabs in all files.",
