@@ -70,6 +70,7 @@ def test_commands_with_closed_streams_do_their_work(store, redirect):
     assert run(store, *GITMEM, "at", "no/such/day", redirect=redirect)[0] in {2, 9}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("redirect", CLOSED)
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit"])
 def test_a_hook_with_closed_streams(store, redirect, event):
@@ -118,6 +119,7 @@ def test_time_zones_that_no_clock_can_have(store, bare_git, zone):
     assert is_clean(store, bare_git)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not str(ROOT).isascii(), reason="Python itself does not start from this path in such a locale")
 @pytest.mark.parametrize("more", [[], ["-X", "utf8=0"]])
 def test_a_locale_without_korean_changes_no_text(store, more):

@@ -119,6 +119,7 @@ def test_without_hard_links_a_save_is_committed_and_tended(machine, bare_git):
     assert not bare_git(machine.project / ".gitmem", "fsck", "--no-dangling")
 
 
+@pytest.mark.slow
 def test_a_session_is_recorded_by_gitmem_itself_where_no_script_runs(machine):
     machine.gitmem("init")
     machine.event("SessionStart", source="startup")

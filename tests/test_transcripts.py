@@ -134,8 +134,19 @@ class Transcript:
         return printed
 
 
+# Those of two machines and their remote take a second or more each.
+_LONG = {
+    *("backup", "branch", "by_hand", "history", "machines", "others", "plain_git", "proposed"),
+    *("scopes", "two_ends", "undone", "versions"),
+}
+_PAGES = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem in _LONG))
+    for path in sorted(FOLDER.rglob("*.md"))
+]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="transcripts have paths and shells as on POSIX")
-@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", _PAGES)
 def test_commands_print_what_the_transcript_says(path, tmp_path, home, environ):
     transcript, text = Transcript(tmp_path, environ), path.read_text(encoding="utf-8")
     played = _BLOCK.sub(lambda block: transcript.play(block[0]), text)

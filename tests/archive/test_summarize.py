@@ -241,7 +241,7 @@ def test_however_the_model_fails_the_archive_has_a_summary(asking, model_server,
         "가" * 200_000,
     ],
 )
-@pytest.mark.few(5)
+@pytest.mark.few(1)
 def test_a_reply_that_is_no_summary_is_kept_beside_the_archive(asking, model_server, reply):
     model_server.reply = lambda _: reply
     done = improve(asking.store, asking.archive, Waits().patience)

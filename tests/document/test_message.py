@@ -106,6 +106,7 @@ def test_git_reads_the_trailers_that_were_given_and_no_others(parse, subject, tr
     assert rest[0] == ""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_commit_keeps_its_subject_and_trailers_even_when_it_is_amended(hostile, bare_git, tmp_path):
     bare_git(tmp_path, "init", "-q")

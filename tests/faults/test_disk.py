@@ -256,7 +256,7 @@ def unwritable(folder: Path) -> Iterator[None]:
         ("daily/*/*", "committed"),
     ],
 )
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_a_folder_that_is_not_ours_to_write(project: Project, folder: str, outcome: str):
     project.save(project.text())
     with unwritable(next(project.store.glob(folder)) if folder else project.store):
@@ -304,6 +304,7 @@ def test_a_git_that_is_missing(project: Project, tmp_path: Path):
     fix(project)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("limit", [6, 10, 14, 20])
 def test_a_limit_on_the_number_of_open_files(project: Project, limit: int):
     resource = pytest.importorskip("resource", reason="this system has no such limits")

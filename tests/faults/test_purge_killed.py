@@ -60,6 +60,7 @@ def _memory(project: Project) -> str:
     return (project.store / "memory.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_what_a_killed_purge_wrote_down_is_finished_by_a_save(projects: Callable[..., Project]):
     project = projects()
     project.save("with swordfish-4242 in it")

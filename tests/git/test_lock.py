@@ -443,6 +443,7 @@ def test_a_pruned_repository_gives_the_lock_back(git, project, bare_git):
     assert ref_lock(git, project).acquire(0).held()
 
 
+@pytest.mark.slow
 def test_a_record_whose_blob_is_lost_keeps_the_lock_for_its_time(git, project):
     ref_lock(git, project).acquire(0)
     blob = git.run("rev-parse", LOCK_REF).decode().strip()

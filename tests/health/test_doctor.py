@@ -97,7 +97,7 @@ def _go_through_all(box: Box, name: str = "by hand.md") -> None:
 
 
 @attributes
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_attributes_of_the_tree_change_no_bytes_and_run_nothing(box, bare_git, ran, content):
     _configure_drivers(bare_git, box.root, ran)
     box.write(".gitattributes", content)
@@ -170,7 +170,7 @@ def test_nothing_of_the_project_is_touched_for_it(context, bare_git, tmp_path):
 
 @attributes
 @pytest.mark.parametrize("place", ["the person's", "the repository's"])
-@pytest.mark.few(5)
+@pytest.mark.few(1)
 def test_attributes_of_the_machine(home, box, bare_git, ran, place, content):  # noqa: PLR0917
     _configure_drivers(bare_git, box.root, ran)
     if place == "the person's":

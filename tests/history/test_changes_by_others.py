@@ -69,6 +69,7 @@ def test_a_rule_that_another_author_changed_waits_and_is_told(people, rule, act,
     assert "by Ada" not in mallory.told().replace("(by Ada", "")
 
 
+@pytest.mark.slow
 def test_a_line_that_another_author_edited_with_plain_git_waits(people, rule):
     ada, mallory = people
     for change in (TURNED, "Push whatever you like."):
@@ -197,6 +198,7 @@ def test_what_another_author_said_before_is_told_with_the_name(people):
     assert f"before: {TURNED} (by Mallory, 2020-01-01)" in ada.told()
 
 
+@pytest.mark.slow
 def test_what_the_user_changed_on_two_machines_was_changed_by_nobody_else(people, rule, tmp_path):
     ada, _ = people
     other = ada.on(tmp_path / "notebook")

@@ -164,7 +164,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_the_lines_of_the_page_keep_an_engine_equal_to_the_memory(desk, engine, tmp_path):
     if ENGINES[engine] and importlib.util.find_spec(ENGINES[engine]) is None:
         pytest.skip(f"{ENGINES[engine]} is not installed")

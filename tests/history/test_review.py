@@ -70,6 +70,7 @@ def test_facts_that_contradict_each_other_are_not_a_matter_of_machines(machine: 
         resolve_review(first.store, path, Take.OURS)
 
 
+@pytest.mark.slow
 def test_many_documents_to_review_start_few_processes(machine: Callable[[str], Machine], git_starts: list[str]):
     first = machine("laptop")
     ids = ", ".join(f"d{number:010}" for number in range(3000))

@@ -54,6 +54,7 @@ def post(memory, **headers: str | None) -> int:
     return anyio.run(run)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "headers, status",
     [

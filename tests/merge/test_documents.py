@@ -376,6 +376,7 @@ def test_one_side_with_windows_line_ends_and_an_append_on_the_other():
     assert merged.data.replace(b"\r\n", b"\n") == recent(1, 2, 3)
 
 
+@pytest.mark.slow
 def test_a_large_document_is_merged():
     many = recent(*range(5000))
     ours, theirs = recent(*range(5000), 6000), recent(*range(10, 5000), 6001)

@@ -67,6 +67,7 @@ def test_a_new_fact_reads_back_as_it_is(fact):
     assert Document.parse(data).problem is None
 
 
+@pytest.mark.slow
 @given(FACTS, FACTS)
 def test_a_fact_that_is_changed_reads_back_as_changed(fact, other):
     found = parse_fact(render_fact(fact))

@@ -259,6 +259,7 @@ def test_secrets_go_before_a_text_is_shortened():
         assert "zzz" in line
 
 
+@pytest.mark.slow
 def test_inputs_nested_to_the_depth_that_can_be_read():
     for depth in range(10, 1_100):
         text = '{"a":' * depth + "1" + "}" * depth

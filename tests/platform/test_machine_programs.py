@@ -159,7 +159,7 @@ def _loaded_by_python() -> list[str]:
 
 @pytest.mark.parametrize("place", [0, 1], ids=["project", "store"])
 @pytest.mark.parametrize("event", ["SessionStart", "Stop", "PostToolUse"])
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_a_hook(planted, place, event):
     planted.run(planted.script(), "save", "to be told")
     planted.modules()

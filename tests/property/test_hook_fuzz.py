@@ -115,6 +115,7 @@ def tried(count: int) -> settings:
     return settings(max_examples=count, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.slow
 @examples(50, 9_000)
 def test_payloads_of_any_form(count):
     tried(count)(given(st.lists(payloads(), max_size=6))(check_pure))()

@@ -120,6 +120,7 @@ def test_two_people_of_one_name_are_told_apart_by_their_addresses(team):
     assert SAID not in ben.read("memory.md")
 
 
+@pytest.mark.slow
 def test_another_ones_file_stays_though_the_author_changed_it_in_a_commit_that_comes_late(team):
     _, ben, cleo = team
     rule = "facts/rule/r4f7k2m9q0x.md"

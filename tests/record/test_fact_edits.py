@@ -75,6 +75,7 @@ def meet(*clones: Clone) -> None:
     assert len({clone.store.tip for clone in clones}) == 1
 
 
+@pytest.mark.slow
 def test_the_same_facts_of_two_sessions_are_one_after_a_sync(clones):
     one, other = clones
     one.learn("s-1", *SAID)

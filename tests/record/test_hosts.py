@@ -49,7 +49,7 @@ def exchanges(desk) -> list[str]:
 @pytest.mark.parametrize(
     "host, named", [*((host, host) for host in BY_THEIR_OWN), *((host, "claude") for host in BY_CLAUDES_HOOKS)]
 )
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 def test_a_session_is_remembered_once_under_the_name_of_its_host(desk, deliver, host, named, bare_git):
     deliver(host, named)
     process_spool(desk.store, lambda _: False)

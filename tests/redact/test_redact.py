@@ -43,6 +43,7 @@ def test_a_planted_secret_is_gone_wherever_it_stands(name):
         assert redact(after.text).text == after.text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_json_stays_json_at_any_depth(name, ascii_only):

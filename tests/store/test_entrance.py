@@ -114,6 +114,7 @@ def test_a_copy_that_was_committed_never_wins_over_the_first(gitmem, rule):  # n
     assert not copy.exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", ["without its fence", "behind another header", "empty", "utf-16", "twice"])
 def test_a_broken_fact_is_not_committed_and_its_last_version_is_shown(gitmem, rule, how):  # noqa: F811
     text = rule.read_text()

@@ -162,6 +162,7 @@ def test_undo_says_how_to_part_with_a_wrong_remote(people, tmp_path, run_in, bar
     assert "another project" not in one.memory
 
 
+@pytest.mark.slow
 def test_facts_that_were_pulled_are_read_without_asking_git_for_each(people, monkeypatch):
     one, other = people
     for number in range(12):

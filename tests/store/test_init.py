@@ -35,6 +35,7 @@ def init(context):
 # A store in its project
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", _OF_A_PROJECT)
 def test_a_second_time_nothing_changes(project, init, boxes, home, place):
     first = init(project, place)
@@ -52,6 +53,7 @@ def test_a_second_time_nothing_changes(project, init, boxes, home, place):
     box.sound()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bare", ["proj.git", ".bare"])
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
 def test_bare_repositories(project, tmp_path, init, boxes, bare_git, *, bare, place):

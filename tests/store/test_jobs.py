@@ -55,6 +55,7 @@ def test_a_second_job_of_a_kind_waits_and_is_started_by_the_first(stores, enviro
     assert len(started) == 1, "a request is answered once"
 
 
+@pytest.mark.slow
 def test_a_job_that_was_killed_is_in_nobodys_way(stores, environ):
     code = "import os, sys, time; from tests.store.test_jobs import hold; hold(*sys.argv[1:])"
     held = subprocess.Popen(

@@ -126,6 +126,7 @@ def test_it_is_due_with_many_packs_and_not_afterwards(grown):
     assert not is_due(store)
 
 
+@pytest.mark.slow
 def test_it_is_due_with_many_loose_objects(grown):
     store = grown.reopen()
     maintain(store)

@@ -163,6 +163,7 @@ def test_what_a_save_left_that_was_killed_before_git_listed_its_pack_goes(projec
     assert not young.exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("said", ["", "mine", "fast-import\n"])
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "not listed"])
 def test_a_users_own_mark_beside_a_save_stays(project, branch, said, listed):
@@ -231,6 +232,7 @@ def saved(box) -> None:
 # Without an edit in between
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("point", POINTS)
 def test_a_secret_that_was_taken_out_of_an_edit_does_not_come_back(box, crashing, point):
     secret = b"ghp_" + b"0123456789abcdefghijABCDEFGHIJ012345"

@@ -96,6 +96,7 @@ def test_init_takes_up_a_branch_of_a_remote_that_is_sound(project, push, context
     assert made.store.read("knowledge/a.md") == b"x\n"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["hosts/claude-code.json", "Hosts/x", "projects/x-1/a.md", "hosts./x"])
 def test_no_remote_of_the_users_store_writes_into_the_folders_of_this_machine(home, push, tmp_path, context, name):
     push(name)

@@ -66,6 +66,7 @@ def one_signs(pair: tuple[Machine, Machine], signing: Callable[..., Machine]) ->
     return signing(pair[0]), signing(pair[1], settings="")
 
 
+@pytest.mark.slow
 def test_signed_memory_reaches_both_machines(both_sign):
     first, second = both_sign
     one = first.save("of the laptop")

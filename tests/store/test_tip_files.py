@@ -34,6 +34,7 @@ def reopened(desk) -> Store:
     return Store(desk.store.root, desk.store.context)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "begin, end",
     [

@@ -33,6 +33,7 @@ ACTS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("acts, memory, below", ACTS.values(), ids=ACTS)
 def test_a_save_builds_on_what_the_user_did_with_git(box, acts, memory, below):
     for act in acts:

@@ -96,6 +96,7 @@ def test_a_push_that_breaks_off_goes_on_after_the_last_part(apart, relay, remote
     assert laptop.git("for-each-ref", "refs/gitmem/pending") == ""
 
 
+@pytest.mark.slow
 def test_a_transcript_larger_than_a_part_goes_as_one_and_a_backup_is_read_without_parts(apart, monkeypatch, tmp_path):
     laptop, desktop = apart
     monkeypatch.setattr(transcripts, "PART", 1_000)

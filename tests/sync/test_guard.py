@@ -221,7 +221,7 @@ FACT = (
 
 
 @pytest.mark.parametrize("how", ["removed", "emptied", "replaced", "retired", "folder", "truncated"])
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_facts_do_not_go_though_they_are_little_among_much(pair, how):
     eve, victim = pair
     victim.write("knowledge/much.md", "".join(f"Line {number} of much that is known.\n" for number in range(3000)))
@@ -287,6 +287,7 @@ def test_archives_go_as_the_settings_here_have_it_too(pair):
     assert len(list((second.root / "archive").iterdir())) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_user", [True, False])
 def test_what_is_cleared_elsewhere_is_asked_about_unless_the_user_cleared_it(days, is_user):
     first, second = days
@@ -361,6 +362,7 @@ def with_notes(machine: Callable[[str], Machine], count: int) -> tuple[Machine, 
     return first, second, sorted((second.root / "knowledge").iterdir())
 
 
+@pytest.mark.slow
 def test_small_losses_of_several_syncs_add_up(machine):
     """Ten of thirty percent left three of eighty files."""
     first, second, files = with_notes(machine, 80)
@@ -380,6 +382,7 @@ def test_small_losses_of_several_syncs_add_up(machine):
     first.sync()
 
 
+@pytest.mark.slow
 def test_losses_of_long_ago_do_not_count(machine):
     first, second, files = with_notes(machine, 20)
     for start in range(0, 12, 4):
@@ -404,6 +407,7 @@ def test_a_memory_of_a_line_is_not_emptied_unasked(machine, lines):
     refused(first)
 
 
+@pytest.mark.slow
 def test_losses_of_a_few_bytes_a_sync_add_up(machine):
     first, second = make_pair(machine)
     lines = "".join(f"Line {line} of the only note.\n" for line in range(90))

@@ -75,6 +75,7 @@ def _beaten(first: Machine, second: Machine, **options: object) -> Synced:
     return second.sync(progress=interrupt, **options)
 
 
+@pytest.mark.slow
 def test_a_commit_in_the_inbox_that_removes_much_stops_no_sync(pair, remote, bare_git):
     first, second = pair
     kept = {first.save(f"The oven of bakery {number} needs an hour.") for number in range(9)}
@@ -170,6 +171,7 @@ def test_what_was_edited_by_hand_is_committed_also_without_a_remote(pair):
     first.sound()
 
 
+@pytest.mark.slow
 def test_what_is_edited_while_git_fetches_is_kept(pair, monkeypatch):
     first, second = pair
     first.write("knowledge/shared.md", "# Shared\n")

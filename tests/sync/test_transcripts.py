@@ -99,6 +99,7 @@ def test_two_machines_of_one_user_share_the_ref(machine, team):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", [False, True])
 def test_what_an_older_version_put_on_one_ref_is_moved_and_nothing_is_lost(team, killed):
     ada, *_ = team

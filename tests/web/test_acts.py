@@ -72,6 +72,7 @@ def test_an_edit_by_hand_counts_as_moved_on(viewer):
     assert "Sundays" in path.read_text()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("holds, kept", [("older", (True, False)), ("newer", (False, True)), ("both", (True, True))])
 def test_a_dispute_is_settled(viewer, holds, kept):
     viewer.add("Always use tabs in Go files.")
@@ -217,6 +218,7 @@ def test_what_a_line_of_the_first_page_says_leads_to_its_fact_and_acts_there(vie
     assert not seen(viewer, fact)["holds"]
 
 
+@pytest.mark.slow
 def test_a_fact_is_made_private_and_promoted_again(viewer):
     fact, other = viewer.add("We deploy on Fridays."), viewer.add("Offices open at nine.")
     assert 'value="demote">Make private<' in viewer.get("/")

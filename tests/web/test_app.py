@@ -162,6 +162,7 @@ def demo(place) -> Viewer:
     return viewer.sign_in()
 
 
+@pytest.mark.slow
 def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
     fact = next(one for one in demo.json("/facts.json")["facts"] if "argon2id" in one["description"])
     page = demo.json(f"/fact/{fact['id']}.json")
@@ -208,6 +209,7 @@ def test_a_long_session_goes_on_behind_an_exchange(demo, monkeypatch):
     assert f"?after={first['next']}" in demo.get(f"/session/{session['id']}")
 
 
+@pytest.mark.slow
 def test_a_cleared_session_is_shown_as_it_was_and_said_to_be_cleared(demo):
     session = demo.json("/sessions.json")["sessions"][0]["id"]
     there = demo.json(f"/session/{session}.json")["exchanges"]
@@ -217,6 +219,7 @@ def test_a_cleared_session_is_shown_as_it_was_and_said_to_be_cleared(demo):
     assert "Clear memory older" in page["gone"]
 
 
+@pytest.mark.slow
 def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     fact = next(one for one in demo.json("/facts.json")["facts"] if "argon2id" in one["description"])
     private = demo.open().private
@@ -279,6 +282,7 @@ def test_hostile_memory_is_shown_and_not_obeyed(viewer):
     assert 'value="&#34;&gt;&lt;b&gt;"' in viewer.get("/search?q=%22%3E%3Cb%3E")
 
 
+@pytest.mark.slow
 def test_the_export_leads_nowhere_but_to_its_own_files(demo, tmp_path):
     folder = tmp_path / "pages"
     written = export(demo.open(), str(folder))
@@ -339,6 +343,7 @@ def address(viewer):
         assert "Traceback" not in server.stderr.read()
 
 
+@pytest.mark.slow
 def test_the_command_prints_an_address_that_opens_once(address):
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     assert "What the next session is shown" in opener.open(address, timeout=20).read().decode()
@@ -346,6 +351,7 @@ def test_the_command_prints_an_address_that_opens_once(address):
         urllib.request.urlopen(address, timeout=20)
 
 
+@pytest.mark.slow
 def test_the_stream_says_when_something_is_saved(viewer, address):
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     opener.open(address, timeout=20).read()
@@ -423,6 +429,7 @@ def test_a_badge_counts_what_needs_one(viewer):
     assert 'aria-label="1 thing needs you">1</a>' in viewer.get("/facts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone, shown", [("Pacific/Kiritimati", ">02:00</time>"), ("../evil", "2026-11-2")])
 def test_the_clock_is_the_one_of_the_reader_s_browser(viewer, zone, shown):
     viewer.add("We deploy on Fridays.")
@@ -433,6 +440,7 @@ def test_the_clock_is_the_one_of_the_reader_s_browser(viewer, zone, shown):
     assert (told[1] == "18 23:13") == (zone == "Pacific/Kiritimati")
 
 
+@pytest.mark.slow
 def test_each_page_leads_to_its_twin_and_a_session_to_its_transcript(viewer):
     viewer.put("config.yaml", "transcripts:\n  enabled: true\n")
     replay(viewer.open(), str(DEMO / "1-login.jsonl"))

@@ -155,6 +155,7 @@ def test_a_damaged_file_is_refused_before_anything_is_said(first, tmp_path, run_
     assert not (tmp_path / "new" / ".gitmem").exists()
 
 
+@pytest.mark.slow
 def test_what_was_removed_since_a_backup_comes_back_if_the_user_says_so(gitmem, tmp_path):
     gitmem("save", "a note about the zebra")
     gitmem("save", "Widgets are blue", "-t", "decision")

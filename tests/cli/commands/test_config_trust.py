@@ -134,6 +134,7 @@ def test_the_user_s_store_names_no_server_and_no_key(people, remote, provider, b
     assert in_force(victim, "embedding.provider", "embedding.base_url", "embedding.api_key_env") == ["local", "", ""]
 
 
+@pytest.mark.slow
 def test_a_project_does_not_switch_redaction_off(attacked, bare_git):
     victim = attacked('redaction:\n  allow: ["*"]\n')
     victim.gitmem("save", f"the token is {TOKEN}")
@@ -179,6 +180,7 @@ def test_of_a_hostile_file_nothing_counts_and_all_of_it_is_named(attacked):
     assert f"{len(asked)} settings of the store not trusted" in told
 
 
+@pytest.mark.slow
 def test_a_yes_is_for_exactly_that_value_in_that_store(attacked, tmp_path):
     victim = attacked("sync:\n  auto: interval\n  transcripts: true\n")
     ran = victim.gitmem("config", "trust", "sync.auto", answer="y\n")

@@ -51,6 +51,7 @@ def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
     assert "Tested in a temporary store: a turn" in err
 
 
+@pytest.mark.slow
 def test_it_offers_to_make_the_store_and_to_import_earlier_sessions(run, project, home, on_path):
     code, _, err = run("install", "claude")
     assert code == ExitCode.NO_STORE

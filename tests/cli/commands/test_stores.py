@@ -246,6 +246,7 @@ class TestJoin:
         assert "deploy with helm" in self.starts(fresh, "UserPromptSubmit", GITMEM_READONLY="1")
         assert not list(spool.glob("tell-*"))
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(
         "url", ["ext::sh -c touch% pwned", "--upload-pack=touch pwned", "nowhere.git", "a\nb", " "]
     )
@@ -396,6 +397,7 @@ def branched(project: Path, environ: dict[str, str], bare_git: RunsGit) -> Runne
 DOORS = (("search", "widgets"), ("save", "x"), ("status",), ("facts", "list"), ("sync",), ("doctor",))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door[0])
 def test_a_memory_on_a_branch_whose_folder_is_gone_is_named_at_every_door(branched, door):
     shutil.rmtree(branched.cwd / ".gitmem")

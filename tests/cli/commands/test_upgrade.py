@@ -53,6 +53,7 @@ def checks(run: Runner) -> str:
     return " ".join(f"{one['message']} {one['remedy']}" for one in found if one["level"] in {"warning", "problem"})
 
 
+@pytest.mark.slow
 def test_an_older_installation_goes_on_and_is_renewed_by_install(run, context, home):
     assert "Use uv, never pip" in run("facts")[1]
     assert "keep prices in cents" in run("search", "prices in cents")[1]
