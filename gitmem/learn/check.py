@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
-from gitmem.learn.contrary import lacks_number, says_contrary, tells_contrary
+from gitmem.learn.contrary import lacks_number, says_contrary, tells_contrary, without_replaced
 from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded
 from gitmem.learn.question import AGENT, KINDS, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
@@ -147,9 +147,10 @@ class Reader:
         least = OWN_WORDS if is_acted_on else ANY_WORDS
         if share(statement, self._record.own) < least and not self._changes(statement, before, str(item["quote"])):
             raise RefusedError("unsupported")
-        if says_contrary(statement, found.sentences, is_issue=kind == "issue"):
+        new = without_replaced(statement, before) if before else statement
+        if all(says_contrary(text, found.sentences, is_issue=kind == "issue") for text in {statement, new}):
             raise RefusedError("contrary")
-        numbers, said = numbers_of(statement), numbers_of(found.sentences)
+        numbers, said = numbers_of(new), numbers_of(found.sentences)
         anywhere = f"{self._record.own if is_acted_on else self._record.whole} {before}"
         differ = is_acted_on and said and numbers and numbers.isdisjoint(said)
         if differ or lacks_number(statement, anywhere):
@@ -276,9 +277,12 @@ class Reader:
 
         The quotation has to say some of it, or the new number: what only denies a known fact says nothing beside it.
         """
-        new, numbers = points_of(statement) - points_of(before or statement), numbers_of(statement) - numbers_of(before)
-        if not new:
-            return bool(before and numbers) and numbers <= numbers_of(quote)
+        numbers = numbers_of(statement) - numbers_of(before)
+        spelled = numbers & numbers_of(quote)  # "four spaces" says 4
+        new = points_of(statement) - points_of(before or statement)
+        in_words = [point for point in new if not any(number in point for number in spelled)]
+        if not in_words:
+            return bool(before and numbers) and numbers == spelled
         return part_of(new, folded(quote)) > 0 and part_of(new, self._record.own) >= OWN_WORDS
 
 

@@ -70,6 +70,39 @@ def says_contrary(statement: str, source: str, *, is_issue: bool = False) -> boo
     return is_swapped(statement, source)
 
 
+def without_replaced(statement: str, known: str) -> str:
+    """Return a statement without the parts that only say that known facts are no longer in force.
+
+    "100 rows instead of 25", "the author's initials and not the ticket number": the user who states the new value says
+    nothing of the old one.
+    """
+    points = stems_of(known) | numbers_of(known)
+
+    def is_old(text: str) -> bool:
+        said = stems_of(_without(text, "negation")) | numbers_of(text)
+        return bool(said) and said <= points
+
+    for match in [*matcher(_WORDS, "instead").finditer(statement)][::-1]:
+        end = _BREAK.search(statement, match.end())
+        stop = end.start() if end else len(statement)
+        if is_old(statement[match.end() : stop]):
+            statement = statement[: match.start()] + statement[stop:]
+    for match in [*matcher(_WORDS, "before").finditer(statement)][::-1]:
+        words = statement[: match.start()].split()
+        if is_old(" ".join(words[-1:])):
+            statement = f"{' '.join(words[:-1])} {statement[match.end() :]}"
+    parts = matcher(_WORDS, "joint").split(statement)
+    pieces = [piece for part in parts for piece in _BREAK.split(part)]
+    old = [piece for piece in pieces[1:] if _has("negation", piece) and is_old(piece)]
+    for piece in old:
+        statement = statement.replace(piece, "")
+    return statement
+
+
+def _without(text: str, kind: str) -> str:
+    return matcher(_WORDS, kind).sub(" ", text)
+
+
 def _widens(statement: str, source: str) -> bool:
     """Return whether a statement says of another subject what a clause of its source says of one "only"."""
     head = next(iter(_first_content(statement.split(), 1)), "")
@@ -190,12 +223,27 @@ def _is_opposite(statement: str, source: str) -> bool:
     for pair in _opposites():
         said, claimed = ([bool(side.search(text)) for side in pair] for text in (source, statement))
         if is_plain and sorted(said) == sorted(claimed) == [False, True] and said != claimed:
-            return True
+            about, other = (
+                _beside(pair[has.index(True)], text) for text, has in ((source, said), (statement, claimed))
+            )
+            if not (about and other) or about & other:
+                return True
         if all(said) and all(claimed):
             meant, told = _sides(source, pair), _sides(statement, pair)
             if len(meant) == len(told) == 1 and meant != told:
                 return True
     return False
+
+
+def _beside(side: re.Pattern[str], text: str) -> frozenset[str]:
+    """Return what a word as "before" is about: the stems behind it in its clause, before it in Korean."""
+    match = side.search(text)
+    if match is None:
+        return frozenset()
+    around = text[: match.start()] if _HANGUL.search(match[0]) else text[match.end() :]
+    pieces = _BREAK.split(around)
+    piece = pieces[-1] if _HANGUL.search(match[0]) else pieces[0]
+    return stems_of(piece) | numbers_of(piece)
 
 
 def _sides(text: str, pair: tuple[re.Pattern[str], ...]) -> set[bool]:

@@ -24,10 +24,11 @@ _UNDONE = re.compile(r"\b(?:un|non-?|in|im|ir|dis)([a-z]{5,})\b", re.IGNORECASE)
 
 
 class _Split(Value):
-    """A segment of a sentence in two: what it is about, and what it says of that."""
+    """A segment of a sentence in two: what it is about, and what it says of that, by the word that `joins` them."""
 
     left: frozenset[str]
     right: frozenset[str]
+    joins: str = ""
 
 
 def is_swapped(statement: str, source: str) -> bool:
@@ -89,7 +90,9 @@ def _crosses(statement: str, source: str) -> bool:
 
 
 def _joins(clause: frozenset[str], mine: _Split, its: _Split) -> bool:
-    """Return whether a clause says of the subject of one part what another part alone says of its own."""
+    """Return whether a clause says of the subject of one part what another part of the same form says of its own."""
+    if mine.joins != its.joins:
+        return False
     subject, own = mine.left - its.left - its.right, mine.right - its.left - its.right
     other, said = its.left - mine.left - mine.right, its.right - mine.left - mine.right
     return bool(own and other and clause & subject and clause & said and not clause & own and not other <= clause)
@@ -113,21 +116,21 @@ def _splits(segment: str) -> Iterator[_Split]:
     """Yield a segment in two halves, behind its first word that says something and at each preposition or particle."""
     words = segment.split()
     first = next((place for place, word in enumerate(words) if _stems(word)), len(words))
-    ends = [len(" ".join(words[: first + 1]))]
     text = " ".join(words)
-    ends += [match.end() for match in matcher(_WORDS, "link").finditer(text)]
-    for end in ends:
+    ends = [(len(" ".join(words[: first + 1])), "".join(words[first + 1 : first + 2]).casefold())]
+    ends += [(match.end(), match[0].casefold()) for match in matcher(_WORDS, "link").finditer(text)]
+    for end, joins in ends:
         left, right = _stems(text[:end]), _stems(text[end:])
         if left and right:
-            yield _Split(left, right)
+            yield _Split(left, right, joins)
 
 
 def _has_other_unit(statement: str, source: str) -> bool:
-    """Return whether a statement has a unit that its source has not, which has another one."""
+    """Return whether a statement has units of which its source, which has others, has none."""
     said, claimed = (
         {place for place, unit in enumerate(_forms("unit")) if unit.search(text)} for text in (source, statement)
     )
-    return bool(said) and not claimed <= said
+    return bool(said and claimed) and not claimed & said
 
 
 def _is_undone(statement: str, source: str) -> bool:

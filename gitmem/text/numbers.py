@@ -7,9 +7,19 @@ import re
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_./#-])\d+(?:[.,]\d+)*(?![\w-]*_)")  # none that is a part of a name
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _KOREAN_NUMBER = re.compile(r"(?:(\d{1,9})만)?\s?(?:(\d{1,9})천)?(?:(\d{1,9})백)?(?=\D|$)")
-_SPELLED = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
-_SPELLED |= {"nine": "9", "ten": "10", "twelve": "12", "twice": "2", "half": "0.5"}
-_SPELLED_WORD = re.compile(rf"\b(?:{'|'.join(_SPELLED)})\b", re.IGNORECASE)
+_SMALL = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_SPELLED = {name: float(value) for value, name in enumerate(_SMALL.split(), 1)}
+_SPELLED |= {name: 10.0 * value for value, name in enumerate(_TENS.split(), 2)} | {"twice": 2.0, "half": 0.5}
+_SCALES = {"": 1, "dozen": 12, "hundred": 100, "thousand": 1_000}
+_SPELLED_NUMBER = re.compile(
+    rf"\b(?:({'|'.join(_TENS.split())})[- ])?"
+    rf"(?:({'|'.join(_SPELLED)})\b(?:[- ](dozen|hundred|thousand)\b)?|(?:an?[- ])?(dozen|hundred|thousand)\b)",
+    re.IGNORECASE,
+)
 _COUNTED = {
     "한": "1",
     "두": "2",
@@ -31,9 +41,15 @@ def numbers_of(text: str) -> frozenset[str]:
     """Return the numbers of a text: digits, without separators of thousands, and those spelled out."""
     text = _THOUSANDS.sub("", text)
     text = _KOREAN_NUMBER.sub(_digits, text)
-    spelled = (_SPELLED[word.casefold()] for word in _SPELLED_WORD.findall(text))
+    spelled = (_spelled(*map(str.casefold, found)) for found in _SPELLED_NUMBER.findall(text))
     counted = (_COUNTED[word] for word in _COUNTED_WORD.findall(text))
     return frozenset((*_NUMBER.findall(text), *spelled, *counted))
+
+
+def _spelled(tens: str, unit: str, scale: str, alone: str) -> str:
+    """Return a number in digits: "twenty-five", "three hundred", "a dozen"."""
+    value = (_SPELLED.get(tens, 0) + _SPELLED.get(unit, 1)) * _SCALES[scale or alone]
+    return f"{value:g}"
 
 
 def _digits(match: re.Match[str]) -> str:

@@ -169,6 +169,11 @@ def test_a_statement_that_says_the_contrary_of_its_quotation_is_refused(said, cl
         ("Admins edit every article, authors just their own", "Authors edit just their own articles, admins all."),
         ("변수 이름은 영어로, 주석은 한국어로 써줘", "주석은 한국어, 변수 이름은 영어로 쓴다."),
         ("테스트는 항상 커밋하기 전에 돌려줘", "커밋하기 전에 항상 테스트를 돌린다."),
+        ("Give users two hours before we log them off", "A session expires after two hours (7200 seconds)."),
+        (
+            "The bank's API hung for a minute, give up on it after 8 seconds",
+            "The bank's API is given up after 8 seconds.",
+        ),
         (
             "The hook in the clone can be skipped, the one on the server refuses them",
             "Commits are refused on the server.",
@@ -177,6 +182,30 @@ def test_a_statement_that_says_the_contrary_of_its_quotation_is_refused(said, cl
 )
 def test_a_statement_may_use_other_words_than_its_quotation(said, claimed):
     assert not says_contrary(claimed, said)
+
+
+@pytest.mark.parametrize(
+    "known, said, now",
+    [
+        (
+            "Tables show 25 rows per page.",
+            "Show a hundred rows at once.",
+            "Tables show 100 rows per page instead of 25.",
+        ),
+        (
+            "Branch names begin with the number of the ticket.",
+            "In branch names we put our initials first now.",
+            "Branch names begin with our initials, and not with the number of the ticket.",
+        ),
+        ("업로드는 5MB까지 받는다.", "이제 업로드는 20MB까지 받자.", "업로드는 5MB가 아니라 20MB까지 받는다."),
+    ],
+)
+def test_what_takes_the_place_of_a_known_fact_may_name_what_was(known, said, now):
+    record = (SaidPart(1, USER, f"{said} Now fix the parser."), SaidPart(1, AGENT, "I fixed the parser."))
+    end = {"known": ["F1"], "why": "replaced", "now": now, "request": 1, "quote": said.removesuffix(".")}
+    judged = read(known=knowing(known), record=record, ended=[end])
+    assert [fact.replaces for fact in judged.facts] == [("F1",)]
+    assert read(known=knowing("We use tabs."), record=record, ended=[end | {"now": f"Never {now}"}]).facts == ()
 
 
 def test_a_korean_verb_is_found_in_another_form():
