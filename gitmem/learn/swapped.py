@@ -20,6 +20,7 @@ _PIECE = re.compile(r"[,;:!?()\n\u2013\u2014\u3002\uff0c]|\.(?=\s|$)|\s-\s|->|\u
 _SENTENCE = re.compile(r"[;!?\n\u3002]|\.(?=\s|$)")
 _WORD = re.compile(r"\w+(?:[/.+#-]++\w+)*")
 _JOINS = ("instead", "before")
+_PLACES = ("on", "at", "into")  # join as "in" does
 _UNDONE = re.compile(r"\b(?:un|non-?|in|im|ir|dis)([a-z]{5,})\b", re.IGNORECASE)
 
 
@@ -118,7 +119,8 @@ def _splits(segment: str) -> Iterator[_Split]:
     first = next((place for place, word in enumerate(words) if _stems(word)), len(words))
     text = " ".join(words)
     ends = [(len(" ".join(words[: first + 1])), "".join(words[first + 1 : first + 2]).casefold())]
-    ends += [(match.end(), match[0].casefold()) for match in matcher(_WORDS, "link").finditer(text)]
+    links = matcher(_WORDS, "link").finditer(text)
+    ends += [(match.end(), "in" if match[0] in _PLACES else match[0].casefold()) for match in links]
     for end, joins in ends:
         left, right = _stems(text[:end]), _stems(text[end:])
         if left and right:
