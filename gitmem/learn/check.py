@@ -148,7 +148,8 @@ class Reader:
         if share(statement, self._record.own) < least and not self._changes(statement, before, str(item["quote"])):
             raise RefusedError("unsupported")
         new = without_replaced(statement, before) if before else statement
-        if all(says_contrary(text, found.sentences, is_issue=kind == "issue") for text in {statement, new}):
+        is_issue = kind == "issue"
+        if all(says_contrary(text, found.sentences, is_issue=is_issue, known=before) for text in {statement, new}):
             raise RefusedError("contrary")
         numbers, said = numbers_of(new), numbers_of(found.sentences)
         anywhere = f"{self._record.own if is_acted_on else self._record.whole} {before}"

@@ -46,10 +46,11 @@ def tells_contrary(sentence: str, said: str) -> bool:
     return any(stems <= affirmed for stems in denied)
 
 
-def says_contrary(statement: str, source: str, *, is_issue: bool = False) -> bool:
+def says_contrary(statement: str, source: str, *, is_issue: bool = False, known: str = "") -> bool:
     """Return whether a statement says the contrary of its source, the sentences that its quotation stands in.
 
-    An issue may say that something is missing which its source only names, and the other way round.
+    An issue may say that something is missing which its source only names, and the other way round. A value may have
+    the unit of the `known` fact whose place it takes.
     """
     claims, said = [*_clauses(statement)], [*_clauses(source)]
     signs, signs_said = _signs(claims), _signs(said)
@@ -67,7 +68,7 @@ def says_contrary(statement: str, source: str, *, is_issue: bool = False) -> boo
         return True
     if _is_opposite(statement, source) or (not is_issue and _widens(statement, source)):
         return True
-    return is_swapped(statement, source)
+    return is_swapped(statement, source, known)
 
 
 def without_replaced(statement: str, known: str) -> str:

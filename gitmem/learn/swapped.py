@@ -32,12 +32,12 @@ class _Split(Value):
     joins: str = ""
 
 
-def is_swapped(statement: str, source: str) -> bool:
-    """Return whether a statement joins words otherwise than its source."""
+def is_swapped(statement: str, source: str, known: str = "") -> bool:
+    """Return whether a statement joins words otherwise than its source; `known` is what it takes the place of."""
     return (
         any(_turns_round(turn, statement, source) for turn in _forms("turn"))
         or _crosses(statement, source)
-        or _has_other_unit(statement, source)
+        or _has_other_unit(statement, f"{source}\n{known}")
         or _is_undone(statement, source)
     )
 

@@ -32,17 +32,20 @@ _COUNTED = {
     "아홉": "9",
     "열": "10",
 }
+_ALONE = {"하나": "1", "둘": "2", "셋": "3", "넷": "4"}
 _COUNTED_WORD = re.compile(
-    rf"(?<![가-힣])({'|'.join(_COUNTED)})(?= ?(?:칸|개|번|명|시간|시|달|주|줄|가지|배|자|단계|쪽|장))"
+    rf"(?<![가-힣])(?:({'|'.join(_COUNTED)})(?= ?(?:칸|개|번|명|시간|시|달|주|줄|가지|배|자|단계|쪽|장))"
+    rf"|({'|'.join(_ALONE)})(?=까지|[이은을만로]|[\s.,]|$))"
 )
+_HOUR = re.compile(r"(?<![\d:])0?(\d{1,2}):00(?![\d:])")  # five o'clock
 
 
 def numbers_of(text: str) -> frozenset[str]:
     """Return the numbers of a text: digits, without separators of thousands, and those spelled out."""
-    text = _THOUSANDS.sub("", text)
+    text = _HOUR.sub(r"\1", _THOUSANDS.sub("", text))
     text = _KOREAN_NUMBER.sub(_digits, text)
     spelled = (_spelled(*map(str.casefold, found)) for found in _SPELLED_NUMBER.findall(text))
-    counted = (_COUNTED[word] for word in _COUNTED_WORD.findall(text))
+    counted = (_COUNTED.get(word) or _ALONE[alone] for word, alone in _COUNTED_WORD.findall(text))
     return frozenset((*_NUMBER.findall(text), *spelled, *counted))
 
 
