@@ -222,7 +222,7 @@ def test_what_takes_the_place_of_a_known_fact_names_nothing_else():
     record = (SaidPart(1, USER, "Show a hundred rows at once."), SaidPart(1, AGENT, "I fixed the parser."))
     end = {"known": ["F1"], "why": "replaced", "request": 1, "quote": "Show a hundred rows at once"}
     end |= {"now": "Tables show 100 rows per page instead of 25."}
-    assert read(known=knowing("Tables show a few rows."), record=record, ended=[end]).refused == {"number": 1}
+    assert read(known=knowing("Tables show a few rows."), record=record, ended=[end]).facts == ()
 
 
 def test_a_korean_verb_is_found_in_another_form():
