@@ -46,8 +46,13 @@ def stops_of(host: Host, hooked: Sequence[InstallPlace], *, heard: float) -> lis
     """Return what keeps all of a host's installed hooks from running, nothing if those of one place run.
 
     An event `heard` since then proves the opposite: since the installation for what is asked, since its change for a
-    setting.
+    setting; the script that they read must be there.
     """
+    script = script_path(hooked[0].home) if hooked else ""
+    if script and not os.path.exists(script):
+        return [
+            Obstacle(HOOKS, f"{script}, which the hooks read, is missing", f"'gitmem install {host.name}' renews it.")
+        ]
     found = [
         [
             obstacle

@@ -84,6 +84,14 @@ def test_an_agent_that_asks_for_no_trust_is_recorded_at_once(run, name):
     assert off(run) == warnings(run, "host") == warnings(run, "mcp") == ""
 
 
+def test_a_script_that_is_missing_is_said(run, home):
+    run("install", "droid", "--project", "--no-judge")
+    assert off(run) == ""
+    (home / ".local/share/gitmem/hook.sh").unlink()
+    assert "hook.sh, which the hooks read, is missing" in off(run)
+    assert "'gitmem install droid' renews it" in warnings(run, "host")
+
+
 HOOKS, SERVER = "host", "mcp"
 # A setting of each agent with which it runs no hooks, or where there is none, starts no server: below the home or, with
 # `./`, the project.
