@@ -193,7 +193,9 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActRes
     told = [text for fact in facts for text in (fact.text, ", ".join(fact.keywords), fact.name)]
     lines = {line.strip() for text in told for line in text.splitlines()}
     words = sorted(filter(None, lines), key=len, reverse=True)
-    plan = plan_purge(store, re.compile("|".join(map(re.escape, words))))
+    # A fact begins with a capital and ends with a period, the words that it was learned from perhaps with neither.
+    forms = [*words, *(word.rstrip(".!\u3002") for word in words)]
+    plan = plan_purge(store, re.compile("|".join(map(re.escape, forms)), re.IGNORECASE))
     if not form.get("sure"):
         shown = [{**fields(fact, "id description"), "blob": blob_of(store, fact.source)} for fact in facts]
         page = {"facts": shown, "words": words, "back": _local(form.get("back", "")), **plan.purge._asdict()}

@@ -189,6 +189,7 @@ def test_ticked_facts_are_changed_in_one_commit(viewer):
 
 def test_delete_for_good_says_what_it_will_do_and_does_it_only_then(viewer, bare_git):
     fact = viewer.add("The intranet password scheme is name and birthday.")
+    viewer.add("Kim said: the intranet password scheme is name and birthday, for now")
     form = {"fact": ticked(viewer, fact), "verb": "purge", "back": "/facts"}
     before = len(commits(viewer))
     page = viewer.post("/facts/many", **form)
@@ -204,7 +205,8 @@ def test_delete_for_good_says_what_it_will_do_and_does_it_only_then(viewer, bare
     assert "birthday" not in bare_git(viewer.root, "log", "-p", "--all")
     assert all("birthday" not in one.read_text() for one in viewer.root.rglob("*.md"))
     assert not any("birthday" in one.name for one in viewer.root.rglob("*.md"))
-    assert not viewer.json("/facts.json")["facts"]
+    (other,) = viewer.json("/facts.json")["facts"]
+    assert "birthday" not in str(other)
 
 
 def test_what_a_line_of_the_first_page_says_leads_to_its_fact_and_acts_there(viewer):

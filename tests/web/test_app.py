@@ -18,7 +18,7 @@ from gitmem.document.event import Save
 from gitmem.document.ids import TAIL_BYTES, id_in, make_id
 from gitmem.errors import RefusedError
 from gitmem.git.layout import MEMORY_BRANCH
-from gitmem.hosts.host import command
+from gitmem.hosts.host import command, hook_script, script_path
 from gitmem.learn.end import replay
 from gitmem.learn.extract import FoundFact
 from gitmem.learn.facts import learn_findings
@@ -88,6 +88,10 @@ def test_it_is_recording_where_an_agent_has_hooks_not_where_somebody_saved_once(
     settings.parent.mkdir()
     hook = {"type": "command", "command": command("Stop")}
     settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}}))
+    assert "hook.sh, which the hooks read, is missing" in viewer.json("/home.json")["recording"]["off"][0]
+    script = Path(script_path(str(home)))
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_bytes(hook_script(""))
     assert "Yes, I trust this folder" in viewer.json("/home.json")["recording"]["off"][0]
     trusted = {str(viewer.root.parent): {"hasTrustDialogAccepted": True}}
     (home / ".claude.json").write_text(json.dumps({"projects": trusted}))
