@@ -16,7 +16,7 @@ import pytest
 from gitmem.document.entry import MemoryType
 from gitmem.document.event import Save
 from gitmem.document.ids import make_id
-from gitmem.hosts.host import command
+from gitmem.hosts.host import command, hook_script, script_path
 from gitmem.learn.end import replay
 from gitmem.platform.machine import Context
 from gitmem.record.fact_edits import pin
@@ -413,6 +413,9 @@ def test_pictures(site, tmp_path):
     settings = Path(os.path.dirname(site.store.root), ".claude", "settings.json")
     settings.parent.mkdir()
     settings.write_text(json.dumps(hook))
+    script = Path(script_path(site.store.context.home))
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_bytes(hook_script(""))
     note_heard(site.store.private, ["claude-code"])
     today = datetime.now(UTC)  # the first page says what was learned since yesterday
     pin(site.store, site.add(1, "Always write a test before the code.", "rule", today), pinned=True)
