@@ -40,7 +40,7 @@ from gitmem.model.error import ErrorSignature
 from gitmem.model.exchange import Exchange, render
 from gitmem.model.fact import FactKind, FactStatus, make_fact, render_fact
 from gitmem.model.outcome import Outcome
-from gitmem.model.pattern import BugPattern, Case, pattern_id, render_pattern
+from gitmem.model.pattern import Case, ErrorOccurrence, begun, render_pattern
 from gitmem.model.request import TaskType
 
 RANDOM = random.Random(11)
@@ -89,7 +89,7 @@ def session_files(number: int, start: datetime) -> Iterator[tuple[str, bytes]]:
             ASKED.append(asked)
             yield episode_path(episode), render_episode(episode)
         if place == 3 and number % 2:
-            pattern = BugPattern(pattern_id(error), error, at, at, (Case(entry, at, "pytest"),), (file,))
+            pattern = begun(ErrorOccurrence(error, (Case(entry, at, "pytest"),), (file,)))
             yield pattern.path, render_pattern(pattern)
         if place == 7 and number % 2:
             one, when = concept_id(entry), f"{at:%Y-%m-%dT%H:%M:%SZ}"

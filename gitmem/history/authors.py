@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from gitmem import __version__
 from gitmem.document.ids import MEMORY
 from gitmem.document.message import one_line
 from gitmem.errors import BusyError, GitmemError, UnfinishedError
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _FILE = os.path.join("known", "origins")
 _ASKED = os.path.join("known", "origins.asked")  # a background process was started; it deletes the file at its end
-_VERSION = " ".join(["origins 14", *Origin._fields])  # the number is of how they are found
+_VERSION = " ".join(["origins", __version__, *Origin._fields])  # another release may find them otherwise
 _EMPTY = f"{_VERSION}\n\n\n@\n".encode()
 _MANY = 50  # ids that are looked for one by one
 _SECONDS = 300.0  # for all of history, in the background

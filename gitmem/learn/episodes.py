@@ -276,7 +276,7 @@ def _path_of(store: Store, transaction: Transaction, episode: Episode) -> str:
 
 
 def find_episode_file(transaction: Transaction, identifier: str, created: datetime) -> str:
-    """Return the file of an episode, "" if it has none; older versions named it by the id alone."""
+    """Return the file of an episode, "" if it has none."""
     folder = episode_folder(created)
     names = (name for name in sorted(transaction.names(folder)) if id_in(name) == identifier)
     return next((f"{folder}/{name}" for name in names), "")

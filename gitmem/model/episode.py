@@ -95,7 +95,7 @@ def episode_folder(created: datetime) -> str:
 
 def _errors(given: object) -> tuple[ErrorSignature, ...]:
     rows = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    return tuple(signature(row.get("type"), row.get("message"), row.get("frames")) for row in rows)
+    return tuple(signature(row.get("type"), row.get("message")) for row in rows)
 
 
 # The keys of the header in order, and how each is read.

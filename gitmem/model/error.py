@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import islice, takewhile
 
-from gitmem.document.document import as_line, as_texts
+from gitmem.document.document import as_line
 from gitmem.model.similarity import SAME_ERROR, error_likeness, error_words
 from gitmem.platform.machine import table
 from gitmem.values import Value
@@ -58,22 +58,20 @@ _STEPS = frozenset(
 
 
 class ErrorSignature(Value):
-    """An error without the parts that vary between runs; `frames` are those that older versions kept."""
+    """An error without the parts that vary between runs."""
 
     type: str
     message: str
-    frames: tuple[str, ...] = ()
 
 
-def signature(kind: object, message: object, frames: object = ()) -> ErrorSignature:
+def signature(kind: object, message: object) -> ErrorSignature:
     """Return a signature from what was kept of it, perhaps in the header of a document."""
-    listed = list(frames) if isinstance(frames, tuple) else frames
-    return ErrorSignature(as_line(kind), as_line(message), tuple(dict.fromkeys(as_texts(listed))))
+    return ErrorSignature(as_line(kind), as_line(message))
 
 
 def fields_of(error: ErrorSignature) -> dict[str, object]:
     """Return what is kept of a signature, without what is empty."""
-    return {key: value for key in ("type", "message", "frames") if (value := getattr(error, key))}
+    return {key: value for key in ("type", "message") if (value := getattr(error, key))}
 
 
 def read_error(output: str) -> ErrorSignature | None:

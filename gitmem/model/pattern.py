@@ -7,7 +7,7 @@ computed from them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator
 
 from gitmem.document.document import Document, as_line, as_moment, as_texts
 from gitmem.document.ids import BUGS, agreed_id, file_name_of, kind_id
@@ -162,15 +162,11 @@ class BugPattern(Value):
         return line if len(line) <= _TITLE else f"{line[: _TITLE - 1].rstrip()}…"
 
 
-def pattern_id(error: ErrorSignature) -> str:
-    """Return the id of the pattern of an error; it follows from the error's type and masked message."""
-    return kind_id(LETTER, KIND, error.type, error.message)
-
-
 def begun(found: ErrorOccurrence) -> BugPattern:
     """Return the pattern of an error that came for the first time."""
-    at, error = found.cases[0].at, found.error._replace(frames=())
-    return with_occurrence(BugPattern(pattern_id(error), error, at, at, scope=found.scope), found)
+    at, error = found.cases[0].at, found.error
+    identifier = kind_id(LETTER, KIND, error.type, error.message)
+    return with_occurrence(BugPattern(identifier, error, at, at, scope=found.scope), found)
 
 
 def with_occurrence(pattern: BugPattern, found: ErrorOccurrence) -> BugPattern:
@@ -216,13 +212,12 @@ def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
         return None
     created = as_moment(given.get("created")) or _BEFORE_TIME
     updated = max(created, as_moment(given.get("updated")) or created)
-    cases = dict.fromkeys((*_cases_before(given, created), *_cases(given.get("cases"))))
     return BugPattern(
         id=as_line(given["id"]),
-        error=signature(error.get("type"), error.get("message"), error.get("frames")),
+        error=signature(error.get("type"), error.get("message")),
         created=created,
         updated=updated,
-        cases=tuple(sorted(cases, key=lambda case: case.at)),
+        cases=tuple(sorted(dict.fromkeys(_cases(given.get("cases"))), key=lambda case: case.at)),
         stale=given.get("stale") is True,
         file=path,
         source=data,
@@ -239,30 +234,6 @@ def _cases(listed: object) -> Iterator[Case]:
             yield Case(exchange, at, changed=tuple(as_texts(one.get("changed"))), seconds=took, **lines)
 
 
-def _cases_before(given: Mapping[str, object], created: datetime) -> Iterator[Case]:
-    """Yield the cases of a header of an older version, which kept exchanges by solution and by cause."""
-    causes = {exchange: text for text, one in _rows(given.get("causes")) for exchange in as_texts(one.get("said"))}
-    told: set[str] = set()
-    for text, one in _rows(given.get("solutions")):
-        command, is_edit = next(iter(as_texts(one.get("commands"))), ""), text.startswith(PLACE)
-        for exchange in as_texts(one.get("worked")):
-            told.add(exchange)
-            yield Case(exchange, created, command, fix=text, cause=causes.get(exchange, ""))
-        for exchange in as_texts(one.get("failed")):
-            told.add(exchange)
-            yield Case(exchange, created, command, changed=(text if is_edit else text.strip("`"),))
-    for exchange in as_texts(given.get("seen")):
-        if exchange not in told:
-            yield Case(exchange, created, cause=causes.get(exchange, ""))
-
-
-def _rows(listed: object) -> Iterator[tuple[str, dict[str, object]]]:
-    """Yield the mappings of a list that have a text."""
-    for one in listed if isinstance(listed, list) else []:
-        if isinstance(one, dict) and (text := as_line(one.get("text"))):
-            yield text, one
-
-
 def render_pattern(pattern: BugPattern) -> bytes:
     """Return a pattern's file: a new one, or the one it was read from with the changed fields and more cases.
 
@@ -277,15 +248,12 @@ def render_pattern(pattern: BugPattern) -> bytes:
     for key, value in fields.items():
         if value != known.get(key):
             document = document.set(key, value)
-    for key in known.keys() & {*_FIELDS_BEFORE, "stale", "scope"} - fields.keys():
+    for key in known.keys() & {"stale", "scope"} - fields.keys():
         document = document.remove(key)
     old = {*(_body(before) if before else ())} - {*_body(pattern)}
     lines = [line for line in document.body.rstrip().split("\n") if line not in old]
     more = [line for line in _body(pattern) if line.startswith("- ") and line not in lines]
     return document.with_body(document.newline.join([*lines, *more, ""])).render()
-
-
-_FIELDS_BEFORE = ("commands", "seen", "solutions", "causes", "episodes")  # of older versions
 
 
 def _fields(pattern: BugPattern) -> dict[str, object]:

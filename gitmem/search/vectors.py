@@ -19,6 +19,7 @@ from operator import mul
 from typing import Any
 from zlib import crc32
 
+from gitmem import __version__
 from gitmem.errors import BusyError, GitmemError
 from gitmem.llm.protocol import Embedder, ProviderError
 from gitmem.llm.providers import choose, make_embedder
@@ -35,9 +36,9 @@ MOST_MODELS = 2  # the models used last keep their vectors
 _SUFFIX = ".sqlite"
 _TABLES = """
     CREATE TABLE IF NOT EXISTS blocks (dimensions INTEGER, keys BLOB, scales BLOB, components BLOB);
-    CREATE TABLE IF NOT EXISTS files (path BLOB, size, modified, changed, units BLOB, keys BLOB);
+    CREATE TABLE IF NOT EXISTS files (release, path BLOB, size, modified, changed, units BLOB, keys BLOB);
 """
-_VERSION = crc32(f"chunks 3 {_TABLES}".encode()) >> 1  # of the tables and how texts are cut; another file is ignored
+_VERSION = crc32(_TABLES.encode()) >> 1  # a file with other tables is ignored
 _INSERT = "INSERT INTO blocks VALUES (?, ?, ?, ?)"
 _BLOCK = 4_096  # vectors in a row: reading one a row takes ten times as long as comparing them
 _MOST_ROWS = 100  # beyond those that are needed; then they are joined
@@ -90,9 +91,11 @@ class Cache:
         return found
 
     def files(self) -> dict[str, ChunkedFile]:
-        """Return the chunks of files by their paths."""
+        """Return the chunks of files by their paths; another release may have cut them otherwise, so not its own."""
         found = {}
-        for name, size, modified, changed, units, keys in self._rows("SELECT * FROM files"):
+        for release, name, size, modified, changed, units, keys in self._rows("SELECT * FROM files"):
+            if release != __version__:
+                continue
             path = os.fsdecode(name)
             found[path] = ChunkedFile(FileVersion(path, size, modified, changed), array("I", units), _split_keys(keys))
         return found
@@ -101,7 +104,7 @@ class Cache:
         """Replace the chunks of all files. Raises OSError and sqlite3.Error, as all that write."""
         with self._writing() as database:
             database.execute("DELETE FROM files")
-            database.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?)", map(_file_row, files))
+            database.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", map(_file_row, files))
 
     def add(self, vectors: Sequence[tuple[bytes, Sequence[float]]]) -> None:
         """Add vectors of length 1 by their keys; of another dimension, they replace all others."""
@@ -169,7 +172,7 @@ class Cache:
 
 def _file_row(of_file: ChunkedFile) -> tuple[object, ...]:
     file = of_file.file
-    version = os.fsencode(file.path), file.size, file.modified, file.changed
+    version = __version__, os.fsencode(file.path), file.size, file.modified, file.changed
     return *version, array("I", of_file.units).tobytes(), b"".join(of_file.keys)
 
 

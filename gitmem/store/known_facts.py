@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache
 from zlib import crc32
 
+from gitmem import __version__
 from gitmem.document.ids import MEMORY, SHORT_LENGTH, id_in, is_id
 from gitmem.errors import GitmemError
 from gitmem.model.fact import BINDING, FOLDER, Fact, FactKind, FactStatus, is_fact_path, parse_fact
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 
 KNOWN_FOLDER = "known"
-_RULES = "12"  # of what is derived from a document; what the columns are says the first line of a cache
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"
@@ -207,7 +207,7 @@ def _documents(root: str, folder: str, known: Mapping[str, str]) -> Iterator[tup
 
 
 def _form(columns: Iterable[str]) -> str:
-    return " ".join([_RULES, *columns])
+    return " ".join([__version__, *columns])  # another release may derive them otherwise
 
 
 def _load(cache: str, form: str) -> list[str]:

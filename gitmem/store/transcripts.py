@@ -35,7 +35,6 @@ from gitmem.values import Value
 FOLDER = "sessions"
 SUFFIX = ".l1.jsonl"
 REF = "refs/gitmem/l1"  # a user's transcripts are on a ref below it
-_OLD = f"{REF}-old"  # the one ref of all users, under another name: none can be below `REF` while that is a ref
 ATTEMPTS = 50  # under the lock, only a user's git command or a fetch can move the ref
 _STAMP = "%Y%m%d_%H%M%S"
 _PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
@@ -78,7 +77,6 @@ def put(
     new = NewCommit(_message(store, session, data.count(b"\n")), {}, who._replace(when=when or now), who, {})
     ref = f"{REF}/{ref_name_of(identity.email)}"
     obstacle = f"the ref {ref} was moved by another git command {ATTEMPTS} times"
-    take_apart(store)
     # Under the lock two writers do not race for the ref and repeat their work.
     with disk_errors(_FAILED), store.lock("transcript").acquire(store.config.lock.wait_seconds) as lock:
         for _ in range(ATTEMPTS):
@@ -116,7 +114,7 @@ def sessions(store: Store) -> list[Transcript]:
 
 def tips(store: Store) -> dict[str, str]:
     """Return the refs with transcripts, and their commits."""
-    return read_refs(store.repository.git, REF, _OLD)
+    return read_refs(store.repository.git, REF)
 
 
 def ref_name_of(email: str) -> str:
@@ -162,47 +160,12 @@ def _tip_or_root(store: Store, ref: str) -> str:
     return tip
 
 
-def take_apart(store: Store) -> None:
-    """Move transcripts that an older version put on one common ref to the refs of the users who stored them.
-
-    Raises BusyError if another process kept the lock, NotSavedError if the store cannot be written.
-    """
-    if tips(store).keys() & {REF, _OLD}:
-        git = store.repository.git
-        with disk_errors(_FAILED), store.lock("transcript").acquire(store.config.lock.wait_seconds):
-            found = tips(store)
-            if tip := found.get(REF):
-                move_refs(git, {REF: (tip, None), _OLD: (None, tip)}, "gitmem")
-            if tip := tip or found.get(_OLD):
-                add_all(store, tip, {_OLD: (tip, None)})
-
-
-def add_all(store: Store, tip: str, moves: RefMoves) -> None:
-    """Add the transcripts of a commit to the refs of their users, and move these other refs in the same update."""
-    moves = dict(moves)
-    for user, theirs in _by_user(store, tip).items():
-        ref = f"{REF}/{user}"
-        local = store.repository.tip(ref)
-        merge = joined(store, local, theirs)
-        moves |= {**merge.keep_refs, ref: (local, merge.oid)}
-    if not move_refs(store.repository.git, moves, "gitmem"):
-        raise BusyError("Another process stored a transcript meanwhile.", "Try again.")
-
-
 def joined(store: Store, local: str | None, theirs: str) -> MergeCommit:
     """Return a merge of a user's transcripts here, if any, and elsewhere; one of the two if it holds the other."""
     both = None if local is None else fork(store.repository.git, local, theirs)
     if both is None or local in both.bases:
         return MergeCommit(theirs, (), {})
     return MergeCommit(both.tips[0], (), {}) if theirs in both.bases else merge_commits(store, both)
-
-
-def _by_user(store: Store, tip: str) -> dict[str, str]:
-    """Return, for each user who stored some of a commit's transcripts, a commit with these."""
-    people: dict[str, list[Addition]] = {}
-    for addition in _stored(store.repository, tip):
-        people.setdefault(ref_name_of(addition.commit.email), []).append(addition)
-    return {user: tip if len(people) == 1 else _write(store, ones) for user, ones in people.items()}
 
 
 def _stored(repository: Repository, tip: str) -> list[Addition]:
@@ -272,7 +235,6 @@ def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run:
             "Transcripts are synced here: the next sync would bring them back.",
             "'gitmem config sync.transcripts false', on each machine, then delete the remote's branches gitmem-l1-….",
         )
-    take_apart(store)
     with store.lock("forget").acquire(store.config.lock.wait_seconds) as lock, beating(lock):
         return _forget(store, *_divide(store, before))  # again: one may have been stored before the lock was held
 

@@ -57,7 +57,7 @@ from gitmem.store.remotes import (
 )
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
-from gitmem.store.transcripts import REF, take_apart, tips
+from gitmem.store.transcripts import REF, tips
 from gitmem.sync.fetch import Synced, fetch_memory
 from gitmem.sync.guard import Accept, check_extent, check_incoming, check_signed, left_out, signed
 from gitmem.sync.records import SyncRecord, write_record
@@ -245,7 +245,6 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     target, notes = signed(store, tip)
     if target != tip:
         fast_forward(store, tip, target, purpose="backup", notes=notes)
-    take_apart(store)
     refs = [branch, *(tips(store) if transcripts else [])]
     unfinished = f"{file}.tmp-{os.getpid()}"
     places = {unfinished: file}

@@ -1,8 +1,6 @@
 """Exchange a memory with remotes; raw transcripts, too, where `sync.transcripts` is set.
 
-Each user has a branch for transcripts there. Older versions had one branch for all: a sync moves its transcripts to
-the branches of those who stored them and deletes it. A machine with such a version makes it again, and the next sync of
-another one moves it again.
+Each user has a branch for transcripts there.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from gitmem.git.setup import make_root
 from gitmem.purge.rewrite import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED, added_remotes
 from gitmem.store.store import Store
-from gitmem.store.transcripts import REF, add_all, joined, other_files, take_apart, tips
+from gitmem.store.transcripts import REF, joined, other_files, tips
 from gitmem.sync.fetch import Synced
 from gitmem.sync.guard import check_extent, check_signed, signed
 from gitmem.sync.losses import check_losses
@@ -77,14 +75,13 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
 REMOTE_REF = "refs/heads/gitmem-l1"  # `-` and the name of a user's ref follow; branches, as some remotes want
 PART = 4 << 20  # bytes of objects that one push carries, unless a commit has more: over 50 kB/s a minute and a half
 Fetched = tuple[str, str | None, str | None]  # a ref of the remote, its commit, and that without purged texts
-_ENDS = re.compile("|[-/][0-9a-f]{12}")  # of the ref of all users, of one user's on a remote and in a backup
+_ENDS = re.compile("[-/][0-9a-f]{12}")  # of a user's ref on a remote and in a backup
 
 
 def sync_transcripts(
     store: Store, remote: Remote, connection: Connection, options: Options, *, ref: str = REMOTE_REF
 ) -> None:
     """Sync the transcripts with the refs of a remote that begin with `ref`. Raises as `gitmem.sync.rounds.sync`."""
-    take_apart(store)
     in_rounds(lambda _: _round(store, remote, connection, options, ref) or None, options, remote.called)
 
 
@@ -114,16 +111,12 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
     for oid in fetched.values():
         check_signed(store, remote, oid, known.values())
     clean = {end: _checked(store, remote, oid, known) for end, oid in fetched.items()}
-    if old := clean.pop("", None):
-        add_all(store, old, {})
     there = {end[1:]: (fetched[end], commit) for end, commit in clean.items()}
     people = sorted({*there, *(tip.rpartition("/")[2] for tip in tips(store))})
     done = [
         _exchange(store, remote, connection, options, user, (f"{ref}-{user}", *there.get(user, (None, None))))
         for user in people
     ]
-    if all(done) and "" in fetched:
-        connection.empty(remote, {ref: fetched[""]})
     if any(fetched[end] != commit for end, commit in clean.items()):
         sweep(store)
     return all(done)

@@ -83,48 +83,6 @@ def test_what_fixed_the_command_that_failed_goes_first():
     assert [one.text for one in found if one] == ["`uv sync`", "`uv sync`", "`mypy --install-types`", "`uv sync`"]
 
 
-BEFORE = """---
-id: b4f7k2m9q0x
-kind: bug-pattern
-created: 2026-09-11T09:12:40+00:00
-updated: 2026-09-12T09:12:40+00:00
-error: {type: ModuleNotFoundError, message: "No module named 'yaml'", frames: ["config.py:load"]}
-commands: [pytest]
-files: [pyproject.toml]
-seen: [x0000000001, x0000000002, x0000000003]
-solutions:
-- {text: "`uv sync`", worked: [x0000000001], commands: [pytest], ports: ["5432"]}
-- {text: "`pip install x`", failed: [x0000000002]}
-causes: [{text: The lock file was stale., said: [x0000000001]}]
-episodes: [e4f7k2m9q0x]
----
-# ModuleNotFoundError: No module named 'yaml'
-
-- Came with `pytest`
-- Mended by: `uv sync`
-
-Mine.
-"""
-
-
-def test_a_file_of_an_older_version_is_read_and_brought_to_the_new_form_when_its_error_comes_again():
-    pattern = parse_pattern(BEFORE.encode())
-    assert pattern is not None
-    assert pattern.seen == ("x0000000001", "x0000000002", "x0000000003")
-    assert [(one.text, one.worked, one.failed) for one in pattern.solutions] == [
-        ("`uv sync`", ("x0000000001",), ()),
-        ("`pip install x`", (), ("x0000000002",)),
-    ]
-    assert pattern.causes == ("The lock file was stale.",)
-    data = render_pattern(with_occurrence(pattern, came(9, "uv lock")))
-    again = parse_pattern(data)
-    assert again is not None
-    assert again.cases[:-1] == pattern.cases
-    assert again.cases[-1] == came(9, "uv lock").last
-    assert "Mine.\n" in data.decode()
-    assert not any(name in data.decode() for name in ("seen:", "solutions:", "episodes:", "ports"))
-
-
 @pytest.mark.parametrize(
     "data",
     [

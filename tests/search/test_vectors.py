@@ -216,6 +216,13 @@ def test_the_chunks_of_files_are_those_that_were_written(cache):
     }
 
 
+def test_another_release_cuts_the_files_anew_and_keeps_their_vectors(cache, monkeypatch):
+    cache.add(some(3))
+    cache.put_files([ChunkedFile(FileVersion("a.md", 3, 4, 5), [0], [bytes(16)])])
+    monkeypatch.setattr(vectors, "__version__", "9.9")
+    assert (cache.files(), len(cache.keys())) == ({}, 3)
+
+
 def test_models_have_files_of_their_own_and_only_those_used_last_are_kept(tmp_path):
     names = ["one", "One", "two/three", "two-three"]
     caches = [Cache(str(tmp_path), "openai", name) for name in names]

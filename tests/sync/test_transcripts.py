@@ -1,4 +1,4 @@
-"""Raw transcripts lie on a ref a user, here and on a remote; those of older versions move there, none is lost."""
+"""Raw transcripts lie on a ref a user, here and on a remote."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -7,10 +7,9 @@ import pytest
 
 from gitmem.errors import RefusedError
 from gitmem.git.packing import every_object
-from gitmem.git.setup import make_root
 from gitmem.purge.purge import answer_purge, plan_erasure, purge, waiting_purges
 from gitmem.store.remotes import find_remote
-from gitmem.store.transcripts import REF, put, read, ref_name_of, sessions, take_apart, tips
+from gitmem.store.transcripts import REF, put, read, ref_name_of, sessions, tips
 from gitmem.sync.clone import back_up, merge_in
 from gitmem.sync.retries import Options
 from gitmem.sync.sync import REMOTE_REF, sync_remote
@@ -56,22 +55,6 @@ def team(made_once: Callable[..., tuple[Machine, ...]]) -> tuple[Machine, ...]:
     return made_once(make_team, *PEOPLE)
 
 
-def older(one: Machine, *names: str) -> str:
-    """Have transcripts of these people, and no others, on the one ref that older versions had."""
-    for ref in tips(one.store):
-        one.git("update-ref", "-d", ref)
-    lines, start = [], f"from {make_root(one.store.repository.git)}\n"
-    for number, name in enumerate(names):
-        who = f"{name.title()} <{address(name)}> {1763600000 + number} +0000"
-        message = f"Transcript of session s-{name}\n\nGitmem-Op: transcript\nGitmem-Session: s-{name}\n"
-        path = f"sessions/2026/11/20261120_000000-s-{name}.l1.jsonl"
-        lines += [f"commit {REF}\nauthor {who}\ncommitter {who}\ndata {len(message)}\n{message}{start}"]
-        lines += [f"M 100644 inline {path}\ndata {len(said(name)) + 1}\n{said(name)}\n\n"]
-        start = ""
-    one.git("fast-import", "--quiet", "--force", stdin="".join(lines).encode())
-    return one.git("rev-parse", REF)
-
-
 @pytest.mark.slow
 def test_each_user_has_a_ref_that_does_not_show_the_address(team, remote, bare_git):
     exchange(*team, *team)
@@ -100,61 +83,11 @@ def test_two_machines_of_one_user_share_the_ref(machine, team):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed", [False, True])
-def test_what_an_older_version_put_on_one_ref_is_moved_and_nothing_is_lost(team, killed):
-    ada, *_ = team
-    tip = older(ada, "ada", "ben")
-    assert [read(ada.store, f"s-{name}") for name in ("ada", "ben")] == [[said("ada")], [said("ben")]]
-    if killed:  # once the ref had its other name
-        ada.git("update-ref", f"{REF}-old", tip)
-        ada.git("update-ref", "-d", REF)
-        assert read(ada.store, "s-ben") == [said("ben")]
-    put(ada.store, "s-new", BEGAN, [said("new")])
-    assert sorted(tips(ada.store)) == sorted(f"{REF}/{ref_name_of(address(name))}" for name in ("ada", "ben"))
-    assert [one.session for one in sessions(ada.store)] == ["s-ada", "s-ben", "s-new"]
-    ben = f"{REF}/{ref_name_of(address('ben'))}"
-    form = "--format=%ae %at %(trailers:key=Gitmem-Session,valueonly)"
-    assert ada.git("log", "-1", form, ben) == f"{address('ben')} 1763600001 s-ben"
-    purge(ada.store, plan_erasure(ada.store, session="s-ben"))
-    assert ben not in tips(ada.store)
-    assert not any(b"what ben asked" in data for _, data in every_object(ada.store.repository.git))
-    ada.sound()
-
-
-def test_a_users_own_history_stays_as_it_was(team):
-    _, ben, _ = team
-    tip = older(ben, "ben")
-    take_apart(ben.store)
-    assert tips(ben.store) == {f"{REF}/{ref_name_of(address('ben'))}": tip}
-
-
-@pytest.mark.slow
-def test_the_branch_of_older_versions_is_taken_apart_and_they_are_not_disturbed(team, remote, bare_git):
-    ada, ben, cleo = team
-    old = older(cleo, "ada", "ben", "cleo")  # a clone whose gitmem stays old
-    cleo.git("push", "-q", "origin", f"{REF}:{REMOTE_REF}")
-    exchange(ada, ben, ada)
-    assert bare_git(remote, "for-each-ref", REMOTE_REF) == ""
-    for one in (ada, ben):
-        assert [read(one.store, f"s-{name}") for name in PEOPLE] == [[said(name)] for name in PEOPLE]
-    assert tips(ada.store) == tips(ben.store)
-    before = bare_git(remote, "for-each-ref")
-    cleo.git("push", "-q", "origin", f"{old}:{REMOTE_REF}")  # as it does where the remote has none
-    exchange(ben, ada)
-    assert bare_git(remote, "for-each-ref") == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("old", [False, True])
-def test_a_backup_has_the_transcripts_of_all_users(team, tmp_path, old):
+def test_a_backup_has_the_transcripts_of_all_users(team, tmp_path):
     ada, ben, cleo = team
     file = str(tmp_path / "backup")
-    if old:  # by an older version
-        older(ada, "ada", "ben")
-        ada.git("bundle", "create", "-q", file, "gitmem", REF)
-    else:
-        exchange(ben, ada)
-        assert len(back_up(ada.store, file, transcripts=True).transcripts) == 2
+    exchange(ben, ada)
+    assert len(back_up(ada.store, file, transcripts=True).transcripts) == 2
     merge_in(cleo.store, file, Options(chance=QUICK))
     assert [read(cleo.store, f"s-{name}") for name in PEOPLE] == [[said(name)] for name in PEOPLE]
     assert sorted(tips(cleo.store)) == sorted(f"{REF}/{ref_name_of(address(name))}" for name in PEOPLE)
@@ -175,9 +108,8 @@ def test_who_keeps_no_transcripts_of_others_takes_them_out_of_the_remote(team, r
 
 @pytest.mark.slow
 def test_an_authors_transcripts_go_from_every_clone_and_from_the_remote(team, remote, bare_git):
-    ada, ben, cleo = team
+    _, ben, cleo = team
     exchange(*team, *team)
-    ada.git("push", "-q", "origin", f"{older(ada, 'ada')}:{REMOTE_REF}")  # by a clone whose gitmem stays old
     purge(ben.store, plan_erasure(ben.store, author="Ada"))
     exchange(ben)
     with pytest.raises(RefusedError, match="not followed here"):  # another's erasure asks first
