@@ -163,7 +163,7 @@ class Git:
         end = None
         while True:
             try:
-                return self._run_once(args, stdin, timeout, ok, env)
+                return _output(self._start(args, env, stdin=stdin is not None), args, stdin, timeout, ok)
             except GitFailedError as error:
                 lock = lock_in_the_way(error.stderr) if past_locks else ""
                 if not lock:
@@ -172,16 +172,6 @@ class Git:
                 if time.monotonic() >= end:
                     raise BusyError(f"Another git command holds {lock}.", "Try again when it is done.") from None
                 clear_left_behind(lock)
-
-    def _run_once(
-        self,
-        args: tuple[str, ...],
-        stdin: bytes | None,
-        timeout: float,
-        ok: Container[int],
-        env: Mapping[str, str] | None,
-    ) -> bytes:
-        return _output(self._start(args, env, stdin=stdin is not None), args, stdin, timeout, ok)
 
     def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> Child:
         """Start `git ARGS` with pipes for stdin, stdout and stderr, for a dialogue (fast-import).

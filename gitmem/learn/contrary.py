@@ -80,7 +80,7 @@ def without_replaced(statement: str, known: str) -> str:
     points = stems_of(known) | numbers_of(known)
 
     def is_old(text: str) -> bool:
-        said = stems_of(_without(text, "negation")) | numbers_of(text)
+        said = stems_of(matcher(_WORDS, "negation").sub(" ", text)) | numbers_of(text)
         return bool(said) and said <= points
 
     for match in [*matcher(_WORDS, "instead").finditer(statement)][::-1]:
@@ -98,10 +98,6 @@ def without_replaced(statement: str, known: str) -> str:
     for piece in old:
         statement = statement.replace(piece, "")
     return statement
-
-
-def _without(text: str, kind: str) -> str:
-    return matcher(_WORDS, kind).sub(" ", text)
 
 
 def _widens(statement: str, source: str) -> bool:

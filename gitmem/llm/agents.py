@@ -19,7 +19,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import IO, NamedTuple
+from typing import IO
 
 from gitmem.config import SummaryConfig
 from gitmem.llm.protocol import (
@@ -38,6 +38,7 @@ from gitmem.llm.protocol import (
 )
 from gitmem.platform.machine import SCRIPTS_TOO, find_program
 from gitmem.text.terminal import on_line
+from gitmem.values import Value
 
 GUARD = {"GITMEM_HOOKS": "off"}
 # Variables of a surrounding session, which the agent would take for its own.
@@ -55,7 +56,7 @@ _TOKENS = ("output_tokens", "input_tokens", "cache_creation_input_tokens", "cach
 _PRICES = {Size.SMALL: (2.0, 10.0), Size.LARGE: (4.0, 20.0)}
 
 
-class ProgramRun(NamedTuple):
+class ProgramRun(Value):
     """A run of a program: its words, its input, and variables and files that it needs besides."""
 
     words: Sequence[str]
@@ -63,7 +64,7 @@ class ProgramRun(NamedTuple):
     environ: Mapping[str, str] = {}  # never changed
 
 
-class RunPlace(NamedTuple):
+class RunPlace(Value):
     """Where a run writes: a folder for files beside the empty one, a new session's id, and the user's environment."""
 
     files: str
@@ -78,7 +79,7 @@ class RunPlace(NamedTuple):
         return path
 
 
-class Program(NamedTuple):
+class Program(Value):
     """A program: its name on the `PATH`, what to do where it fails, and its models.
 
     `models` are its small and its large one ("": the one that the user chose); `recorded` yields what it records of a

@@ -198,10 +198,6 @@ class _Question(Value):
         key, *answer = self.kept.get(fact.id, ("",))
         return answer if key.partition(" ")[2] == self.keys[fact.id].partition(" ")[2] else []
 
-    def _own(self, fact: Fact) -> set[str]:
-        """Return the short ids of the fact's commit and of the tip of its branch."""
-        return {oid[:SHORT] for oid in (fact.commit, self.tips.get(fact.branch, "")) if oid}
-
     def _likely(self, fact: Fact, changed: Sequence[str]) -> list[str]:
         was = (self._before(fact) or [Ground.LEARNED])[0]
         told_here = Ground.STALE.value if changed else Ground.HERE.value
@@ -238,7 +234,7 @@ class _Question(Value):
                 return False
             if ground in (Ground.HERE, Ground.STALE):
                 return not (fact.commit and before.startswith(fact.commit))
-            own = self._own(fact)
+            own = {oid[:SHORT] for oid in (fact.commit, self.tips.get(fact.branch, "")) if oid}
             files = [self.brought.get(oid, []) for oid in own]
             return new.isdisjoint(own) and all(of_one is not None and changed.isdisjoint(of_one) for of_one in files)
 

@@ -19,11 +19,6 @@ def note_heard(private: str, labels: Iterable[str]) -> None:
         os.utime(path)
 
 
-def last_heard(private: str, label: str) -> float:
-    """Return the time of an agent's last event, 0 if none has arrived."""
-    return _time_of(os.path.join(private, _FOLDER, label))
-
-
 def last_installed(private: str, home: str, label: str) -> float:
     """Return when an agent's hooks were last installed, by the records of that; 0 if there are none."""
     folders = (os.path.join(private, HOME_HOSTS), os.path.join(user_store(home), HOME_HOSTS))
@@ -32,7 +27,7 @@ def last_installed(private: str, home: str, label: str) -> float:
 
 def heard_since_install(private: str, home: str, label: str) -> float:
     """Return the time of an agent's last event, 0 if none has arrived since its hooks were last installed."""
-    heard = last_heard(private, label)
+    heard = _time_of(os.path.join(private, _FOLDER, label))
     return heard if heard >= last_installed(private, home, label) else 0.0
 
 

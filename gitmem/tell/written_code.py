@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime
 
 from gitmem.document.code_lines import digest_of
@@ -57,7 +57,7 @@ def code_left_of(store: Store, exchanges: Collection[str]) -> tuple[list[dict[st
     """Return what is left of the code that exchanges wrote, for JSON and as lines; nothing in a project without git."""
     code = store.code()
     left = code_left(store, code, exchanges) if code else []
-    return [item._asdict() for item in left], _left_text(left)
+    return [item._asdict() for item in left], [f"code    {_sentence(item)}" for item in left]
 
 
 def _left(code: ProjectCode, path: str, digests: Collection[str]) -> CodeLeft:
@@ -97,11 +97,6 @@ def exchanges_of_file(store: Store, code: ProjectCode, path: str) -> list[MadeFi
         if exchange is not None:
             made.append(MadeFile(row.at, exchange, len(row.digests), len(now.intersection(row.digests))))
     return sorted(made, key=lambda item: (item.at, item.exchange.id), reverse=True)
-
-
-def _left_text(left: Iterable[CodeLeft]) -> list[str]:
-    """Return what is left as lines of text, one a file."""
-    return [f"code    {_sentence(item)}" for item in left]
 
 
 def _sentence(item: CodeLeft) -> str:

@@ -30,6 +30,7 @@ from gitmem.store.known_facts import known_facts
 from gitmem.store.locate import PRIVATE_SUFFIX
 from gitmem.store.store import Store
 from gitmem.text.terminal import fields
+from gitmem.values import Value
 
 _LEAST_BARS, _MOST_BARS = 12, 52
 
@@ -77,8 +78,7 @@ class PageCache(dict[str, tuple[object, Any]]):
         return value
 
 
-@dataclass(frozen=True)
-class ShownProject:
+class ShownProject(Value):
     """A project that the viewer shows: the key in its addresses ("": it was started there), and its store."""
 
     key: str
