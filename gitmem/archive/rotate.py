@@ -129,8 +129,6 @@ def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
 
 
 SENTENCES = {WEEKLY: 5, "monthly": 8}  # of a day in its week, of a week in its month
-
-
 _ARCHIVE_NAME = re.compile(rf"{ARCHIVE}/memory_[^/]*\.md")
 _DATED_HEADING = re.compile(r"^#{1,6} +([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 OWN = ""  # the source of an answer that needs no fence
 _MAX_CHARACTERS = 400_000  # of a command's output, at most
 _MAX_BYTES = 4 * _MAX_CHARACTERS + 1
-
-
 # The variables with the session of the agent that started a command or server.
 SESSIONS = ("CLAUDE_CODE_SESSION_ID", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID")
 # More variables that an agent sets for the commands it runs, as seen with the real ones (tests/e2e/test_states.py).

@@ -9,8 +9,6 @@ from typing import Self, TextIO
 from gitmem.text.terminal import clipped, padded, plain
 
 _PATIENCE = 1.0  # seconds of silence before progress is shown
-
-
 _BAR, _WIDTH = 24, 78  # columns of the bar, and of its line
 
 

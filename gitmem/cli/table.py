@@ -230,8 +230,6 @@ def share(text: str) -> float:
 
 
 _TYPES: Mapping[str, Callable[[str], float]] = {"N": whole_number, "0-1": share}
-
-
 _LIKE = 0.7  # the similarity of two words of which one may be meant by the other
 
 

@@ -16,11 +16,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
-from gitmem.config.values import (
-    Config,
-    SettingOrigin,
-    Untrusted,
-)
+from gitmem.config.values import Config, SettingOrigin, Untrusted
 from gitmem.document.ids import CONFIG
 from gitmem.git.layout import STORE_FOLDER
 from gitmem.platform.machine import table
@@ -28,8 +24,6 @@ from gitmem.platform.safe_open import read_small
 from gitmem.values import Value
 
 DEFAULT, USER, HERE, STORE = "default", "user", "here", "store"
-
-
 _MOST = 1_000_000_000
 
 

@@ -57,8 +57,6 @@ _SECTIONS = {
     MemoryType.ISSUE: KNOWN_ISSUES,
 }
 _PASSING = (MemoryType.NOTE, MemoryType.LEARNING, MemoryType.ERROR_FIX)
-
-
 INDENT = "  "
 MAX_TAG_LENGTH = 50
 

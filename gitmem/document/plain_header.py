@@ -24,18 +24,10 @@ def newline_of(text: str, *, default: str = "\n") -> str:
 # has 50,000 headers, and YAML takes 20 times as long. YAML 1.1 gives bare words a type: `no` is false, `12:30` is 750
 # (https://yaml.org/type/). So text stays bare only if it begins with a letter and is no such word.
 _LETTER = r"A-Za-z\u00c0-\u024f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
-
-
 # Explicit ranges instead of `\w`: Pythons with other Unicode tables have to write the same bytes.
 _BARE = rf"[{_LETTER}](?:[{_LETTER}0-9 _./@()+'-]*[{_LETTER}0-9_./@()+'-])?"
-
-
 _WORDS_WITH_A_MEANING = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})  # of YAML 1.1 and 1.2
-
-
 _NEEDS_ESCAPE = "[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"  # fine in JSON strings, not in YAML's
-
-
 _EXACT: tuple[tuple[type, Callable[..., object]], ...] = (
     (type(None), lambda value: value),
     (bool, bool),
@@ -45,26 +37,14 @@ _EXACT: tuple[tuple[type, Callable[..., object]], ...] = (
     (datetime, lambda value: datetime.fromisoformat(value.isoformat())),  # any time zone becomes its offset
     (date, lambda value: date.fromisoformat(value.isoformat())),
 )
-
-
 _LONGEST, _DEEPEST = 1 << 14, 4
-
-
 _TEXT = r'"(?:[^"\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]|\\["\\nt])*"'
-
-
 _DAY, _NUMBER = r"[0-9]{4}-[0-9]{2}-[0-9]{2}", r"-?(?:0|[1-9][0-9]{0,14})"
-
-
 _SCALAR = (
     rf"(?P<bare>{_BARE})|(?P<text>{_TEXT})|(?P<moment>{_DAY}T[0-9:]{{8}}(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})?)|"
     rf"(?P<day>{_DAY})|(?P<share>{_NUMBER}\.[0-9]{{1,15}})|(?P<number>{_NUMBER})"
 )
-
-
 _compiled = cache(re.compile)  # when first used: ranges of CJK letters take a session's start 4 ms
-
-
 _KEY = r"(  )?([A-Za-z_][A-Za-z0-9_-]{0,99}):(?: |$)"
 
 

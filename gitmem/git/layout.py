@@ -60,6 +60,4 @@ def common_dir_of(git_dir: str) -> str:
 
 
 MEMORY_BRANCH = "gitmem"
-
-
 STORE_FOLDER = ".gitmem"  # of a project, with the memory's work tree

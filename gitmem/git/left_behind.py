@@ -7,18 +7,10 @@ import os
 import time
 
 _MOMENT = 0.1
-
-
 LEFT_BEHIND_SECONDS = 10.0
-
-
 _SHORT_SECONDS = 2.0
-
-
 # Git holds these for long where it has much to write: thousands of refs, files of a work tree.
 _LONG_LOCKS = ("packed-refs.lock", "index.lock", "shallow.lock")
-
-
 # What git says of an existing lock: it names that of a ref, and not that of its settings.
 _LOCKED = (("Unable to create '", "': File exists", ""), ("could not lock config file ", ": File exists", ".lock"))
 

@@ -25,8 +25,6 @@ _OWN_LINES = (
 )
 _MOST_LINES = 6
 _MOST_CHARACTERS = 300
-
-
 _PUSH_KINDS, _ANY_KINDS = ("push", "locked"), ("s3", "any", "dropped")
 
 

@@ -28,8 +28,6 @@ from gitmem.values import Value
 _FETCHED = "fetched"
 INBOX = "refs/gitmem/inbox"  # on a remote: commits of machines that lost the race for the branch, each a ref of its own
 _INBOX_NAME = re.compile(r"inbox/[0-9a-z-]{1,80}-[0-9a-f]{12}")
-
-
 # A connection that is silent for a minute ends before; at 50 kB a second this is enough for 180 MB.
 SECONDS = 3600.0
 _CONNECT_SECONDS = 20

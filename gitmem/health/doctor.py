@@ -205,8 +205,6 @@ CHECKS = (
     check_changes,
     check_signatures,
 )
-
-
 # The checks of a store that nobody accepted here read no trees: a few objects can make one without end.
 OPENED = (check_trusted, check_branch, check_config)
 

@@ -31,8 +31,6 @@ _EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"),
     *("PreCompact", "PostCompact", "SessionEnd"),
 )
-
-
 _SUMMARY_FILES = (("skills", "memory-rotate", "SKILL.md"), ("agents", "memory-summarizer.md"))
 
 

@@ -8,12 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from gitmem.hosts.host import (
-    Host,
-    InstallPlace,
-    Payload,
-    text_of,
-)
+from gitmem.hosts.host import Host, InstallPlace, Payload, text_of
 from gitmem.hosts.says import NOTHING_TESTED
 from gitmem.values import TYPE_CHECKING
 

@@ -23,8 +23,6 @@ SERVERS = "mcpServers"
 BEGUN = '{\n  "version": 1\n}\n'
 _DESCRIPTION = "description: "
 _SUMMARIES = "memory-rotate"  # a skill that comes with `--summaries`
-
-
 Items = Sequence[Edit]
 
 

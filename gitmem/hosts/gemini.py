@@ -214,8 +214,6 @@ GEMINI = Host(
     says=Says(second=QUEUES, refusal=WORDLESS),
     subagents=_subagents,
 )
-
-
 _QWEN_INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>(?:(?!<\1>).)*?</\1>\s*", re.DOTALL)
 # The report on a command that failed, which names the command and the folder first.
 _QWEN_PRINTED = re.compile(

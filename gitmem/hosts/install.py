@@ -22,8 +22,6 @@ from gitmem.platform.safe_open import read_json, read_regular, replace_file
 from gitmem.values import Value
 
 _VERSION = 1
-
-
 WHOLE = "digest"  # in the record: the SHA-256 of a file that is gitmem's as a whole
 
 

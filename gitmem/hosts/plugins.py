@@ -254,8 +254,6 @@ def _make_host(name: str, title: str) -> Host:
 
 OPENCODE = _make_host("opencode", "OpenCode")
 KILO = _make_host("kilo", "Kilo")
-
-
 _PI_TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit"}
 _PI_EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after what a command printed
 
@@ -311,8 +309,6 @@ PI = Host(
     sessions=lambda place: begun_below(place.project, os.path.join(place.home, ".pi", "agent", "sessions"), "cwd"),
     says=Says(answer="it asks none", refusal="it asks for no leave", subagents="it has none"),
 )
-
-
 _AMP_TOOLS = {"shell_command": "Bash", "create_file": "Write", "edit_file": "Edit"}
 _AMP_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop"
 

@@ -52,8 +52,6 @@ _ROW_BYTES = 1024  # about what a row takes in memory, also one without text
 _MOST_VALUE, _MOST_ROWS = 32 * 1024 * 1024, 512 * 1024 * 1024  # bytes of a value, and of all: a column can compute them
 _PERMALINK = re.compile(rb"\A---\r?\n(?:[^\n]*\n)*?permalink:")
 _Row = Mapping[str, object]
-
-
 MAX_FILE = 32 * 1024 * 1024  # bytes; a transcript has some, all else far fewer
 MAX_FILES = 20_000
 _LOOKED, _NOTES = 2_000, 50  # files, and notes among them, of which one tells whose a folder is

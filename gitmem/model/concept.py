@@ -16,29 +16,13 @@ from gitmem.platform.machine import UTC, datetime
 from gitmem.values import Value
 
 SECTION = "Exchanges"
-
-
 OFFLINE = "offline"
-
-
 MAX_KEYWORDS, MAX_FILES = 10, 12
-
-
 _FEWEST = 2  # files and keywords in common
-
-
 _NAMED_AFTER = 8  # exchanges from which the name stays
-
-
 _NAMES = 3  # files and names in a name
-
-
 _LONGEST_NAME = 60  # characters
-
-
 _NAME = re.compile(r"[._/-]\w|\w[A-Z]|[0-9]")  # in a keyword that names something: `max_age`, `useTheme`, `utf8`
-
-
 _LISTS = ("keywords", "files", "scope", "exchanges", "merged")  # of a header, in order
 
 

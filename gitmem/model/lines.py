@@ -11,10 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 
-from gitmem.document.entry import (
-    Entry,
-    find_entries,
-)
+from gitmem.document.entry import Entry, find_entries
 from gitmem.document.ids import ID_FORM, tail_of
 from gitmem.model.fact import Fact, FactKind, fact_id
 from gitmem.model.validity import FactPlace, Standing, Status, what_holds

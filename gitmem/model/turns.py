@@ -12,12 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from gitmem.document.ids import TAIL_BYTES, digest, exchange_id, make_id
-from gitmem.model.command import (
-    has_effect,
-    runs_again,
-    works_now,
-    written,
-)
+from gitmem.model.command import has_effect, runs_again, works_now, written
 from gitmem.model.edits import PLACE
 from gitmem.model.events import HookEvent, HookKind
 from gitmem.model.words import UserWords, WordKind, noise

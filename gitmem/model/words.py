@@ -156,8 +156,6 @@ _BANNER = re.compile(
     r"|<\||(?:<<|\{\{|\[\[) *(?i:system|notif)|\w+(?::\S+)? hook (?:additional context|success|[a-z ]*error|feedback):",
     re.MULTILINE,
 )
-
-
 _IN_EDITOR, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
 
 

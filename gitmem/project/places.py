@@ -37,8 +37,6 @@ _GRACE = 0.3  # seconds more, for those about lines; without an answer no fact i
 _LONG_LINE = 8  # characters of a line that says where it is from
 _MOST_BROUGHT = 100  # files of a branch that are kept
 _MOST_STAND = 0.8  # of the lines that a branch added, after a squash or a rebase with changes
-
-
 _Answers = dict[str, list[str]]  # by fact its key, its ground and the files that changed, as they are kept
 
 

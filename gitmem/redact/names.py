@@ -38,11 +38,7 @@ class Span(Value):
 
 
 _AWS_SECRET = r"(?:[A-Za-z0-9+]|\\?/){40}(?![A-Za-z0-9/+=])"  # noqa: S105  # a pattern; JSON may escape a slash
-
-
 _WHOLE_WORDS = frozenset({"pw", "psk"})  # names so short that they must be whole words
-
-
 _Row = tuple[str, list[str], str]  # a part of some names, the names, the kind of their values
 
 

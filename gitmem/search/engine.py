@@ -9,12 +9,7 @@ from gitmem.history.marks import sources_of
 from gitmem.model.lines import Marks
 from gitmem.model.validity import Standing
 from gitmem.search import sources
-from gitmem.search.filters import (
-    Filters,
-    excluded,
-    literals_for,
-    read_filters,
-)
+from gitmem.search.filters import Filters, excluded, literals_for, read_filters
 from gitmem.search.hits import Hit, make_hit
 from gitmem.search.query import Query, Term, parse_query
 from gitmem.search.rank import NOTHING, Ranked, coverages, find_terms, needles_of, rarities

@@ -21,11 +21,7 @@ from gitmem.store.maintenance import MAX_FILES
 from gitmem.store.store import FORMAT_VERSION, format_version
 
 _NAMED = 3  # files, or commits, that a message names
-
-
 SIGNED = "signed"  # of `remote.trust`
-
-
 NOTHING = "Nothing was merged or pushed."
 
 
@@ -51,8 +47,6 @@ def refuse_unsigned(
 
 
 MOST_BYTES = 1 << 30  # of all files that come at once
-
-
 _FILE_MODES = {"100644", "100755"}
 
 

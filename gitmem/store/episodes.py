@@ -8,8 +8,6 @@ from gitmem.model.exchange import exchanges_in, file_name
 from gitmem.store.store import Store
 
 _SESSIONS = "sessions"
-
-
 _MONTHS = 12  # in which a session that is resumed is looked for
 
 

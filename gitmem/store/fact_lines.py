@@ -23,8 +23,6 @@ from gitmem.store.transaction import Transaction
 
 Read = Callable[[str], bytes | None]
 Names = Callable[[str], Iterable[str]]
-
-
 COUNTED = ": `gitmem facts list`."  # ends a line that counts facts without a line
 
 

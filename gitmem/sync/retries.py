@@ -9,9 +9,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from gitmem.errors import BusyError
-from gitmem.sync.guard import (
-    Accept,
-)
+from gitmem.sync.guard import Accept
 from gitmem.values import Value
 
 T = TypeVar("T")

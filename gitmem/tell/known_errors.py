@@ -23,17 +23,7 @@ from gitmem.store.known_facts import Header
 from gitmem.store.known_patterns import pattern_headers, read_pattern, signature_of
 from gitmem.store.store import Store
 from gitmem.tell.risk import from_other
-from gitmem.tell.usage_log import (
-    COUNTS,
-    ERROR,
-    USELESS,
-    Count,
-    GivenText,
-    known_to,
-    note_asked,
-    total,
-    usefulness_of,
-)
+from gitmem.tell.usage_log import COUNTS, ERROR, USELESS, Count, GivenText, known_to, note_asked, total, usefulness_of
 from gitmem.text.sentences import seen_times
 from gitmem.text.terminal import FENCE, opening, plain
 from gitmem.values import TYPE_CHECKING, Value

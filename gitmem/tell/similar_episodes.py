@@ -21,20 +21,10 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LIMIT = 5
-
-
 _WEIGHED, _LOOKED_AT = 30, 300  # hits that are weighed by usefulness; that are looked at for type, files or outcome
-
-
 _WORD = re.compile(r"\w[\w./-]*\w|\w")
-
-
 _MAX_WORDS = 40
-
-
 _SHARED_FILE = 0.25  # of a rank, for each file in common
-
-
 _SAME_TYPE = 1.5  # factor of a rank
 
 

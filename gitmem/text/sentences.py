@@ -53,8 +53,6 @@ class Block(Value):
 # Rarely asked for; compiling such ranges takes a session's start 2 ms.
 _WIDE = r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]"
 _HANGUL = r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]"
-
-
 _FENCE = r"[ \t]{0,12}(?:[-*+>][ \t]+)?(`{3,}|~{3,})([^\n]*)"
 _HEADING = r"#{1,6}(?:[ \t]+|$)(.*)"
 _ITEM = r"(?:[-*+•‣◦▪–]|[0-9]{1,4}[.)]|[①-⑳])[ \t]+(?:\[[ xX]\][ \t]+)?"

@@ -137,8 +137,6 @@ def _look(character: str) -> str:
 
 
 _EMPTY = "\u115f\u1160\u3164\uffa0\u2044\u2215\u29f8\u2571"  # invisible fillers; look-alikes of the slash
-
-
 _CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f"
 # Drawn as nothing, or changing how others are drawn: fillers, joiners, marks of direction, selectors, tags.
 _HIDDEN = (

@@ -40,8 +40,6 @@ from gitmem.web.facts import blob_of, lines_between
 from gitmem.web.view import View
 
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
-
-
 ELSEWHERE = "other."  # before a commit that is one of the other layer
 
 

@@ -17,24 +17,14 @@ from gitmem.cli.commands.agents import (
     report_changes,
     short_path,
 )
-from gitmem.cli.commands.installed import (
-    asks_to_use_tools,
-    earlier_sessions,
-    installed_text,
-    list_agents,
-)
+from gitmem.cli.commands.installed import asks_to_use_tools, earlier_sessions, installed_text, list_agents
 from gitmem.config import read_config
 from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
 from gitmem.git.layout import STORE_FOLDER
 from gitmem.hosts.host import Host, Scope
 from gitmem.hosts.install import SettingsChange, carry_out
 from gitmem.hosts.plan import EXCLUDE, InstallPlan, plan_install
-from gitmem.hosts.script import (
-    lock_settings,
-    note_made,
-    plan_script,
-    put_script,
-)
+from gitmem.hosts.script import lock_settings, note_made, plan_script, put_script
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST
 from gitmem.hosts.trial import event_reaches_spool, turn_roundtrip_works
 from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL, TURN_ON
@@ -61,8 +51,6 @@ _BRINGS = {
     ALLOW: "the read-only tools are allowed",
     EXCLUDE: "what git ignores, as it is yours alone",
 }
-
-
 _SCOPES = {
     Scope.PROJECT: "this project's, by settings that your team shares",
     Scope.LOCAL: "this project's, by settings for you alone",

@@ -14,16 +14,7 @@ from gitmem.cli.arguments import Args
 from gitmem.cli.commands.show_learned import show_episode, show_pattern
 from gitmem.cli.commands.show_session import show_session
 from gitmem.cli.history_output import SHORT, place_lines
-from gitmem.document.ids import (
-    ALPHABET,
-    FACT_LETTERS,
-    MEMORY,
-    check_path,
-    daily_path,
-    is_fact_id,
-    is_id,
-    is_timed,
-)
+from gitmem.document.ids import ALPHABET, FACT_LETTERS, MEMORY, check_path, daily_path, is_fact_id, is_id, is_timed
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.history.authors import People
 from gitmem.history.marks import marked, place_marks

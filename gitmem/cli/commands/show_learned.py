@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from gitmem.cli.app import App
-from gitmem.document.ids import (
-    id_in,
-)
+from gitmem.document.ids import id_in
 from gitmem.errors import NotFoundError
 from gitmem.model.edits import PLACE
 from gitmem.model.episode import Episode
