@@ -1,37 +1,20 @@
-"""Choose the model and the embedder that the settings name. Light: each search asks whether there is one."""
+"""Choose the embedder that the settings name. Light: each search asks whether there is one."""
 
 from __future__ import annotations
 
-from gitmem.llm.protocol import AGENTS, ANTHROPIC, HOST, KEYS, OFFLINE, OPENAI, ProviderError
+from gitmem.llm.protocol import OPENAI, ProviderError
 from gitmem.platform.machine import is_installed
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.config import EmbeddingConfig, SummaryConfig
-    from gitmem.llm.protocol import Embedder, Model
+    from gitmem.config import EmbeddingConfig
+    from gitmem.llm.protocol import Embedder
 
 
-def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
-    """Return the model of the settings; None for `offline`, and for `host`, whose agent is not called from here.
-
-    Raises ProviderError if the key is missing, or would go over the network unencrypted.
-    """
-    if config.provider in {OFFLINE, HOST}:
-        return None
-    if config.provider in AGENTS:
-        from gitmem.llm.agents import AgentModel
-
-        return AgentModel(config, environ)
-    key = _key("summary", config.api_key_env or KEYS[config.provider], config.base_url, environ)
-    from gitmem.llm.models import AnthropicModel, ChatModel
-
-    return (AnthropicModel if config.provider == ANTHROPIC else ChatModel)(config, key, environ)
-
-
-def _key(settings: str, variable: str, base_url: str, environ: Mapping[str, str]) -> str:
-    """Return the key in a variable, "" for a server of one's own that needs none; raises as `make_model`."""
+def key_in(settings: str, variable: str, base_url: str, environ: Mapping[str, str]) -> str:
+    """Return the key in a variable, "" for a server of one's own that needs none; raises as `make_embedder`."""
     key = environ.get(variable, "").strip()
     if not key and not base_url:
         raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or {settings}.api_key_env to another.")
@@ -93,7 +76,7 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
 
         return LocalEmbedder()
     base_url = config.base_url or (environ.get("OPENAI_BASE_URL", "") if provider == OPENAI else "")
-    key = _key("embedding", config.api_key_env or _EMBEDDER_KEYS[provider], base_url, environ)
+    key = key_in("embedding", config.api_key_env or _EMBEDDER_KEYS[provider], base_url, environ)
     from gitmem.llm.models import GeminiEmbedder, OpenAIEmbedder
 
     return (GeminiEmbedder if provider == GEMINI else OpenAIEmbedder)(key, config.model, base_url, environ)

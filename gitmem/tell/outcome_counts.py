@@ -21,7 +21,7 @@ from gitmem.document.message import Message, Op, Trailer
 from gitmem.history.origin import undone_commits
 from gitmem.history.records import HEAD, CommitRecord, records
 from gitmem.history.sessions import sessions as listed_sessions
-from gitmem.llm.ask import Ledger
+from gitmem.llm.ledger import Ledger
 from gitmem.model.error_occurrence import find_occurrences, with_errors
 from gitmem.model.fact import Fact
 from gitmem.model.outcome import Outcome, verdict_of

@@ -16,8 +16,8 @@ from gitmem.errors import GitmemError
 from gitmem.history.changes_by_others import others_changes
 from gitmem.history.records import records, resolve
 from gitmem.hosts.script import recorded_agents
+from gitmem.llm.ledger import spending
 from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
-from gitmem.llm.spending import spending
 from gitmem.model.validity import Standing
 from gitmem.project.code import ProjectQuestions
 from gitmem.purge.purge import waiting_purges

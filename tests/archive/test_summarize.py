@@ -13,7 +13,8 @@ from gitmem.document.entry import Entry, render_entry
 from gitmem.document.ids import raw_path, summary_path
 from gitmem.errors import NotFoundError
 from gitmem.history.origin import find_entry
-from gitmem.llm.ask import Ledger, day_of, is_worth_asking, patience
+from gitmem.llm.ask import is_worth_asking, patience
+from gitmem.llm.ledger import Ledger, day_of
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
 from tests.own_settings import own_settings

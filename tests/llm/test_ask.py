@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.config import SummaryConfig
-from gitmem.llm.ask import Asking, Ledger, Spent, SpentError, day_of
+from gitmem.llm.ledger import Asking, Ledger, Spent, SpentError, day_of
 
 NO_LIMITS = SummaryConfig(seconds_per_day=0, tokens_per_day=0, cents_per_day=0)
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)

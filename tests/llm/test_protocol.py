@@ -9,6 +9,7 @@ import pytest
 
 from gitmem.config import SummaryConfig
 from gitmem.llm.agents import AgentModel
+from gitmem.llm.ask import make_model
 from gitmem.llm.protocol import (
     AnswerError,
     ConnectionFailedError,
@@ -19,7 +20,6 @@ from gitmem.llm.protocol import (
     StatusError,
     fenced,
 )
-from gitmem.llm.providers import make_model
 
 SCHEMA = {
     "type": "object",

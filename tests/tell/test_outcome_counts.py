@@ -14,7 +14,7 @@ from gitmem.history.records import records
 from gitmem.history.undo import undo
 from gitmem.learn.facts import learn
 from gitmem.learn.lessons import learn_bugs, mark_stale
-from gitmem.llm.ask import Asking, Ledger, Spent
+from gitmem.llm.ledger import Asking, Ledger, Spent
 from gitmem.model.episode import Episode, episode_path, render_episode
 from gitmem.model.outcome import Outcome
 from gitmem.model.request import TaskType

@@ -26,7 +26,7 @@ from gitmem.text.terminal import plain
 from gitmem.values import Value
 
 if TYPE_CHECKING:
-    from gitmem.llm.spending import Spending
+    from gitmem.llm.ledger import Spending
     from gitmem.search.vectors import Overview
 
 _DAYS = 7
@@ -104,7 +104,7 @@ def _vectors(store: Store) -> Overview | None:
 def _models(store: Store) -> Spending | None:
     if store.config.summary.provider in {"offline", "host"}:
         return None
-    from gitmem.llm.spending import spending  # late: it brings HTTP
+    from gitmem.llm.ledger import spending  # late: it brings HTTP
 
     return spending(store)
 
