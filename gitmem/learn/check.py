@@ -4,7 +4,8 @@ An attacker writes what the agent reads: a file, a web page, the output of a com
 decisions rest on words of the user or of the agent, not of tools, and what a tool's output said before the agent did
 is none unless the user said it too.
 
-A relation that fails never drops the claim: it is kept as new, and the pair waits for a verdict.
+A relation that fails never drops the claim: it is kept as new, and the pair waits for a verdict. Where a known fact is
+said to be replaced and the statement of what holds now fails a check, the words that were quoted stand in its place.
 """
 
 from __future__ import annotations
@@ -17,19 +18,21 @@ from typing import Any, TypeVar
 from gitmem.document.message import one_line
 from gitmem.learn.contrary import lacks_number, says_contrary, tells_contrary, without_replaced
 from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded
-from gitmem.learn.question import AGENT, KINDS, Keep, KnownMemory, SaidPart, State, Why
+from gitmem.learn.question import AGENT, KINDS, USER, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
 from gitmem.model.fact import FactKind
 from gitmem.model.similarity import (
     ANY_WORDS,
     NAMED,
     OWN_WORDS,
+    QUOTED,
     may_concern,
     part_of,
     points_of,
     repeats,
     says_the_same,
     share,
+    stands_in,
     stems_of,
 )
 from gitmem.redact.redact import redact
@@ -42,6 +45,7 @@ _SHORTEST, _LONGEST = 12, 400  # characters of a statement
 _MOST = {"ended": 12, "pairs": 6, "facts": 12, "mends": 5, "requests": 200}
 _MOST_NAMES, _MOST_FORBIDDEN = 12, 6
 _SENTENCE, _TOPIC, _UNTIL, _LITERAL = 300, 80, 80, 120  # characters
+_QUOTED, _BEFORE = 240, 120  # characters of the words that stand for a statement, and of the fact they replace
 _ACTED_ON = ("decision", "rule", "preference")
 _REDACTED = "[REDACTED:"  # begins what stands for a secret
 # ASCII, as a Korean particle follows a name without a blank.
@@ -145,7 +149,7 @@ class Reader:
         found = self._record.find(item, own=is_acted_on)
         before = " ".join(self._known[name] for name in replaced)
         least = OWN_WORDS if is_acted_on else ANY_WORDS
-        if share(statement, self._record.own) < least and not self._changes(statement, before, str(item["quote"])):
+        if share(statement, self._record.own) < least and not self._rests_on(statement, before, found, item):
             raise RefusedError("unsupported")
         new = without_replaced(statement, before) if before else statement
         is_issue = kind == "issue"
@@ -196,18 +200,27 @@ class Reader:
         return claims, endings
 
     def _successor(self, name: str, item: _Ended) -> Claim:
-        """Return the claim of what holds instead of a known fact, where it stands in `ended` alone."""
+        """Return the claim of what holds instead of a known fact, where it stands in `ended` alone.
+
+        Where the statement fails a check, the sentences that were quoted are what holds.
+        """
         kind = self._kinds.get(name, FactKind.CORE_LOGIC)
         asked = kind.value if kind.value in _ACTED_ON else "knowledge"
-        statement = self._statement(item.now)
-        found = self._claimed(asked, statement, [name], item.given)
+        try:
+            statement = self._statement(item.now)
+            found = self._claimed(asked, statement, [name], item.given)
+        except RefusedError:
+            found, before = self._quoted(item), self._known[name]
+            if found.who != USER or self._may_be_tools(item.now, before):
+                raise
+            said = one_line(found.sentences, _QUOTED).rstrip(" .")
+            statement = self._statement(f"{said} (before: {one_line(before, _BEFORE)})")
         return Claim(kind, statement, "", found.request, found.who)
 
     def _replacing(self, claim: Claim, name: str, item: _Ended) -> Claim:
         """Return a claim that takes the place of a known fact, or where that is not shown, disputes it."""
         try:
-            self._record.find(item.given, own=True)
-            is_shown = may_concern(self._known[name], claim.statement)
+            is_shown = self._is_about(name, self._quoted(item).request, item.now)
         except RefusedError:
             is_shown = False
         if is_shown or is_found(name):
@@ -216,15 +229,24 @@ class Reader:
 
     def _ending(self, name: str, item: _Ended, *, is_issue: bool) -> Ending:
         """Return the ending of a known fact without a successor. Raises RefusedError if it is not shown."""
-        found = self._record.find(item.given, own=True)
+        found = self._quoted(item)
         if item.why is Why.DONE and not is_issue and name not in self._passing_facts and not is_found(name):
             raise RefusedError("no issue")
-        around = f"{self._record.own_of(found.request)} {folded(item.now)}"
-        if not any(stem in around for stem in stems_of(self._known[name])):
+        if not self._is_about(name, found.request, item.now):
             raise RefusedError("other subject")
+        return Ending(name, item.why, item.now, found.request, found.who)
+
+    def _quoted(self, item: _Ended) -> Evidence:
+        """Return the evidence of an ending. Raises RefusedError if it has none, or repeats what a tool said."""
+        found = self._record.find(item.given, own=True)
         if found.who == AGENT and self._record.echoes(item.now or found.sentences, str(item.given["quote"])):
             raise RefusedError("tool's words")
-        return Ending(name, item.why, item.now, found.request, found.who)
+        return found
+
+    def _is_about(self, name: str, request: int, now: str) -> bool:
+        """Return whether a request, or the statement of what holds now, has a word of a known fact."""
+        around = f"{self._record.own_of(request)} {folded(now)}"
+        return any(stands_in(stem, around) for stem in stems_of(self._known[name]))
 
     def _verdict(self, item: Mapping[str, object]) -> Verdict:
         pair, keep = str(item["pair"]).strip(), Keep(str(item["keep"]))
@@ -273,6 +295,13 @@ class Reader:
             raise RefusedError("secret")
         return text
 
+    def _rests_on(self, statement: str, before: str, found: Evidence, item: Mapping[str, object]) -> bool:
+        """Return whether enough of a statement is in the user's quotation, or what it says beside known facts is."""
+        quote = str(item["quote"])
+        if before:
+            return self._changes(statement, before, quote)
+        return found.who == USER and share(statement, folded(quote)) >= QUOTED
+
     def _changes(self, statement: str, before: str, quote: str) -> bool:
         """Return whether what a statement says beside the facts it replaces, which may name its subject, is own words.
 
@@ -280,11 +309,16 @@ class Reader:
         """
         numbers = numbers_of(statement) - numbers_of(before)
         spelled = numbers & numbers_of(quote)  # "four spaces" says 4
-        new = points_of(statement) - points_of(before or statement)
+        new = points_of(statement) - points_of(before)
         in_words = [point for point in new if not any(number in point for number in spelled)]
         if not in_words:
-            return bool(before and numbers) and numbers == spelled
+            return bool(numbers) and numbers == spelled
         return part_of(new, folded(quote)) > 0 and part_of(new, self._record.own) >= OWN_WORDS
+
+    def _may_be_tools(self, now: str, before: str) -> bool:
+        """Return whether a statement says nothing beside a known fact, or something that only a tool said."""
+        new = points_of(now) - points_of(before)
+        return not new or self._record.has_of_tools(point for point in new if not part_of((point,), self._record.user))
 
 
 def _strings(given: object) -> list[str]:

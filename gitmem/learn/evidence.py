@@ -7,16 +7,16 @@ Tested through `tests/learn/test_reply.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
-from gitmem.model.similarity import OWN_WORDS, is_echo, share
+from gitmem.model.similarity import OWN_WORDS, is_echo, part_of, share
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
 _FEWEST_WORDS, _MOST_WORDS = 5, 40  # of a quotation
-_FEWEST_OF_A_LINE = 3  # words of a quotation that is a whole line
+_FEWEST_OF_A_LINE = 3  # words of a quotation that is a whole line or sentence
 _LETTERS_OF_A_WORD = 2  # of a script without blanks
 _LONGEST_LINE = 300  # characters of such a line
 _OUTPUT_CHARACTERS = 4_000_000  # of tools that are compared
@@ -112,8 +112,8 @@ class SaidRecord:
             raise RefusedError("length")
         if words >= _FEWEST_WORDS or (place.part.who == USER and _words(place.text) < _FEWEST_WORDS + 2):
             return
-        lines = (folded(line).strip(_MARKS) for line in place.part.text.splitlines())
-        if words < _FEWEST_OF_A_LINE or quote not in lines:
+        whole = (folded(text).strip(_MARKS) for line in place.part.text.splitlines() for text in (line, *split(line)))
+        if words < _FEWEST_OF_A_LINE or quote not in whole:
             raise RefusedError("length")
 
     def echoes(self, statement: str, quote: str) -> bool:
@@ -121,6 +121,11 @@ class SaidRecord:
         if share(statement, self.user) >= OWN_WORDS:
             return False
         return self._outputs.said_before(folded(quote).strip(_MARKS), partial(is_echo, statement))
+
+    def has_of_tools(self, points: Iterable[str]) -> bool:
+        """Return whether a tool's output has one of some stems or numbers, or nobody knows."""
+        names = {*points}
+        return bool(names) and self._outputs.said(lambda line: part_of(names, line) > 0)
 
 
 class _Outputs:
@@ -140,6 +145,10 @@ class _Outputs:
             if size <= _OUTPUT_CHARACTERS:
                 lines = (line for line in one.text.splitlines() if len(line) <= _LONGEST_LINE)
                 self._lines += filter(None, map(folded, lines))
+
+    def said(self, says: Callable[[str], bool]) -> bool:
+        """Return whether an output has such a line, or nobody knows."""
+        return not self._are_known or any(map(says, self._lines))
 
     def said_before(self, quote: str, says: Callable[[str], bool]) -> bool:
         """Return whether an output before the agent's words with a quotation has such a line, or nobody knows."""

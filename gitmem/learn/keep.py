@@ -24,7 +24,7 @@ from gitmem.learn.results import JudgedSession, keep_results
 from gitmem.model.entries import relative_files
 from gitmem.model.episode import title_of
 from gitmem.model.error_occurrence import find_occurrences
-from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, fact_keywords, make_fact
+from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, FactStatus, fact_keywords, make_fact
 from gitmem.model.pattern import ErrorOccurrence
 from gitmem.model.similarity import MERGED, says_the_same, share, shared_with_error
 from gitmem.model.turns import Turn
@@ -157,10 +157,11 @@ class _Keeper:
             return None, {}  # removed by a user or an undo
         if same is not None and tail_of(turn.exchange_id) in map(tail_of, same.sources):
             return (same if same.binds else None), {}
-        if same is not None and not same.binds and same.id != made.id:
+        is_back = same is not None and same.status is FactStatus.SUPERSEDED and bool(claim.replaces)
+        if same is not None and not same.binds and same.id != made.id and not is_back:
             return None, {}
         fact = same._replace(scope=wider(same, made)) if same is not None else made
-        kept = self.book.keep(fact, turn.exchange_id, again=False)
+        kept = self.book.keep(fact, turn.exchange_id, again=is_back)  # the user goes back to what was replaced
         return kept or (None, {})
 
     def _origin(self, turn: Turn, *, is_agents: bool) -> Mapping[str, str]:

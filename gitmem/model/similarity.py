@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from gitmem.document.ids import do_meet
@@ -26,6 +26,7 @@ SAME_ERROR = 0.5  # `error_likeness` of one error on two days
 _FEWEST_SHARED = 2  # words of one claim, or of an error and its fix; a single one is only a topic
 JOINS = 0.4  # `likeness_of_work` from which an exchange joins a concept: much of both, or nearly all of one
 OWN_WORDS = 1 / 2  # `share` of a rule in what the user and the agent said, to be theirs and no tool's
+QUOTED = 0.4  # `share` of a rule in the words of the user that it quotes, where others only say the same otherwise
 ANY_WORDS = 1 / 3  # `share` of a sentence that may summarise, in the record that it is about
 NAMED = 2 / 3  # of the code names of a fix that were written in the session; a model may name one that was only read
 MERGED = 0.8  # `share` of a merged statement in the two it takes the place of, which says nothing of its own
@@ -74,20 +75,25 @@ def share(text: str, among: str) -> float:
     return part_of(points_of(text), among)
 
 
-def part_of(points: frozenset[str], among: str) -> float:
+def part_of(points: Collection[str], among: str) -> float:
     """Return the share of stems and numbers that stand among folded words; a Korean verb's forms differ at the end."""
     numbers = {*_WHOLE_NUMBER.findall(among)}
     stand = sum(
-        point in numbers if _WHOLE_NUMBER.fullmatch(point) else (_VERB.sub("", point) or point) in among
+        point in numbers if _WHOLE_NUMBER.fullmatch(point) else stands_in(_VERB.sub("", point) or point, among)
         for point in points
     )
     return stand / len(points) if points else 0.0
 
 
+def stands_in(stem: str, text: str) -> bool:
+    """Return whether folded words have a stem, of "policy" `polici`."""
+    return stem in text or (stem.endswith("i") and f"{stem[:-1]}y" in text)
+
+
 def is_echo(statement: str, line: str) -> bool:
     """Return whether one folded line says most of a statement."""
     stems = stems_of(statement)
-    return sum(stem in line for stem in stems) >= max(_FEWEST_ECHOED, _ECHO * len(stems))
+    return sum(stands_in(stem, line) for stem in stems) >= max(_FEWEST_ECHOED, _ECHO * len(stems))
 
 
 @lru_cache(maxsize=4_096)

@@ -2,10 +2,17 @@
 
 import importlib.util
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from gitmem.learn.keep import keep
+from gitmem.learn.question import USER, KnownMemory
+from gitmem.learn.reply import Claim, Judged
+from gitmem.learn.results import JudgedSession
+from gitmem.model.fact import FactKind
+from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
 from gitmem.store.known_facts import known_facts
 
@@ -63,3 +70,15 @@ def test_the_recorded_answers_hold_what_readers_labelled(bench):
     assert told["found"] >= 0.95 * told["labels"]
     assert told["right"] >= 0.97 * told["weighed"]
     assert told["right mends"] >= 0.80 * told["mends"]
+
+
+def test_a_user_may_go_back_to_what_was_replaced(desk):
+    """A fact that was replaced is in force again, and the one that took its place is not."""
+    uv, pip = "Builds use uv.", "Builds use pip."
+    for number, (now, before) in enumerate(((uv, ()), (pip, (uv,)), (uv, (pip,)))):
+        at = datetime(2026, 11, 1 + number, tzinfo=UTC)
+        turn = Turn(f"s-{number}", "claude-code", "p", at, at, prompt=now, answer="Done.")
+        known = KnownMemory(tuple(fact for fact in in_force(known_facts(desk.store)) if fact.description in before))
+        claim = Claim(FactKind.DECISION, now, "", 1, USER, replaces=tuple(known.names()))
+        keep(desk.store, JudgedSession(turn.session, turn.host, (turn,), "model"), Judged((claim,)), known)
+        assert [fact.description for fact in in_force(known_facts(desk.store))] == [now]

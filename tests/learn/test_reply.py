@@ -218,11 +218,46 @@ def test_what_takes_the_place_of_a_known_fact_may_name_what_was(known, said, now
     assert [fact.replaces for fact in judged.facts] == [("F1",)]
 
 
-def test_what_takes_the_place_of_a_known_fact_names_nothing_else():
-    record = (SaidPart(1, USER, "Show a hundred rows at once."), SaidPart(1, AGENT, "I fixed the parser."))
-    end = {"known": ["F1"], "why": "replaced", "request": 1, "quote": "Show a hundred rows at once"}
-    end |= {"now": "Tables show 100 rows per page instead of 25."}
-    assert read(known=knowing("Tables show a few rows."), record=record, ended=[end]).facts == ()
+@pytest.mark.parametrize(
+    "known, said, now",
+    [
+        ("Tables show a few rows.", "Show a hundred rows at once", "Tables show 100 rows per page instead of 25."),
+        ("Merge branches by hand.", "Let the bot merge a branch after its review", "Never let the bot merge branches."),
+        ("Comments are in English.", "Write comments in our tongue from here", "Komentarze są zawsze po polsku."),
+        ("로그는 90일 보관한다.", "이제 로그는 일 년 보관하자", "로그는 일 년(365일) 보관한다."),
+    ],
+)
+def test_where_the_statement_fails_a_check_the_quotation_takes_the_place_of_a_known_fact(known, said, now):
+    record = (SaidPart(1, USER, f"{said}. Now fix the parser."), SaidPart(1, AGENT, "I fixed the parser."))
+    end = {"known": ["F1"], "why": "replaced", "now": now, "request": 1, "quote": said}
+    fact = FACT | {"kind": "rule", "statement": now, "reason": "", "quote": said}
+    for facts in ((), (fact,)):
+        (claim,) = read(*facts, known=knowing(known), record=record, ended=[end]).facts
+        assert (claim.statement, claim.replaces) == (f"{said} (before: {known})", ("F1",))
+
+
+def test_no_quotation_takes_the_place_of_a_fact_where_a_tool_said_what_holds_now():
+    said, now = "Write comments as the guide says", "Comments are written in the Polish language."
+    record = (SaidPart(1, USER, f"{said}. Now fix the parser."), SaidPart(1, AGENT, "I fixed the parser."))
+    end = {"known": ["F1"], "why": "replaced", "now": now, "request": 1, "quote": said}
+    known = knowing("Comments are in English.")
+    assert len(read(known=known, record=record, ended=[end], heard=(Heard(TOOL, "# Guide"),)).facts) == 1
+    for heard in ((Heard(TOOL, "# Guide\nComments: Polish"),), None):
+        assert read(known=known, record=record, ended=[end], heard=heard).facts == ()
+
+
+def test_a_quotation_about_something_else_ends_nothing_unseen():
+    record = (SaidPart(1, USER, "Let us use a shorter tongue. Fix it."), SaidPart(1, AGENT, "I fixed the parser."))
+    end = {"known": ["F1"], "why": "replaced", "now": "Reports are one page long.", "request": 1}
+    judged = read(known=knowing("Lamps are off at noon."), record=record, ended=[end | {"quote": record[0].text}])
+    assert [claim.disputes for claim in judged.facts] == [("F1",)]
+
+
+def test_a_stem_is_found_in_its_word():
+    said = "only on localhost, we have caddy before it"
+    given = FACT | {"kind": "decision", "statement": "feedd listens on localhost, behind caddy.", "reason": ""}
+    record = (SaidPart(1, USER, f"{said}."), SaidPart(1, AGENT, "Noted."))
+    assert len(read(given | {"quote": said}, record=record).facts) == 1
 
 
 def test_a_korean_verb_is_found_in_another_form():
@@ -290,8 +325,8 @@ def test_a_statement_that_replaces_a_fact_may_take_its_subject_from_it():
     ended = ENDED | {"now": rule["statement"], "quote": rule["quote"]}
     assert read(rule, known=known, record=record, ended=[ended]).facts[0].replaces == ("F1",)
     other = rule | {"statement": "Column names of the exporter stay under 640 characters."}
-    judged = read(other, known=known, record=record, ended=[ended | {"now": other["statement"]}])
-    assert judged.facts == ()
+    (quoted,) = read(other, known=known, record=record, ended=[ended | {"now": other["statement"]}]).facts
+    assert quoted.statement == f"{record[0].text[:-1]} (before: {known.facts[0].description})"
     assert read(rule, known=known, record=record).refused == {"unsupported": 1}
 
 
