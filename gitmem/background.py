@@ -322,16 +322,23 @@ class _Steps:
         _note_learned(self._store, turns, errors)
 
     def improve(self, late: Callable[[], bool]) -> None:
-        """Have the model of the settings judge sessions, then sum up archives."""
+        """Have the model of the settings judge sessions, then sum up archives, unless it is asked for another store."""
         from gitmem.archive.summarize import improve
         from gitmem.archive.summary import pending_archives
         from gitmem.learn.judge import judge_requested
         from gitmem.llm.ask import is_worth_asking
+        from gitmem.llm.requests import waiting
+        from gitmem.store.jobs import Kind, turn_of
 
-        judge_requested(self._store, late)
-        for archive in pending_archives(self._store):
-            if not late() and is_worth_asking(self._store, archive):
-                improve(self._store, archive)
+        archives = [archive for archive in pending_archives(self._store) if is_worth_asking(self._store, archive)]
+        if not archives and not waiting(self._store.private):
+            return
+        with turn_of(self._store, Kind.ASK) as is_free:
+            if is_free:
+                judge_requested(self._store, late)
+            for archive in archives if is_free else ():
+                if not late():
+                    improve(self._store, archive)
 
     def _note(self, what: str, problem: str | Exception) -> None:
         FailureLog(self._store.private).record(failure_of(self._store.context.clock(), what, problem))

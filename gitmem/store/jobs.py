@@ -29,17 +29,25 @@ class Kind(StrEnum):
     REINDEX = "reindex"
     MAINTAIN = "maintain"
     SYNC = "sync"
+    ASK = "ask"
 
     @property
     def command(self) -> tuple[str, ...]:
         """The command that does it."""
-        return (self.value, "--if-needed" if self is Kind.MAINTAIN else "--background")
+        return _DONE_BY[self][0]
 
     @property
     def words(self) -> str:
         """What it does."""
-        texts = {Kind.REINDEX: "looks up authors and meanings", Kind.MAINTAIN: "packs", Kind.SYNC: "syncs"}
-        return texts[self]
+        return _DONE_BY[self][1]
+
+
+_DONE_BY = {
+    Kind.REINDEX: (("reindex", "--background"), "looks up authors and meanings"),
+    Kind.MAINTAIN: (("maintain", "--if-needed"), "packs"),
+    Kind.SYNC: (("sync", "--background"), "syncs"),
+    Kind.ASK: (("hook", "claude", "--drain"), "asks the model about sessions"),
+}
 
 
 class Job(Value):

@@ -3,16 +3,22 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from gitmem.platform.machine import Context, machine_name, now
+from gitmem.learn.end import replay
+from gitmem.learn.judge import request_judgement
+from gitmem.llm.requests import waiting
+from gitmem.platform.machine import Context, machine_name, now, start_detached
 from gitmem.store import jobs
 from gitmem.store.jobs import Kind, running, turn_of
 from gitmem.store.store import Store
 from tests.cli.commands.project import Runner
+from tests.desk import Recorder
+from tests.own_settings import own_settings
 
 
 @pytest.fixture
@@ -81,3 +87,38 @@ def hold(root: str, home: str) -> None:
     with turn_of(Store(root, Context({"HOME": home}, home, "machine", now)), Kind.SYNC):
         os.write(1, b"held\n")
         time.sleep(600)
+
+
+@pytest.mark.slow
+def test_the_model_is_asked_for_one_store_at_a_time(tmp_path, home, environ, initialize, model_server):
+    """Three stores whose sessions end at once: each is asked about, one after the other."""
+    context = Context(environ, environ["HOME"], machine_name(environ["HOME"]), now)
+    own_settings(context, f"summary:\n  provider: openai\n  base_url: {model_server.url}\n  model: fake-mini\n")
+    lock, at_once, most = threading.Lock(), [0], [0]
+
+    def reply(_: dict) -> dict:
+        with lock:
+            at_once[0] += 1
+            most[0] = max(most[0], at_once[0])
+        time.sleep(0.5)
+        with lock:
+            at_once[0] -= 1
+        return {"ended": [], "pairs": [], "facts": [], "mends": [], "requests": []}
+
+    model_server.reply = reply
+    stores = []
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+        initialize(tmp_path / name)
+        store = Store(str(tmp_path / name / ".gitmem"), context)
+        recorder = Recorder(tmp_path / f"{name}.jsonl", f"s-{name}", str(tmp_path / name))
+        recorder.turn(1, "Write the parser", "Written.")
+        replay(store, recorder.write())
+        request_judgement(store, f"s-{name}", "claude-code", str(recorder.path))
+        stores.append(store)
+    for store in stores:
+        start_detached(environ, "-C", store.root, "hook", "claude", "--drain").returncode = 0
+    until = time.monotonic() + 60
+    while any(map(waiting, (store.private for store in stores))) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert (len(model_server.asked), most[0]) == (3, 1)
