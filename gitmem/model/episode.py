@@ -19,8 +19,7 @@ from gitmem.platform.machine import UTC, datetime
 from gitmem.values import Value
 
 LETTER = "e"
-UNMENDED = ": nothing mended it"  # ends the line of an error
-REJECTED = "Rejected by the person: "  # begins the line of a result
+UNMENDED = ": nothing fixed it"  # ends the line of an error
 
 
 class Episode(Value):

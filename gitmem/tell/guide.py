@@ -18,7 +18,7 @@ from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.learn.lessons import known_knowledge
 from gitmem.model.episode import FOLDER as EPISODES_FOLDER
-from gitmem.model.episode import REJECTED, ending
+from gitmem.model.episode import ending
 from gitmem.model.error import is_again, quoted, read_errors, signature
 from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
@@ -56,7 +56,6 @@ _EPISODES, _RULES, _OF_PROJECT = 3, 3, 3  # episodes; lines of rules and of a do
 _PATTERNS = "patterns/"  # errors and what is known of the project, which have parts of their own
 _DATE = len("2026-11-20")
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
-_DID_NOT_HELP = ("did not help", REJECTED)
 _FILE = re.compile(r"(?<![\w.+-])[\w.+-]*(?:/[\w.+-]+)+|(?<![\w+-])[\w+-]+\.[A-Za-z]\w{0,5}\b")
 
 
@@ -250,8 +249,8 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
         # Why it failed is not known, so it may still be right.
         part = AdviceKind.CHALLENGE if failed else AdviceKind.APPROACH
         yield Advice(part, one_line(f"{text} Steps: {plan}" if plan else text, _LONGEST), source, sure)
-    tried = [one for one in episode.gotchas if any(words in one for words in _DID_NOT_HELP)]
-    others = [one for one in episode.gotchas if one not in tried]
+    tried = [line for line in episode.gotchas if "did not help" in line]
+    others = [line for line in episode.gotchas if line not in tried]
     for part, lines in (
         (AdviceKind.TRY, () if failed else episode.tips),
         (AdviceKind.AVOID, tried),

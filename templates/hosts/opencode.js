@@ -72,7 +72,7 @@ export const Gitmem = async ({ directory, client }) => {
       said.delete(sessionID)
       const session = aside.get(sessionID) ?? sessionID
       const answer = call("PreToolUse", session, { tool_name: tool, tool_use_id: callID, tool_input: args })
-      // A plugin cannot have the person asked: the agent is refused, and told to ask.
+      // A plugin cannot have the user asked: the agent is refused, and told to ask.
       if (answer.permissionDecision) throw new Error(answer.permissionDecisionReason)
     },
     "tool.execute.after": async ({ tool, sessionID, callID, args }, result) => {

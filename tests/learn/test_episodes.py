@@ -164,13 +164,13 @@ def test_a_finished_session_that_is_resumed_is_told_its_last_task(desk, recorder
     assert last_episode(desk.store, "s-other") is None
     open_steps = last._replace(
         plan=("[x] find them", "[ ] rename them"),
-        gotchas=("KeyError: nothing mended it", "x"),
+        gotchas=("KeyError: nothing fixed it", "x"),
         decisions=("use one name for it.",),
     )
     assert brief_episode(open_steps).splitlines()[:4] == [
         "Task (refactor, open): Rename the reader everywhere",
         "To do: rename them",
-        "Failed: KeyError: nothing mended it",
+        "Failed: KeyError: nothing fixed it",
         "Decided: use one name for it.",
     ]
     assert estimate_tokens(brief_episode(last._replace(decisions=("a long one " * 20,) * 6))) <= BRIEF
