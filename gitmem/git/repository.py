@@ -239,6 +239,12 @@ class Repository:
                 entries.append(TreeEntry(os.fsdecode(path), mode.decode(), oid.decode(), int(size)))
         return entries
 
+    def names(self, commit: str, folder: str) -> bytes:
+        """Return the paths of a commit's files below a folder, each ended by a zero byte: git opens none of them."""
+        return self.git.run(
+            "--literal-pathspecs", "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", folder
+        )
+
     def changes(self, old: str, new: str, *paths: str) -> list[PathChange]:
         """Return the paths that differ between two commits or trees; see `gitmem.git.objects.tree_changes`."""
         from gitmem.git.objects import tree_changes

@@ -11,7 +11,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from gitmem import __version__
 from gitmem.document.ids import MEMORY
@@ -126,7 +126,7 @@ def _index(store: Store, seconds: float) -> _Index:
     If that would take long, return it as it was, and have a background process bring it there.
     """
     path = os.path.join(store.private, _FILE)
-    old = _Index(_load(path), store.context.home)
+    old = _load(path, store.context.home)
     try:
         tip = store.tip or ""
     except UnfinishedError:  # the user is in the middle of a merge
@@ -170,12 +170,22 @@ def look_up_all(store: Store) -> None:
         os.unlink(os.path.join(store.private, _ASKED))
 
 
-def _load(path: str) -> bytes:
+def _load(path: str, home: str) -> _Index:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return _Index(_EMPTY, home)
+    return _read(path, home, (status.st_ino, status.st_mtime_ns, status.st_size))
+
+
+@lru_cache(maxsize=4)  # for a process that lives on: a page of the viewer asks for it several times
+def _read(path: str, home: str, _version: tuple[int, ...]) -> _Index:
     try:
         data = read_regular(path, 1 << 30) or b""
     except OSError:
-        return _EMPTY
-    return data if data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data else _EMPTY
+        data = b""
+    is_whole = data.startswith(f"{_VERSION}\n".encode()) and data.endswith(b"\n") and b"\n@\n" in data
+    return _Index(data if is_whole else _EMPTY, home)
 
 
 class _Index:

@@ -78,7 +78,7 @@ def answer_change(store: Store, change: OthersChange, *, accept: bool) -> str | 
         about = ((Trailer.TOOK, took), (Trailer.FACT, change.id))
         message = op_message(Op.REVIEW, f"{verb} a change: {change.before}", *about)
         changes: dict[str, bytes | None] = {change.path: content}
-        for file in _files_by_id(store, store.tip or "").get(change.id, ()):  # one file a fact is left
+        for file in _files_of(store, store.tip or "", change.id):  # one file a fact is left
             if file.path != change.path and content is not None:
                 own = parse_fact(transaction.read(file.path) or b"", file.path)
                 kept = render_fact(own._replace(updated=transaction.now)) if own else old
@@ -102,17 +102,17 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
         changes = repository.changes(seen, tip)
     except GitmemError:  # a purge rewrote history
         return waiting
-    left, twins = dict(waiting), None
+    left, names = dict(waiting), None
     files = [(change, match) for change in changes if (match := PATH.fullmatch(change.path))]
     added = {match["id"] for change, match in files if change.old is None}
     for change, match in files:
         if match["kind"] not in _KINDS or (change.new is None and match["id"] in added):  # given another name
             continue
         if change.old is None and match["id"] not in waiting:  # another file of a fact replaces the first
-            twins = _files_by_id(store, seen) if twins is None else twins
-            if match["id"] not in twins:
+            names = repository.names(seen, FOLDER) if names is None else names
+            if f"/{match['id']}".encode() not in names or not (twins := _files_of(store, seen, match["id"])):
                 continue
-            change = change._replace(old=twins[match["id"]][0].oid)  # noqa: PLW2901
+            change = change._replace(old=twins[0].oid)  # noqa: PLW2901
         commits = log(repository.git, f"{seen}..{tip}", paths=[change.path], limit=_MAX_COMMITS)
         left.pop(match["id"], None)
         if found := _waits(store, people, change, commits, waiting.get(match["id"])):
@@ -120,13 +120,10 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
     return left
 
 
-def _files_by_id(store: Store, commit: str) -> dict[str, list[TreeEntry]]:
-    """Return the files of a commit's facts, by the facts' ids."""
-    found: dict[str, list[TreeEntry]] = {}
-    for file in store.repository.files(commit, FOLDER):
-        if match := PATH.fullmatch(file.path):
-            found.setdefault(match["id"], []).append(file)
-    return found
+def _files_of(store: Store, commit: str, identifier: str) -> list[TreeEntry]:
+    """Return the files of a fact in a commit."""
+    matches = ((file, PATH.fullmatch(file.path)) for file in store.repository.files(commit, FOLDER))
+    return [file for file, match in matches if match and match["id"] == identifier]
 
 
 def _waits(

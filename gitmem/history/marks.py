@@ -27,9 +27,9 @@ _LONGEST = 80  # characters of a phase
 _last: list[tuple[list[Fact], dict[str, FactPlace], Marks]] = []
 
 
-def known_marks(store: Store) -> Marks:
-    """Return the marks of the facts of the work tree."""
-    return _with_changes(store, place_marks(store, known_facts(store)))
+def known_marks(store: Store, facts: Sequence[Fact] | None = None) -> Marks:
+    """Return the marks of the facts of the work tree, which a caller passes that has read them."""
+    return _with_changes(store, place_marks(store, known_facts(store) if facts is None else facts))
 
 
 def marks_for(store: Store, shown: Collection[str], *, hurried: bool = False) -> Marks:

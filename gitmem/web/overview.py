@@ -14,7 +14,8 @@ from gitmem.document.ids import id_in, is_fact_id
 from gitmem.document.message import Op
 from gitmem.errors import GitmemError
 from gitmem.history.changes_by_others import others_changes
-from gitmem.history.records import records, resolve
+from gitmem.history.records import resolve
+from gitmem.history.sessions import sessions
 from gitmem.hosts.script import recorded_agents
 from gitmem.llm.ledger import spending
 from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON
@@ -38,7 +39,6 @@ from gitmem.text.sentences import count
 from gitmem.text.terminal import fields
 from gitmem.text.words import estimate_tokens
 from gitmem.web.facts import blob_of, fact_value
-from gitmem.web.history import known_sessions
 from gitmem.web.view import View, columns, commit_value, moment, over_time
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
@@ -51,17 +51,20 @@ _FAILURES, _ALL_FAILURES = 3, 30  # that are shown on the first page, and on tha
 def show_home(view: View) -> dict[str, Any]:
     """Return the parts of the next session's start, open tasks for the user, and the state of recording."""
     store = view.store
+    learned = _learned(view)  # it reads all facts, so that the start finds them read
     pending = glance(store)
     with ProjectQuestions(view.project(), store.context.environ) as questions:
         shown = start_parts(store, with_last_answers(pending) if pending else (), questions.answer(), ())
     tokens = estimate_tokens(start_text(store, shown))
+    needs = [one for one in _needs(view) if one["count"]]
+    view.kept["waiting"] = (store.tip, sum(int(one["count"]) for one in needs))
     return {
         "tokens": tokens,
         "budget": store.config.session.budget_tokens,
         "parts": [_part(view, one) for one in shown],
         "frame": tokens - sum(one.tokens for one in shown),
-        "learned": _learned(view),
-        "needs": [one for one in _needs(view) if one["count"]],
+        "learned": learned,
+        "needs": needs,
         "recording": _recording(view),
     }
 
@@ -71,23 +74,20 @@ def _learned(view: View) -> dict[str, Any]:
 
     A save that became a fact, as a decision does, is among the facts alone.
     """
-    yesterday = view.at_home(view.store.context.clock()).date() - timedelta(days=1)
-    new = [
-        fact for fact in view.facts if view.at_home(fact.created).date() >= yesterday and view.statuses[fact.id].holds
-    ]
+    now = view.at_home(view.store.context.clock())
+    since = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    new = [fact for fact in view.facts if fact.created >= since and view.statuses[fact.id].holds]
     new.sort(key=lambda fact: (fact.created, fact.id), reverse=True)
-    saves = [
-        record
-        for record in view.records()
-        if record.type in _EXPERIENCE and record.op == Op.SAVE and view.at_home(record.date).date() >= yesterday
-    ]
-    sessions = [summary for summary in known_sessions(view) if view.at_home(summary.last).date() >= yesterday]
+    recent = [record for record in view.records() if record.date >= since]
+    saves = [record for record in recent if record.type in _EXPERIENCE and record.op == Op.SAVE]
+    named = {record.session for record in recent if record.session}
+    worked = sessions(view.store, [one for one in view.records() if one.session in named]) if named else []
     return {
         "total": len(new),
         "facts": [fact_value(view, fact, view.statuses[fact.id]) for fact in new[:_NEW]],
         "saves": [commit_value(view.store, record) for record in saves[:_NEW]],
-        "sessions": [fields(summary, "id about requests") for summary in sessions[:_NEW_SESSIONS]],
-        "worked": len(sessions),
+        "sessions": [fields(summary, "id about requests") for summary in worked[:_NEW_SESSIONS]],
+        "worked": len(worked),
     }
 
 
@@ -135,8 +135,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
 
 def _recording(view: View) -> dict[str, Any]:
     store, context = view.store, view.store.context
-    newest = records(store, limit=_RECENT) if store.tip else []
-    last = next((record for record in newest if record.op in _SAVES), None)
+    last = next((record for record in view.records()[:_RECENT] if record.op in _SAVES), None)
     log = [one for one in FailureLog(store.private).failures() if one.command != WORDS][-_FAILURES:]
     agents, off = recorded_agents(
         view.project(), context.home, context.environ, partial(heard_since_install, store.private, context.home)

@@ -16,9 +16,10 @@ from zoneinfo import ZoneInfo
 from gitmem.document.ids import slug
 from gitmem.errors import GitmemError
 from gitmem.git.layout import STORE_FOLDER
+from gitmem.git.log import log
 from gitmem.history.authors import People
 from gitmem.history.marks import known_marks, place_marks
-from gitmem.history.records import CommitRecord, records
+from gitmem.history.records import CommitRecord, record
 from gitmem.history.review import ToReview, documents_to_review, review_since
 from gitmem.history.sessions import SessionSummary
 from gitmem.model.concept import Concept
@@ -63,7 +64,6 @@ def over_time(title: str, name: str, days: Mapping[date, int], first: date, last
 T = TypeVar("T")
 Item = TypeVar("Item", Fact, SessionSummary, Concept)
 LENGTH = 50  # items of a list on one page
-_GROWN = 200  # commits to search for the newest known one
 
 
 class PageCache(dict[str, tuple[object, Any]]):
@@ -152,12 +152,16 @@ class View:
         known: list[CommitRecord]
         before, known = self.kept.get("records", (None, []))
         if before != tip:
-            newest = records(self.store, limit=_GROWN) if known else []
-            place = next((place for place, record in enumerate(newest) if record.commit == before), None)
-            in_line = place is not None and all(len(record.parents) == 1 for record in newest[:place])
-            known = [*newest[:place], *known] if in_line else records(self.store)
+            newest = []
+            with contextlib.suppress(GitmemError):  # the commit before is gone: a purge rewrote it
+                newest = self._log(f"{before}..{tip}") if known else []
+            in_line = newest and newest[-1].parents == (before,) and all(len(one.parents) == 1 for one in newest)
+            known = [*newest, *known] if in_line else self._log(tip)
             self.kept["records"] = (tip, known)
         return known
+
+    def _log(self, revision: str) -> list[CommitRecord]:
+        return [record(commit) for commit in log(self.store.repository.history, revision)]
 
     def days(self) -> Counter[date]:
         """Return how many commits each day has."""
@@ -174,7 +178,7 @@ class View:
         """All facts, without their texts."""
         return known_facts(self.store)
 
-    @property
+    @cached_property
     def statuses(self) -> Mapping[str, Status]:
         """Return the status of each fact."""
         return place_marks(self.store, self.facts).statuses
@@ -182,7 +186,7 @@ class View:
     @cached_property
     def marks(self) -> Marks:
         """The marks of facts that ended, are in dispute, or were changed by others."""
-        return known_marks(self.store)
+        return known_marks(self.store, self.facts)
 
     def documents_to_review(self) -> list[ToReview]:
         """Return the documents of the tip that hold two versions."""
