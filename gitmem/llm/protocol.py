@@ -120,6 +120,10 @@ PROVIDER_OF = {"claude": AGENT, **{name: name for name in AGENTS[1:]}}  # by the
 TURN_ON = (
     "to let a model review finished sessions: gitmem config --user summary.provider agent (or codex, gemini, …, host)"
 )
+WITHOUT_MODEL = (
+    "only sentences that begin with 'Decision:', 'Rule:', 'Remember:', 'From now on', 'Always' or 'Never' "
+    "(결정:, 규칙:, 기억해:, 앞으로) become facts"
+)
 JUDGED_TOKENS = 6_500  # the mean of the questions about 11 recordings, 5,200, and of the answers of bench/judgement.py
 KEYS = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
 MOST_BYTES = 2_000_000  # of an answer with its envelope

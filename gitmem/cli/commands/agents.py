@@ -13,8 +13,9 @@ from itertools import product
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
+from gitmem.git.layout import MEMORY_BRANCH, find_layout
 from gitmem.hosts.edits import edits_of
-from gitmem.hosts.host import Host, InstallPlace, Scope, script_path
+from gitmem.hosts.host import FOLDER, Host, InstallPlace, Scope, script_path
 from gitmem.hosts.install import (
     WHOLE,
     FileEdit,
@@ -43,13 +44,13 @@ from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import MACHINE, SCRIPTS_TOO, find_program
 from gitmem.store.acceptance import known_stores, recorded_place, recorded_store, recorded_stores
 from gitmem.store.arrivals import check_hosts_untracked
+from gitmem.store.forbids import MARKER
 from gitmem.store.init import plan_unexclude
 from gitmem.store.jobs import job_files
-from gitmem.store.locate import HOME_HOSTS, find_project, find_store, user_store
+from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, PRIVATE_FOLDER, find_project, find_store, user_store
 from gitmem.store.merge_driver import uninstall_driver
 from gitmem.store.settings import made_files, take_answer_back
 from gitmem.text.sentences import count, listed
-from gitmem.text.terminal import plain
 
 
 def found_hosts(app: App) -> list[Host]:
@@ -108,17 +109,20 @@ def short_path(app: App, path: str) -> str:
     )
 
 
-def _taken_lines(app: App, changes: Iterable[SettingsChange]) -> str:
-    """Return a line for each file that gitmem was taken out of, those of a project below its folder."""
+def _taken_lines(app: App, changes: Iterable[SettingsChange], *, dry_run: bool = False) -> str:
+    """Return a line for each file that gitmem is taken out of, those of a project below its folder."""
+    words = ("Would remove", "Would take gitmem out of") if dry_run else ("Removed", "Took gitmem out of")
     folders: dict[str, list[str]] = {}
     home = os.path.realpath(app.home())
     for change in (change for change in changes if change.changes):
         folder = _project_of(change.path)
         top = os.path.join(home if folder in {"", home} else folder, "")
         path = "~/" * (folder in {"", home} and change.path.startswith(top)) + change.path.removeprefix(top)
-        line = f"Removed {path}: nothing else was in it." if change.after is None else f"Took gitmem out of {path}."
+        lines = sum(line.startswith("-") for line in diff_of([change]).splitlines()[2:])
+        line = f"{words[0]} {path}." if change.after is None else f"{words[1]} {path}: {count(lines, 'line')}."
         folders.setdefault("" if folder == home else folder, []).append(line)
-    return "\n".join(line for folder, lines in folders.items() for line in ([in_folder(folder)] * bool(folder) + lines))
+    heads = {folder: [in_folder(folder)] * bool(folder) for folder in folders}
+    return "\n".join(line for folder, lines in folders.items() for line in dict.fromkeys([*heads[folder], *lines]))
 
 
 def in_folder(folder: str) -> str:
@@ -129,7 +133,7 @@ def in_folder(folder: str) -> str:
 def report_changes(
     args: Args, app: App, hosts: Sequence[Host], changes: Sequence[tuple[Scope, SettingsChange]], text: str
 ) -> None:
-    """Print `text`, or with --dry-run the diff of each file; with --json the changed files."""
+    """Print `text`; with --json the changed files, with --dry-run also their diff."""
     values = [
         {
             "scope": scope.value,
@@ -141,20 +145,23 @@ def report_changes(
     ]
     value = {"host": " ".join(host.name for host in hosts), "dry_run": args.dry_run, "files": values}
     if args.dry_run:
-        value["diff"] = "".join(_diff(change) for _, change in changes)
-        text = plain(str(value["diff"]).rstrip("\n")) or text
+        value["diff"] = diff_of(change for _, change in changes)
     app.answer(value, text, OWN)
 
 
-def _diff(change: SettingsChange) -> str:
-    before, after = (
-        (data or b"").decode("utf-8", "replace").splitlines(keepends=True) for data in (change.before, change.after)
-    )
-    old, new = (change.path if data is not None else os.devnull for data in (change.before, change.after))
-    return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-        for line in unified_diff(before, after, old, new)
-    )
+def diff_of(changes: Iterable[SettingsChange]) -> str:
+    """Return the changes as a unified diff."""
+    diff = ""
+    for change in changes:
+        before, after = (
+            (data or b"").decode("utf-8", "replace").splitlines(keepends=True) for data in (change.before, change.after)
+        )
+        old, new = (change.path if data is not None else os.devnull for data in (change.before, change.after))
+        diff += "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in unified_diff(before, after, old, new)
+        )
+    return diff
 
 
 def run_uninstall(args: Args, app: App) -> int:
@@ -163,7 +170,8 @@ def run_uninstall(args: Args, app: App) -> int:
         return ExitCode.OK
     chosen, hosts = chosen_scope(args), chosen_hosts(args, app)
     if not hosts:
-        raise UsageError("No agent is named.", "For example: gitmem uninstall claude")
+        remedy = "'gitmem uninstall claude' takes it out of one agent here, 'gitmem uninstall --everything' out of all."
+        raise UsageError("No agent is named.", remedy)
     changes: list[tuple[Scope, SettingsChange]] = []
     code = ExitCode.OK
     with contextlib.nullcontext() if args.dry_run else lock_settings(app.home()):
@@ -176,8 +184,11 @@ def run_uninstall(args: Args, app: App) -> int:
                     raise
                 app.notices((error.sentences,))
                 code = error.exit_code
-    text = _taken_lines(app, [change for _, change in changes])
+    text = _taken_lines(app, [change for _, change in changes], dry_run=args.dry_run)
     report_changes(args, app, hosts, changes, text or ("" if code else _nothing(app, hosts, chosen)))
+    if text and not args.dry_run and not os.path.exists(script_path(app.home())):
+        said = "'gitmem uninstall --everything' shows what else gitmem left, and how to delete a memory."
+        app.notices((f"That was the last agent with gitmem. {said}",))
     return code
 
 
@@ -294,8 +305,10 @@ def _run_everything(args: Args, app: App) -> None:
     planned = Args(**{**vars(args), "dry_run": True})
     if args.dry_run or not args.yes:
         changes = _take_everything(planned, app._replace(args=planned), set())
-        report_changes(planned, app, [], changes, "Nothing to do: gitmem left nothing here.")
+        text = _taken_lines(app, [change for _, change in changes], dry_run=True)
+        report_changes(planned, app, [], changes, text or "Nothing to do: gitmem left nothing outside of the memories.")
         if not changes:
+            app.notices(_stores_left(app))
             return
         if args.dry_run or args.json or not (app.can_ask() and app.ask("Remove all of this?")):
             app.notices(("Nothing was changed. To do it: gitmem uninstall --everything --yes",))
@@ -304,7 +317,7 @@ def _run_everything(args: Args, app: App) -> None:
         changes = _take_everything(args, app, folders)
     text = _taken_lines(app, [one for _, one in changes])
     report_changes(args, app, [], changes, text or "Nothing to do.")
-    app.notices((f"The memories stay: {_stores_left(app)}. To delete one, remove its folder.",))
+    app.notices(_stores_left(app))
 
 
 def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scope, SettingsChange]]:
@@ -330,16 +343,32 @@ def _take_everything(args: Args, app: App, folders: set[str]) -> list[tuple[Scop
             changes += [(scope, change) for change in _take_from_git(there, at)]
     made, stores, jobs = made_files(app.context()), recorded_stores(home), job_files(home)
     gone = [path for path, _ in stores if not recorded_store(path, home)]  # the others stay what they are: made here
-    own = [*made, *gone, *jobs, *[os.path.join(home, *MACHINE)] * (len(gone) == len(stores))]
+    unused = [os.path.join(home, *name) for name in (MACHINE, MARKER) if not known_stores(home)]
+    own = [*made, *gone, *jobs, *unused]
+    folders.update(os.path.join(home, *FOLDER[:end]) for end in range(1, len(FOLDER) + 1))
+    folders.update((user_store(home), os.path.join(user_store(home), HOME_PROJECTS)))
     folders.update(map(os.path.dirname, (*made, *jobs)), map(os.path.dirname, map(os.path.dirname, jobs)))
     folders.update(*(around for _, around in stores))
     planned = [*plan_removal(home), *(plan_whole(path, None) for path in own if os.path.lexists(path))]
     return [*changes, *((Scope.USER, _carried_out(args, change)) for change in planned)]
 
 
-def _stores_left(app: App) -> str:
-    """Return the folders of the memories on this machine."""
-    return listed(known_stores(os.path.realpath(app.home()))) or "none is here"
+def _stores_left(app: App) -> tuple[str, ...]:
+    """Return the notice that names the memories on this machine, and the commands that delete them."""
+    stores = known_stores(os.path.realpath(app.home()))
+    commands = [*map(_deletes, stores), "gitmem uninstall --everything --yes"]
+    said = f"The memories stay, known to this machine and ignored by git: {listed(stores)}. To delete them, too:"
+    return ("\n  ".join([said, *commands]),) if stores else ()
+
+
+def _deletes(store: str) -> str:
+    """Return the command that deletes a store, with its branch if it is on one of the project's."""
+    layout = find_layout(store)
+    if layout is None or layout.common_dir.startswith(os.path.join(os.path.realpath(store), "")):
+        return f"rm -r {shlex.quote(store)}"
+    git, private = f"git -C {shlex.quote(os.path.dirname(store))}", os.path.join(layout.common_dir, PRIVATE_FOLDER)
+    gone = f"{git} worktree remove --force {shlex.quote(store)} && {git} branch -D {MEMORY_BRANCH}"
+    return f"{gone} && rm -r {shlex.quote(private)}"
 
 
 def _project_of(path: str) -> str:

@@ -10,6 +10,7 @@ from gitmem.cli.arguments import Args
 from gitmem.cli.commands.agents import (
     chosen_hosts,
     chosen_scope,
+    diff_of,
     find_manifest,
     in_folder,
     own_program,
@@ -18,7 +19,8 @@ from gitmem.cli.commands.agents import (
     short_path,
 )
 from gitmem.cli.commands.installed import asks_to_use_tools, earlier_sessions, installed_text, list_agents
-from gitmem.config import read_config
+from gitmem.config import personal_folder, read_config
+from gitmem.document.ids import CONFIG
 from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
 from gitmem.git.layout import STORE_FOLDER
 from gitmem.hosts.host import Host, Scope
@@ -27,11 +29,11 @@ from gitmem.hosts.plan import EXCLUDE, InstallPlan, plan_install
 from gitmem.hosts.script import lock_settings, note_made, plan_script, put_script
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SKILL, SUMMARIES, TRUST
 from gitmem.hosts.trial import event_reaches_spool, turn_roundtrip_works
-from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL, TURN_ON
+from gitmem.llm.protocol import HOST, JUDGED_TOKENS, OFFLINE, PROVIDER_OF, SMALL, TURN_ON, WITHOUT_MODEL
 from gitmem.platform.machine import install_command, is_installed
 from gitmem.store.acceptance import private_folder
 from gitmem.store.init import Place as Where
-from gitmem.store.init import init_store
+from gitmem.store.init import init_store, plan_unexclude
 from gitmem.store.locate import find_project, find_store, user_store
 from gitmem.store.merge_driver import install_driver
 from gitmem.store.settings import answer_for_models
@@ -51,6 +53,8 @@ _BRINGS = {
     ALLOW: "the read-only tools are allowed",
     EXCLUDE: "what git ignores, as it is yours alone",
 }
+_RECORD = "the record of this, for 'gitmem uninstall'"
+_SCRIPT = "the script that the hooks read, and who reads it"
 _SCOPES = {
     Scope.PROJECT: "this project's, by settings that your team shares",
     Scope.LOCAL: "this project's, by settings for you alone",
@@ -80,22 +84,32 @@ def run_install(args: Args, app: App) -> int:
             return ExitCode.OK
         plans = _written(args, app, plans, parts)
     working = [args.dry_run or _works(app, plan) for plan in plans]
-    text = _report(args, app, parts, plans, working)
-    changes = [(scope, change) for plan in plans for _, change in plan.changes]
-    report_changes(args, app, hosts, [*changes, (Scope.USER, script)], text)
+    text = _report(args, app, parts, [*zip(plans, working, strict=True)], script)
+    changes = [*((scope, change) for plan in plans for _, change in plan.changes), (Scope.USER, script)]
+    if args.dry_run:
+        text = plain(diff_of(change for _, change in changes).rstrip("\n")) or text
+    report_changes(args, app, hosts, changes, text)
     return ExitCode.OK if all(working) else ExitCode.FAILURE
 
 
-def _report(args: Args, app: App, parts: tuple[str, ...], plans: Sequence[InstallPlan], working: Sequence[bool]) -> str:
-    """Return what was installed for each host, and what to do next where it works."""
+def _report(
+    args: Args, app: App, parts: tuple[str, ...], done: Sequence[tuple[InstallPlan, bool]], script: SettingsChange
+) -> str:
+    """Return what was installed for each host and where, and what to do next where it works."""
+    plans = [plan for plan, _ in done]
     lines = [in_folder(plans[0].place.project)] * (plans[0].place.scope is not Scope.USER)
-    lines += [installed_text(app, plan, parts, works=works) for plan, works in zip(plans, working, strict=True)]
+    lines += [installed_text(app, plan, parts, works=works) for plan, works in done]
     new = [plan.host.title for plan in plans if any(one.changes for part, one in plan.changes if part in {HOOKS, MCP})]
     lines += earlier_sessions(app, plans, new)
-    if new and not (args.dry_run or args.yes or _asks(args, app)):
+    if new and not (args.dry_run or args.yes or args.no_judge or _asks(args, app)):
         provider = read_config(app.environ, app.home(), None).summary.provider
-        lines += [f"No model is asked; {TURN_ON}."] * (provider == OFFLINE)
-    if new and all(working):
+        lines += [f"No model is asked: {WITHOUT_MODEL}. {TURN_ON[0].upper()}{TURN_ON[1:]}"] * (provider == OFFLINE)
+    if places := _places(app, plans, script).values():
+        named = [plan.host.name for plan in plans] if len(plans) == 1 else ["--all"]
+        named += ["--user"] * (plans[0].place.scope is Scope.USER)
+        taken = f"To take it back: gitmem uninstall {' '.join(named)}"
+        lines.append(taken if _asks(args, app) else f"Written: {', '.join(places)}. {taken}")
+    if new and all(works for _, works in done):
         lines.append(f"Next: start {listed(new)} anew here. 'gitmem status' then says what is recorded.")
     return "\n".join(lines)
 
@@ -143,15 +157,23 @@ def _agreed(args: Args, app: App, plans: Sequence[InstallPlan], script: Settings
     """Show the planned files at a terminal and ask for consent; elsewhere return True."""
     if not _asks(args, app):
         return True
-    changes = [(_BRINGS[part], change) for plan in plans for part, change in plan.changes]
-    changes.append(("the script that the hooks read", script))
-    files: dict[str, list[str]] = {}
-    for brings, change in changes:
-        if change.changes:
-            files.setdefault(brings, []).append(short_path(app, change.path))
-    lines = [f"  {_written_to(paths)}: {brings}" for brings, paths in files.items()]
+    lines = [f"  {place}: {brings}" for brings, place in _places(app, plans, script).items()]
     app.say(plain("\n".join(["gitmem will write:", *lines])))
     return app.ask("Go on?", usual=True) is not False
+
+
+def _places(app: App, plans: Sequence[InstallPlan], script: SettingsChange) -> dict[str, str]:
+    """Return where the plans write, by what they bring there."""
+    files: dict[str, list[str]] = {}
+    for plan in plans:
+        for part, change in plan.changes:
+            if change.changes:
+                files.setdefault(_BRINGS[part], []).append(short_path(app, change.path))
+                if plan.manifest and plan.place.scope is Scope.USER:  # that of a project is in its store
+                    files[_RECORD] = [short_path(app, os.path.join(os.path.dirname(plan.manifest.path), ""))]
+    if files or script.changes:
+        files[_SCRIPT] = [short_path(app, os.path.join(os.path.dirname(script.path), ""))]
+    return {brings: _written_to(paths) for brings, paths in files.items()}
 
 
 def _written_to(paths: Sequence[str]) -> str:
@@ -194,12 +216,15 @@ def _offer_model(args: Args, app: App, hosts: Sequence[Host]) -> None:
     provider = next((PROVIDER_OF[host.name] for host in hosts if host.name in PROVIDER_OF), HOST)
     names = " and ".join(host.title for host in hosts if PROVIDER_OF.get(host.name, HOST) == provider)
     agreed = False if args.no_judge else True if args.yes else None
-    if agreed is None and _asks(args, app):
-        agreed = app.ask(f"{_JUDGE_WHAT} {_judged_by(provider, names)}", usual=True)
-    elif agreed:
-        app.notices((f"A model reviews finished sessions. {_judged_by(provider, names)}",))
+    judged_by = _judged_by(provider, names)
+    if asks := agreed is None and _asks(args, app):
+        agreed = app.ask(f"{_JUDGE_WHAT} {judged_by}", usual=True)
     if agreed is not None:  # the end of the input is no consent; a no is kept, too, so that nobody is asked again
         answer_for_models(context, provider if agreed else OFFLINE)
+        said = f"A model reviews finished sessions{f'. {judged_by}' * (not asks)}"
+        said = said if agreed else f"No model is asked: {WITHOUT_MODEL}"
+        path = short_path(app, os.path.join(personal_folder(context.environ, context.home), CONFIG))
+        app.notices((f"{said}. Your answer is in {path}.",))
 
 
 _JUDGE_WHAT = (
@@ -308,7 +333,8 @@ def _prepare_store(args: Args, app: App, hosts: Sequence[Host]) -> None:
         if args.dry_run:
             return
         store = init_store(app.folder(), app.context(), Where.PROJECT).store
-        app.say(f"Made a store at {store.root}.")
+        is_excluded = plan_unexclude(app.folder(), app.home()) is not None
+        app.say(f"Made a store at {store.root}{', which git ignores by .git/info/exclude' * is_excluded}.")
     if not args.dry_run:
         HookSpool(store.private).make()
         install_driver(store)

@@ -13,7 +13,7 @@ from gitmem.cli.arguments import Args
 from gitmem.cli.output import few, finding_lines
 from gitmem.health.status import HISTORY, StoreStatus, status_reader
 from gitmem.hosts.script import project_top, recorded_agents
-from gitmem.llm.protocol import HOST, TURN_ON
+from gitmem.llm.protocol import HOST, OFFLINE, TURN_ON, WITHOUT_MODEL
 from gitmem.platform.machine import timedelta
 from gitmem.store.heard import heard_since_install
 from gitmem.store.jobs import Job, running
@@ -136,6 +136,7 @@ def _screen(status: StoreStatus, more: _More, app: App, provider: str) -> str:
         missing = f"not compared: {more.vectors.trouble or more.vectors.reason}"
         rows.append(("meanings", made if more.vectors.model else missing))
     rows.append(("models", _model_words(more.models, provider)))
+    rows += [("learns", WITHOUT_MODEL)] * (provider == OFFLINE)
     rows += [("sync", _sync_words(state)) for state in status.remotes]
     rows += [("running", _job_words(job)) for job in more.running]
     if status.review:

@@ -1,5 +1,7 @@
+import os
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -48,7 +50,7 @@ def test_everything_goes_after_a_yes_and_what_the_user_wrote_stays(bare_project,
     there = files_in(*folders)
     code, out, err = run("uninstall", "--everything")
     assert (code, files_in(*folders)) == (0, there)
-    for path in (".claude/settings.json", "hook.sh", "config.yaml", ".codex/", "other/.claude"):
+    for path in (".claude/settings.json", "hook.sh", "config.yaml", ".codex/", "/other:"):
         assert path in out
     assert "gitmem uninstall --everything --yes" in err
     assert run("uninstall", "--everything", answer="n\n")[0] == 0
@@ -150,3 +152,54 @@ def test_everything_leaves_a_memory_out_of_git_until_it_is_removed(gitmem, bare_
     shutil.rmtree(gitmem.root)
     assert gitmem("uninstall", "--everything", "--yes")[0] == 0
     assert "/.gitmem/" not in exclude.read_text()
+
+
+def is_in(path: str, place: str, run, home) -> bool:
+    whole = os.path.join(run.cwd, place.replace("~", str(home), 1) if place.startswith("~") else place)
+    return path == whole or (whole.endswith(os.sep) and path.startswith(whole))
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("scope", ["--project", "--user"])
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "pi", "opencode"])
+def test_an_installation_names_each_place_that_it_writes_to_and_is_taken_back_whole(bare_project, home, agent, scope):
+    run = bare_project
+    run("init")
+    run("save", "x")  # the first entry gives the machine its name
+    before = files_in(home, run.cwd)
+    said = run("install", agent, scope)[1]
+    line = next(line for line in said.splitlines() if line.startswith("Written: "))
+    places, _, command = line.removeprefix("Written: ").partition(". To take it back: ")
+    named = [place.partition(" (")[0] for place in places.split(", ")]
+    written = [path for path, text in files_in(home, run.cwd).items() if before.get(path) != text]
+    assert written
+    assert [path for path in written if not any(is_in(path, place, run, home) for place in named)] == []
+    assert run(*shlex.split(command)[1:])[0] == 0
+    assert {path: text for path, text in files_in(home, run.cwd).items() if before.get(path) != text} == {}
+
+
+@pytest.mark.parametrize("option", [(), ("--branch",), ("--home",)])
+def test_after_the_removal_that_it_names_nothing_is_left(bare_project, bare_git, home, environ, option):
+    run = bare_project
+    bare_git(run.cwd, "commit", "-q", "--allow-empty", "-m", "first")
+
+    def left():
+        paths = {str(path) for folder in (home, run.cwd) for path in folder.rglob("*")}
+        return {path for path in paths if not {"objects", "packed-refs"} & {*Path(path).parts}}
+
+    before, exclude = left(), (run.cwd / ".git" / "info" / "exclude").read_bytes()
+    run("init", *option)
+    run("install", "claude", "--yes")
+    run("facts", "add", "Use uv, never pip", "--forbids", "pip install")
+    preview = run("uninstall", "--everything")[1].splitlines()
+    assert "Would remove .mcp.json." in preview
+    assert len(preview) < 20, "a line a file"
+    said = run("uninstall", "--everything", "--yes")[2]
+    *commands, last = [line.strip() for line in said.splitlines() if line.startswith("  ")]
+    assert last == "gitmem uninstall --everything --yes"
+    assert commands
+    for command in commands:
+        subprocess.run(["sh", "-ec", command], check=True, env=environ, capture_output=True)
+    assert run(*last.split()[1:])[0] == 0
+    assert left() - before == set()
+    assert (run.cwd / ".git" / "info" / "exclude").read_bytes() == exclude
