@@ -255,13 +255,18 @@ def shorten(text: str, limit: int) -> str:
     return shorten_all(text[:_READ], limit)
 
 
-def _whole(text: str, limit: int) -> str:
-    """Return a text shortened, without courtesies before it and without a trailing lead-in."""
+def without_courtesies(text: str) -> str:
+    """Return an answer without the courtesies it begins with ("Good question.")."""
     for sentence in split(text[:_LOOK_AT])[:_COURTESIES]:
         if not sentence.casefold().startswith(_COURTESY) or not text.lstrip().startswith(sentence):
             break
         text = text.lstrip()[len(sentence) :]
-    short = shorten(text, limit)
+    return text
+
+
+def _whole(text: str, limit: int) -> str:
+    """Return a text shortened, without courtesies before it and without a trailing lead-in."""
+    short = shorten(without_courtesies(text), limit)
     sentences = split(short)
     if len(sentences) > 1 and sentences[-1].endswith(":"):
         return short[: short.rfind(sentences[-1])].rstrip()

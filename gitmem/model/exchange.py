@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EXCHANGE = "Exchange"
 SECTION = "Exchanges"
-MAX_SUMMARY = 300  # characters
+MAX_SUMMARY = 360  # characters
 MAX_DETAILS = 1_200
 MAX_ASKED = 200
 MAX_KEYWORDS, MAX_KEYWORD = 5, 40

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from gitmem.model.command import TELLING, form
-from gitmem.text.sentences import Kind, blocks
+from gitmem.text.sentences import Kind, blocks, sentences_of
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -89,6 +89,14 @@ def _says_passed(said: str) -> bool:
 
 
 def first_paragraph(answer: str) -> str:
-    """Return the first paragraph or list item of an answer, on one line; "" for code alone."""
-    parts = (block.text for block in blocks(answer[:_READ]) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
-    return next(parts, "")
+    """Return the first paragraph or list item of an answer, on one line, without what leads on to the next one.
+
+    What leads on is left if there is nothing else; "" for code alone.
+    """
+    parts = [block for block in blocks(answer[:_READ]) if block.kind in (Kind.PARAGRAPH, Kind.ITEM)]
+    for part in parts:
+        sentences = sentences_of(part)
+        leads_on = bool(sentences) and sentences[-1].endswith(":")
+        if kept := " ".join(sentences[:-1]) if leads_on else part.text:
+            return kept
+    return next((part.text for part in parts), "")

@@ -15,7 +15,7 @@ from gitmem.document.entry import LINKS, find_by_digest, find_section, put_entry
 from gitmem.document.ids import MEMORY, session_path, short_session, tail_of
 from gitmem.document.message import Op, Trailer, link, session_message
 from gitmem.history.records import last_version
-from gitmem.model.entries import exchange_of
+from gitmem.model.entries import exchange_of, without_courtesies
 from gitmem.model.exchange import (
     MAX_KEYWORDS,
     SECTION,
@@ -42,15 +42,15 @@ from gitmem.text.sentences import is_korean, shorten
 from gitmem.text.words import keywords
 from gitmem.values import Value
 
-_ASKED, _DONE = 100, 180  # characters of the request and of the answer in a summary
+_ASKED, _DONE = 160, 180  # characters of the request and of the answer in a summary
 _NAMED = 3  # files
 _READ = 8_000  # characters of an answer that keywords come from
 _PER_FILE, _PER_REQUEST = 3, 2  # how much more a word of a file's name, or of the request, tells than one of the answer
 
 
 def beginning_of(answer: str) -> str:
-    """Return the sentences that begin an answer and fit into a summary."""
-    return shorten(first_paragraph(answer), _DONE)
+    """Return the sentences that begin an answer, behind its courtesies, and fit into a summary."""
+    return shorten(first_paragraph(without_courtesies(answer)), _DONE)
 
 
 def summary_of(asked: str, answer: str, files: Sequence[str]) -> str:

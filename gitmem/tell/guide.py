@@ -39,12 +39,11 @@ from gitmem.store.known_patterns import known_patterns, read_pattern
 from gitmem.store.store import Store
 from gitmem.tell.advice import Advice, AdviceKind, Complexity, Guidance
 from gitmem.tell.known_errors import counts, fix_line, match, own_part
-from gitmem.tell.prompt import excerpt, needles_of, plain_query
+from gitmem.tell.prompt import excerpt_of, needles_of, plain_query
 from gitmem.tell.risk import from_other, without_risk
 from gitmem.tell.similar_episodes import RankedEpisode, ranked_episodes, similar
 from gitmem.tell.usage_log import BEGINS, GUIDE, GivenText, note_asked, usefulness_of
 from gitmem.text.sentences import seen_times
-from gitmem.text.words import estimate_tokens
 
 _HITS = 12
 _LEAST_SHARE, _LEAST_WORDS = 0.5, 2  # of a task's words in an episode: their weighted share, their number
@@ -220,9 +219,7 @@ def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
 
 def _of_exchange(hit: Hit, needles: Sequence[str]) -> Advice:
     """Return the lines of an exchange, or of a section, that speak most of the task; a refuted one is to be avoided."""
-    text = bare_text(hit.text)
-    if estimate_tokens(text) > _TOKENS:
-        text = excerpt(text, needles, _TOKENS)
+    text = excerpt_of(hit, needles, _TOKENS)
     part = AdviceKind.AVOID if hit.status else AdviceKind.APPROACH
     source = hit.entry or f"{hit.path}:{hit.start}"
     text += f" ({hit.reply})" if text and hit.reply else ""

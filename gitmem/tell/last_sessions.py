@@ -133,6 +133,7 @@ def _in_a_line(several: Sequence[Told], room: int) -> tuple[str, str]:
 
 
 def _ended(text: str) -> str:
+    text = text.rstrip(" :;,")
     return text if text.endswith((".", "!", "?", "…", "]", ")", '"')) else f"{text}."
 
 

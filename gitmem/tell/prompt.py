@@ -34,10 +34,15 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。;])(?<!^[0-9]\.)(?<!^[0-9]{2}\.)\s+")  #
 _WORD = re.compile(r"[^\W_]{2}")  # a line without one is a bracket, the number of a list, or the mark of a cut
 _MACHINE = re.compile(r"[{<]|\S{100}")  # how a pasted line of data or of a log begins
 _HEADING = "#"
+_FIRST = 2  # lines of an answer that say what came of a request
+_REQUEST_PART = 4  # of the room of an exchange one part is for its request
 
 
-def excerpt(text: str, needles: Sequence[str], tokens: int) -> str:
-    """Return the lines of a text with most of these words in or around them, in order, in at most `tokens`."""
+def excerpt(text: str, needles: Sequence[str], tokens: int, first: str = "") -> str:
+    """Return the lines of a text with most of these words in or around them, in order, in at most `tokens`.
+
+    The lines that a text has in common with the beginning of `first` come before all others.
+    """
     lines = lines_of(text)
     lines = [line for line in lines if not _MACHINE.match(line)] or lines
     low = [fold(line) for line in lines]
@@ -45,14 +50,31 @@ def excerpt(text: str, needles: Sequence[str], tokens: int) -> str:
     own = [sum(counts[needle] ** -0.5 for needle in counts if needle in line) for line in low]
     padded = [0.0, *own, 0.0]
     worth = [padded[at] * _BEFORE + padded[at + 1] + padded[at + 2] * _AFTER for at in range(len(lines))]
+    before = lines_of(first)[:_FIRST]
     kept: set[int] = set()
-    for at in sorted(range(len(lines)), key=lambda at: -worth[at]):
+    for at in sorted(range(len(lines)), key=lambda at: (lines[at] not in before, -worth[at])):
         size = estimate_tokens(lines[at]) + 1
-        if worth[at] and size <= tokens:
+        if (worth[at] or lines[at] in before) and size <= tokens:
             kept.add(at)
             tokens -= size
     said = [lines[at] for at in sorted(kept)]
     return "" if all(line.startswith(_HEADING) for line in said) else "\n".join(said)
+
+
+def excerpt_of(hit: Hit, needles: Sequence[str], tokens: int) -> str:
+    """Return the text of a memory, shortened to its lines with most of these words: of an exchange, how it answers.
+
+    Where an error was pasted into its request, that has more of the words than what came of it.
+    """
+    text, fields = bare_text(hit.text), Fields() if hit.fact else fields_in(hit.text)
+    if estimate_tokens(text) <= tokens:
+        return text
+    if not (fields.answer and text.startswith(fields.request)):
+        return excerpt(text, needles, tokens)
+    request = excerpt(fields.request, needles, tokens // _REQUEST_PART, fields.request)
+    left = tokens - estimate_tokens(request) - 1
+    result = excerpt(text[len(fields.request) :], needles, left, fields.answer)
+    return "\n".join(filter(None, (request, result)))
 
 
 def lines_of(text: str) -> list[str]:
@@ -71,14 +93,15 @@ _MAX_READ = 1_000  # characters of a prompt: the rest is usually pasted
 _CANDIDATES = 12
 # A memory is shown if one of its lines has words of the prompt that are rare in this store: `surprise` is about the
 # logarithm of how unlikely it is that any of the memories has as many words of the prompt, as rare ones, by chance. Who
-# orders wants work, so more is asked of a line then; and of a line of an earlier question, which is no answer. Of few
-# memories nobody knows which words are rare: they count as some of `_FEWEST`.
-_LEAST, _OF_ORDER, _OF_QUESTION = 1.5, 1.0, 1.0
+# orders wants work, so more is asked of a line then; and of a line of an earlier question, which is no answer. An
+# earlier request for the same counts also where most of the prompt is about something else. Of few memories nobody
+# knows which words are rare: they count as some of `_FEWEST`.
+_LEAST, _OF_ORDER, _OF_QUESTION, _AGAIN = 1.5, 1.0, 1.0, 2.0
 # Of a question: one or two memories fit, and have most of its words by their rarity; a fact half of them.
 _FITTING = -1.2
 _MOST_WORDS, _HALF = 0.7, 0.5
 _FEWEST = 100.0
-_LEAST_SHARE = 1 / 3  # of the words by their rarity: of what shares less, most was beside the point
+_LEAST_SHARE = 0.3  # of the words by their rarity: of what shares less, most was beside the point
 _LINES, _STATE = "lines/", "State"  # no memories: which edit wrote a line, and what a running session was at
 _ASKING = (TaskType.QUESTION, TaskType.BUG_FIX)  # types of prompts that an earlier request's answer may answer
 _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
@@ -128,19 +151,17 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
     new = [
         hit
         for hit in found.hits
-        if not hit.weak
-        and hit.coverage.share >= _LEAST_SHARE
-        and tail_of(_handle(hit)) not in tails
+        if tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
         and not hit.path.startswith((*LINKED, _LINES))
         and hit.label != _STATE
         and (may_be_error or not hit.path.startswith(f"{BUGS}/"))
         and not hit.is_beside
         and not _came_to_nothing(hit)
-        and sure.of(hit.text, is_near=hit.coverage.share >= (_HALF if hit.fact else _MOST_WORDS))
+        and sure.of(hit.text, hit.coverage.share, _HALF if hit.fact else _MOST_WORDS)
     ]
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in fixes)
-    hits = with_authors(People(store), new[: len(_SHARES)])
+    hits = with_authors(People(store), [hit._replace(weak=False) for hit in new[: len(_SHARES)]])
     return _told(fixes | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, sure, room)})
 
 
@@ -180,13 +201,16 @@ class Sureness(Value):
     memories: float
     asks: bool
 
-    def of(self, text: str, *, is_near: bool = False) -> bool:
-        """Return whether a memory is sure to speak of the prompt; `is_near` if it has most of its words."""
+    def of(self, text: str, share: float = 1.0, most: float = inf) -> bool:
+        """Return whether a memory with a share of the prompt's words is sure to speak of it; `most` is a large one."""
         asked, rest = _taken_apart(text)
+        penalty = _OF_QUESTION if asked and classify(asked) is TaskType.QUESTION else 0.0
+        again = self.best(asked) - penalty
+        if again >= _AGAIN or share < _LEAST_SHARE:
+            return again >= _AGAIN
         if not self.asks:
             return self.best(rest) >= _LEAST + _OF_ORDER
-        penalty = _OF_QUESTION if asked and classify(asked) is TaskType.QUESTION else 0.0
-        return max(self.best(rest), self.best(asked) - penalty) >= (_FITTING if is_near else _LEAST)
+        return max(self.best(rest), again) >= (_FITTING if share >= most else _LEAST)
 
     def best(self, text: str) -> float:
         """Return the surprise at the line of a text that has the rarest words of the prompt."""
@@ -276,8 +300,7 @@ def _pieces(store: Store, hits: Sequence[Hit], sure: Sureness, tokens: int) -> I
         room = int(left * share) - estimate_tokens(head) - marks - 2
         if room < _LEAST_ROOM:
             return
-        if estimate_tokens(text) > room:
-            text = excerpt(text, needles, room)
+        text = excerpt_of(hit, needles, room)
         if text:
             said = text
             if hit.author or (hit.path.startswith(f"{BUGS}/") and _has_others(store, hit.path)):

@@ -30,6 +30,7 @@ _ABBREVIATIONS = frozenset(
     ("e.g", "i.e", "vs", "cf", "approx", "ver", "incl", "excl", "resp", "mr", "mrs", "ms", "dr", "prof", "st", "jr")
 ) | {"sr", "fig", "eq", "sec", "ch", "vol", "pp", "al", "inc", "ltd", "dept", "est"}
 _LONGEST_WORD = 12  # characters before a full stop searched for an abbreviation
+_LITTLE = 4  # a part of a limit so small that what it holds tells little
 _LIST_NUMBER = 2  # digits of an item number in a list within a line
 _CLOSERS = "\"')]}»”’」』】）〉》*_~`"
 
@@ -82,8 +83,8 @@ def _sentences(text: str) -> Iterator[str]:
 def shorten(text: str, limit: int) -> str:
     """Return the whole sentences from the start of `text` that fit into `limit` characters, as one paragraph.
 
-    A first sentence that does not fit is cut at a word. A text without a sentence (code, a heading) gives its
-    first line.
+    A sentence that does not fit is cut at a word if little is before it ("Hello!"). A text without a sentence (code, a
+    heading) gives its first line.
     """
     found = _sentences(text)  # lazily: of a long text only the first are needed
     shortened = next(found, "")
@@ -93,7 +94,7 @@ def shorten(text: str, limit: int) -> str:
     for sentence in found:
         longer = shortened + _joint(shortened) + sentence
         if len(longer) > limit:
-            break
+            return _cut(longer if len(shortened) * _LITTLE < limit else shortened, limit)
         shortened = longer
     return _cut(shortened, limit)
 
@@ -222,7 +223,8 @@ def _ends(text: str, start: int, stop: re.Match[str]) -> bool:
     if word == "etc":
         return not following.islower()
     if word.isdecimal() and len(word) <= _LIST_NUMBER:  # `2. ` where a list runs on in a line
-        return bool(text[start : stop.start() - len(word)].strip())
+        before = text[start : stop.start() - len(word)].strip()
+        return bool(before) and not before.endswith(":")
     initial = len(word) == 1 and "a" <= word <= "z" and word not in "ix"  # `J. Doe`, not `so do I.`
     return word not in _ABBREVIATIONS and not initial
 

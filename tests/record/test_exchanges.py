@@ -6,6 +6,7 @@ import pytest
 
 from gitmem.model.outcome import Outcome, judge_outcome
 from gitmem.model.turns import Run, Turn
+from gitmem.record.exchanges import summary_of
 
 AT = datetime(2026, 11, 21, 5, tzinfo=UTC)
 
@@ -31,3 +32,16 @@ BUILT = Run("npm run build", "ERR", failed=True)
 )
 def test_only_a_test_or_a_build_or_an_interruption_makes_an_outcome(runs, more, outcome):
     assert judge_outcome(turn("t", "Do it", "Done.", *runs)._replace(**more)) is outcome
+
+
+@pytest.mark.parametrize(
+    "answer, begins",
+    [
+        ("Done. Here's what I changed:\n\nThe list is grouped by session.", "The list is grouped by session."),
+        ("You're absolutely right.\n\nThe port was wrong. Two ways:\n\n- a flag\n- a file", "The port was wrong."),
+        ("The files:\n\n```\na.py\n```", "The files:"),
+        ("네, 알겠습니다. 다음과 같습니다:\n\n- 금액은 정수입니다.", "금액은 정수입니다."),
+    ],
+)
+def test_an_answer_begins_behind_its_courtesies_and_lead_ins(answer, begins):
+    assert summary_of("Group the list", answer, ()) == f"Group the list → {begins}"

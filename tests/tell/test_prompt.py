@@ -134,14 +134,28 @@ def test_a_request_that_nothing_came_of_is_not_told(day):
         assert ("^x4f7k2m9q0x" in remembered(day.store, ASKED).text) is is_told
 
 
-def test_an_earlier_request_answers_the_same_question_and_not_the_same_order(day):
+def test_an_earlier_request_is_told_where_the_same_is_asked_or_ordered(day):
     path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
     asked = "which port the staging mirror of the price feed listens on"
     entry = f"- [10:00:00] **Exchange** #1b4e51f0: Say {asked} ^x4f7k2m9q0x\n\n  **Answer:** It is 8123.\n"
     path.write_text(path.read_text("utf-8").partition("- [10:00:00]")[0] + entry, "utf-8")
     assert "It is 8123." in remembered(day.store, f"Do you know {asked}?").text
-    assert remembered(day.store, f"Write down {asked}").text == ""
+    assert "It is 8123." in remembered(day.store, f"Write down {asked}").text
     assert "It is 8123." in remembered(day.store, f"The check of {asked} fails").text
+    other = "Then add a page with the names of all colleagues, sorted by team, and a form to change the office hours"
+    assert "It is 8123." in remembered(day.store, f"{other}. And print {asked}.").text, "most of it is something else"
+    assert remembered(day.store, "Write the names of our staging hosts into the table").text == ""
+
+
+def test_of_an_exchange_with_a_pasted_error_a_prompt_is_told_what_came_of_it(day):
+    path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
+    pasted = "\n".join(f"  lockfile checksum mismatch in provider {number}" for number in range(120))
+    entry = f"- [10:00:00] **Exchange** #1b4e51f0: The build says\n\n{pasted}\n ^x4f7k2m9q0x\n\n  **Answer:** Green again.\n"
+    entry += "  Both platforms had to be locked.\n"
+    path.write_text(path.read_text("utf-8").partition("- [10:00:00]")[0] + entry, "utf-8")
+    told = remembered(day.store, "Why is there a lockfile checksum mismatch?").text
+    assert "lockfile checksum mismatch in provider" in told
+    assert "Green again.\nBoth platforms had to be locked." in told
 
 
 def test_a_statement_of_an_earlier_request_answers_a_question_and_a_question_does_not(day):

@@ -98,6 +98,8 @@ def test_a_text_is_shortened_at_whole_sentences():
     assert shorten(text, 32) == "First sentence. Second sentence."
     assert shorten(text, 100) == "First sentence. Second sentence. Item one; Item two"
     assert shorten(text, 10) == "First" + ELLIPSIS
+    assert shorten("No. Make the button grey.", 20) == "No. Make the button" + ELLIPSIS, "a word alone tells nothing"
+    assert shorten("Please fix: 1. The button. 2. The page.", 26) == "Please fix: 1. The button."
     assert shorten("띄어쓰기없이길게쓴문장", 5) == "띄어쓰기" + ELLIPSIS
     assert shorten("```\nmake test\n```", 40) == "make test"
     assert shorten("## Only a heading", 40) == "Only a heading"
