@@ -18,7 +18,6 @@ from gitmem.history.authors import People
 from gitmem.history.marks import marked
 from gitmem.learn.lessons import known_knowledge
 from gitmem.model.episode import FOLDER as EPISODES_FOLDER
-from gitmem.model.episode import ending
 from gitmem.model.error import is_again, quoted, read_errors, signature
 from gitmem.model.fact import FactKind
 from gitmem.model.outcome import Outcome
@@ -220,7 +219,7 @@ def _of_pattern(store: Store, hit: Hit) -> Iterator[Advice]:
 def _of_exchange(hit: Hit, needles: Sequence[str]) -> Advice:
     """Return the lines of an exchange, or of a section, that speak most of the task; a refuted one is to be avoided."""
     text = excerpt_of(hit, needles, _TOKENS)
-    part = AdviceKind.AVOID if hit.status else AdviceKind.APPROACH
+    part = AdviceKind.AVOID if hit.status.startswith(Outcome.REFUTED.value) else AdviceKind.APPROACH
     source = hit.entry or f"{hit.path}:{hit.start}"
     text += f" ({hit.reply})" if text and hit.reply else ""
     return Advice(part, f"{hit.date[:_DATE]} {text}".strip() if text else "", (source,), hit.coverage.share)
@@ -242,7 +241,8 @@ def _of_episode(found: RankedEpisode, share: float, needles: Sequence[str]) -> I
     failed = episode.outcome in {Outcome.FAILED, Outcome.REFUTED}
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
     if episode.solution or plan:
-        text = f"{one_line(episode.task, _TASK)} ({ending(episode)}): {episode.solution}"
+        ended = f" ({episode.outcome.value})" if episode.outcome else ""
+        text = f"{one_line(episode.task, _TASK)}{ended}: {episode.solution}"
         # Why it failed is not known, so it may still be right.
         part = AdviceKind.CHALLENGE if failed else AdviceKind.APPROACH
         yield Advice(part, one_line(f"{text} Steps: {plan}" if plan else text, _LONGEST), source, sure)

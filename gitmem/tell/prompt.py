@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from math import comb, inf, log
 
 from gitmem.document.ids import BUGS, tail_of
@@ -18,7 +18,7 @@ from gitmem.model.turns import is_trivial
 from gitmem.model.words import user_text
 from gitmem.search.engine import answer, with_authors
 from gitmem.search.files import LINKED
-from gitmem.search.hits import Hit, bare_text, fields_in
+from gitmem.search.hits import BEFORE, Hit, bare_text, fields_in
 from gitmem.search.query import INSIDE, Term, fold, parse_query
 from gitmem.search.recall import hit_head, piece_of
 from gitmem.store.store import Store
@@ -102,7 +102,7 @@ _FITTING = -1.2
 _MOST_WORDS, _HALF = 0.7, 0.5
 _FEWEST = 100.0
 _LEAST_SHARE = 0.3  # of the words by their rarity: of what shares less, most was beside the point
-_LINES, _STATE = "lines/", "State"  # no memories: which edit wrote a line, and what a running session was at
+_STATE = "State"  # what a running session was at, and no memory
 _ASKING = (TaskType.QUESTION, TaskType.BUG_FIX)  # types of prompts that an earlier request's answer may answer
 _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
 _LEAST_ROOM = 25  # tokens
@@ -153,15 +153,17 @@ def remembered(store: Store, prompt: str, session: str = "", known: Collection[s
         for hit in found.hits
         if tail_of(_handle(hit)) not in tails
         and not hit.is_of(session)
-        and not hit.path.startswith((*LINKED, _LINES))
+        and not hit.path.startswith(LINKED)
         and hit.label != _STATE
         and (may_be_error or not hit.path.startswith(f"{BUGS}/"))
         and not hit.is_beside
         and not _came_to_nothing(hit)
         and sure.of(hit.text, hit.coverage.share, _HALF if hit.fact else _MOST_WORDS)
     ]
+    ids = {hit.entry for hit in new}
+    newest = (hit._replace(weak=False) for hit in new if hit.status != BEFORE or not ids.intersection(hit.others))
     room = TOKENS - sum(estimate_tokens(text) + 1 for text in fixes)
-    hits = with_authors(People(store), [hit._replace(weak=False) for hit in new[: len(_SHARES)]])
+    hits = with_authors(People(store), [*islice(newest, len(_SHARES))])
     return _told(fixes | {piece: (_handle(hit),) for hit, piece in _pieces(store, hits, sure, room)})
 
 

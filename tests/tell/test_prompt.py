@@ -150,8 +150,8 @@ def test_an_earlier_request_is_told_where_the_same_is_asked_or_ordered(day):
 def test_of_an_exchange_with_a_pasted_error_a_prompt_is_told_what_came_of_it(day):
     path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
     pasted = "\n".join(f"  lockfile checksum mismatch in provider {number}" for number in range(120))
-    entry = f"- [10:00:00] **Exchange** #1b4e51f0: The build says\n\n{pasted}\n ^x4f7k2m9q0x\n\n  **Answer:** Green again.\n"
-    entry += "  Both platforms had to be locked.\n"
+    entry = f"- [10:00:00] **Exchange** #1b4e51f0: The build says\n\n{pasted}\n ^x4f7k2m9q0x\n\n"
+    entry += "  **Answer:** Green again.\n  Both platforms had to be locked.\n"
     path.write_text(path.read_text("utf-8").partition("- [10:00:00]")[0] + entry, "utf-8")
     told = remembered(day.store, "Why is there a lockfile checksum mismatch?").text
     assert "lockfile checksum mismatch in provider" in told
