@@ -7,6 +7,7 @@ meaning.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from enum import IntEnum
 
@@ -146,5 +147,7 @@ def disk_errors(failed: str, kind: type[GitmemError] = NotSavedError) -> Iterato
 
 def disk_error(failed: str, error: OSError, kind: type[GitmemError] = NotSavedError) -> GitmemError:
     """Return the error that begins with `failed` and says what is wrong with the disk."""
-    reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+    place = str(error.filename or "")
+    place = place if os.path.exists(place) else os.path.dirname(place)  # no name of a temporary file
+    reason = f"{error.strerror or error}" + f" ({place})" * bool(place)
     return kind(f"{failed}: {reason}.", "Make room or give access, then try again.")

@@ -71,7 +71,9 @@ class App(Value):
             return self.cwd
         folder = os.path.join(self.cwd, os.path.expanduser(self.args.directory))
         if not os.path.isdir(folder):
-            raise NotFoundError(f"There is no folder {folder}.", "-C takes the folder to work in.")
+            from gitmem.platform.barred import barred
+
+            raise barred(folder) or NotFoundError(f"There is no folder {folder}.", "-C takes the folder to work in.")
         return folder
 
     def path(self, name: str) -> str:

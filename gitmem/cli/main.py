@@ -85,7 +85,9 @@ def _report(error: Exception, app: App, args: Args | None, *, as_json: bool) -> 
     The traceback of an unexpected one goes into the log, or to stderr if there is no store.
     """
     if isinstance(error, OSError) and error.errno in _OF_DISKS:
-        error = disk_error("This could not be done", error)
+        from gitmem.platform.barred import barred
+
+        error = barred(str(error.filename or "")) or disk_error("This could not be done", error)
     if isinstance(error, GitmemError):
         is_git, code = isinstance(error, GitFailedError), error.exit_code
         journal = _log(app, args, error) if is_git or code in _LOGGED else ""

@@ -33,6 +33,7 @@ from gitmem.health.document_checks import (
 from gitmem.history.authors import People
 from gitmem.history.authorship import Origin
 from gitmem.history.changes_by_others import others_changes
+from gitmem.platform.barred import barred, first_barred
 from gitmem.platform.machine import timedelta
 from gitmem.platform.safe_open import drop_file
 from gitmem.purge.records import read_state, record_path
@@ -193,8 +194,15 @@ def check_changes(store: Store) -> Iterator[Finding]:
     yield judged(problem, "Nobody changed your rules, preferences and decisions.", found=waiting)
 
 
+def check_readable(store: Store) -> Iterator[Finding]:
+    """Report the first file or folder of the store that may not be read: no session is shown it."""
+    if error := barred(store.spool.folder) or first_barred(store.root):
+        yield Finding("access", Level.PROBLEM, error.message, error.remedy)
+
+
 CHECKS = (
     check_trusted,
+    check_readable,
     check_branch,
     check_config,
     check_size,

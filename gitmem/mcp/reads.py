@@ -20,6 +20,7 @@ from gitmem.history.origin import blame, versions
 from gitmem.history.records import CommitRecord, resolve
 from gitmem.mcp.tools import READS, Call, Tool, client_text
 from gitmem.model.rotation import MARGIN_PERCENT, Limits, plan_rotation, tail_of_lines
+from gitmem.platform.barred import first_barred
 from gitmem.search.engine import answer
 from gitmem.search.filters import check_types
 from gitmem.search.hits import Hit, named
@@ -75,6 +76,8 @@ def memory_search(
         hint = _next(hits, total=total, everywhere=deep and history, at=at)
         if result.left_out:
             hint += f" Facts that no longer hold, and are left out: {result.left_out}. They come with history=true."
+        if error := first_barred(store.root):
+            hint += f" Not searched: {error.sentences}"
         if result.without_vectors:
             hint += f" Found by words alone: {result.without_vectors}"
         note_asked(store, GivenText(call.began, call.session, SEARCH, handles(hits)), text if hits else "")

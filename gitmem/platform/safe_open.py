@@ -58,8 +58,12 @@ class Folder:
             self._handle = None
 
     def open(self, name: str, flags: int = READ, mode: int = 0o666) -> int:
-        """Open a file of the folder and return its descriptor."""
-        return os.open(self._at(name), flags, mode, dir_fd=self._handle)
+        """Open a file of the folder and return its descriptor; an error names its whole path."""
+        try:
+            return os.open(self._at(name), flags, mode, dir_fd=self._handle)
+        except OSError as error:
+            error.filename = os.path.join(self.path, name)
+            raise
 
     def status(self, name: str) -> os.stat_result:
         """Return the status of a file, or of a link itself."""
@@ -119,6 +123,7 @@ class Folder:
                 return Folder(path, os.open(name, _PASS, dir_fd=self._handle))
         except OSError as error:
             if error.errno not in _NO_FOLDER:
+                error.filename = path
                 raise
         mode = self.status(name).st_mode
         if stat.S_ISLNK(mode):

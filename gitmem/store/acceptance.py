@@ -6,17 +6,28 @@ import contextlib
 import os
 from collections.abc import Mapping
 
-from gitmem.errors import NotSavedError, RefusedError, StoreNotFoundError
+from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreNotFoundError
 from gitmem.git.layout import MEMORY_BRANCH, STORE_FOLDER, Layout, find_layout
 from gitmem.git.trust import check_layout, is_linked
 from gitmem.platform.safe_open import drop_file, in_the_way, read_small, replace_file
 from gitmem.store.locate import HOME_PROJECTS, PRIVATE_FOLDER, find_project, find_store, is_store, user_store
 
 
-def no_store(start: str, home: str, environ: Mapping[str, str]) -> StoreNotFoundError:
-    """Return the error for a folder without a store; its remedy takes up a memory on a branch that is there."""
-    from gitmem.git.setup import memory_branch
+def no_store(start: str, home: str, environ: Mapping[str, str]) -> GitmemError:
+    """Return the error for a folder without a store, or with one that may not be read.
 
+    Its remedy takes up a memory on a branch that is there.
+    """
+    from gitmem.git.setup import memory_branch
+    from gitmem.platform.barred import barred
+
+    around = [os.path.realpath(start)]
+    while around[-1] != os.path.dirname(around[-1]):
+        around.append(os.path.dirname(around[-1]))
+    stores = [os.path.join(folder, STORE_FOLDER, ".git") for folder in around]
+    for path in (start, os.path.join(start, ".git"), *stores):
+        if error := barred(path):
+            return error
     project = find_project(start, home)
     branch = memory_branch(project.common_dir, environ) if project.common_dir else ""
     if branch:
@@ -95,6 +106,10 @@ class Acceptance:
     def check(self) -> None:
         """Raise NotAcceptedError unless the store was made, cloned or accepted on this machine."""
         if not self.given():
+            from gitmem.platform.barred import barred
+
+            if error := barred(os.path.join(self._private, _TOKEN)) or barred(self._path()):
+                raise error
             raise NotAcceptedError(
                 f"The memory at {self._layout.work_tree} came from elsewhere: nothing is recorded there or sent from "
                 "there, and no session is shown what it holds, until you say yes.",

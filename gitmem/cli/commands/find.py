@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.document.ids import short_session
-from gitmem.errors import UsageError
+from gitmem.errors import ExitCode, UsageError
 from gitmem.history.records import resolve
+from gitmem.platform.barred import first_barred
 from gitmem.platform.machine import datetime
 from gitmem.search.engine import SearchAnswer, answer
 from gitmem.search.filters import check_types
@@ -139,10 +140,10 @@ def _highlighted(text: str, marks: Sequence[str], style: Callable[[str, str], st
     return pattern.sub(lambda match: style("match", match[0]), text)
 
 
-def run_search(args: Args, app: App) -> None:
+def run_search(args: Args, app: App) -> int:
     if args.stores is not None:
         _search_stores(args, app)
-        return
+        return ExitCode.OK
     answered = find_hits(args, app, deep=args.deep, history=args.history)
     found = answered.answer
     hits = found.hits
@@ -152,6 +153,10 @@ def run_search(args: Args, app: App) -> None:
     text = hits_text(app, hits, answered.query, by_layer=by_layer)
     app.answer([hit_value(hit) for hit in hits], text, SEARCH, aside=_totals(found, answered.query))
     note_hits(app, answered, SEARCH, text, hits)
+    if error := first_barred(answered.store.root):
+        app.notices((f"Not searched: {error.sentences}",))
+        return error.exit_code
+    return ExitCode.OK
 
 
 def _search_stores(args: Args, app: App) -> None:
