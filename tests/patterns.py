@@ -31,7 +31,7 @@ _ASCII = 127
 _MOST_LOOPS = 5
 _CALLS = frozenset({"compile", "search", "match", "fullmatch", "sub", "subn", "findall", "finditer", "split"})
 _ANCHORED = frozenset({"match", "fullmatch"})
-_FORMS = ("commands.tsv", "errors.tsv", "contrary.tsv", "tasks.tsv")  # tables whose second column is a pattern
+_FORMS = ("commands.tsv", "errors.tsv", "tasks.tsv")  # tables whose second column is a pattern
 ALPHABET = [*map(chr, range(128)), *"\x85\xa0éß\u2019\u2028\u2192中가힣\U0001f600"]
 
 

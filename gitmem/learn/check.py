@@ -4,8 +4,10 @@ An attacker writes what the agent reads: a file, a web page, the output of a com
 decisions rest on words of the user or of the agent, not of tools, and what a tool's output said before the agent did
 is none unless the user said it too.
 
-A relation that fails never drops the claim: it is kept as new, and the pair waits for a verdict. Where a known fact is
-said to be replaced and the statement of what holds now fails a check, the words that were quoted stand in its place.
+A rule, preference or decision that says hardly more than its quotation is kept in the words quoted, so that no claim
+says their contrary. A relation that fails never drops the claim: it is kept as new, and the pair waits for a verdict.
+Where a known fact is said to be replaced and the statement of what is in force now fails a check, the words that were
+quoted stand in its place.
 """
 
 from __future__ import annotations
@@ -16,24 +18,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
-from gitmem.learn.contrary import lacks_number, says_contrary, tells_contrary, without_replaced
 from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded
 from gitmem.learn.question import AGENT, KINDS, USER, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
+from gitmem.learn.statements import as_statement
 from gitmem.model.fact import FactKind
 from gitmem.model.similarity import (
     ANY_WORDS,
+    COVERED,
     NAMED,
     OWN_WORDS,
     QUOTED,
+    is_negated,
     may_concern,
     part_of,
     points_of,
     repeats,
     says_the_same,
     share,
-    stands_in,
     stems_of,
+    words_of,
 )
 from gitmem.redact.redact import redact
 from gitmem.text.numbers import numbers_of
@@ -86,16 +90,17 @@ class Reader:
     def read(self, answer: Mapping[str, object]) -> Judged:
         """Return what passes of an answer that fits the schema."""
         refused: Counter[str] = Counter()
-        ended = [*self._passing(answer, "ended", self._ended, refused)]
-        facts: list[Claim] = []
-        for claim in self._passing(answer, "facts", lambda item: self._fact(item, ended), refused):
-            if any(_is_same(fact, claim) for fact in facts):
+        listed: Any = answer.get("facts") or ()
+        ended = [*self._passing(answer, "ended", lambda item: self._ended(item, listed), refused)]
+        stated: dict[str, Claim] = {}  # by the model's statement
+        for statement, claim in self._passing(answer, "facts", lambda item: self._fact(item, ended), refused):
+            if any(_is_same(fact, claim) for fact in stated.values()):
                 refused["twice"] += 1
             else:
-                facts.append(claim)
-        facts, endings = self._with_endings(facts, ended, refused)
+                stated[statement] = claim
+        endings = [*self._end(stated, ended, refused)]
         return Judged(
-            tuple(facts),
+            tuple(stated.values()),
             tuple(endings),
             tuple(self._passing(answer, "pairs", self._verdict, refused)),
             tuple(self._passing(answer, "mends", self._fix, refused)),
@@ -116,23 +121,34 @@ class Reader:
             except RefusedError as why:
                 refused[str(why)] += 1
 
-    def _ended(self, item: Mapping[str, object]) -> _Ended:
-        """Return an item of `ended` as far as it can be checked by itself."""
+    def _ended(self, item: Mapping[str, object], facts: Iterable[Mapping[str, object]]) -> _Ended:
+        """Return an item of `ended` as far as it can be checked by itself.
+
+        What was dropped by the words on which a fact of the answer rests gave way to it.
+        """
         names = tuple(dict.fromkeys(name.strip().strip("^[]") for name in _strings(item["known"])))[:_MOST_NAMES]
         known = tuple(name for name in names if name in self._known)
         if not known:
             raise RefusedError("unknown id")
         now = self._text(item["now"], _LONGEST)
         why = Why(str(item["why"]))
+        if why is Why.DROPPED and not now:
+            same = (fact for fact in facts if all(fact.get(key) == item[key] for key in ("request", "quote")))
+            now = next((str(fact["statement"]) for fact in same if self._concerns(known, str(fact["statement"]))), "")
+            why = Why.REPLACED if now else why
         return _Ended(known, why if now or why is not Why.REPLACED else Why.DROPPED, now, item)
 
-    def _fact(self, item: Mapping[str, object], ended: Iterable[_Ended] = ()) -> Claim:
+    def _concerns(self, names: Iterable[str], statement: str) -> bool:
+        return any(words_of(self._known[name]) & words_of(statement) for name in names)
+
+    def _fact(self, item: Mapping[str, object], ended: Iterable[_Ended] = ()) -> tuple[str, Claim]:
+        """Return the model's statement and the claim that it makes."""
         kind = str(item["kind"])
-        statement, reason = self._statement(item["statement"]), self._text(item["reason"], _LONGEST)
-        replaced = [name for one in ended if _is_meant(one.now, statement) for name in one.known]
-        found = self._claimed(kind, statement, replaced, item)
+        stated, reason = self._statement(item["statement"]), self._text(item["reason"], _LONGEST)
+        replaced = [name for one in ended if _is_meant(one.now, stated) for name in one.known]
+        statement, found = self._claimed(kind, stated, replaced, item)
         known = tuple(name for name in _strings(item["known"]) if name in self._known and name not in replaced)
-        return Claim(
+        return stated, Claim(
             KINDS[kind],
             statement,
             reason,
@@ -143,32 +159,55 @@ class Reader:
             tuple(name for name in dict.fromkeys(known) if self._says_again(name, statement)),
         )
 
-    def _claimed(self, kind: str, statement: str, replaced: Iterable[str], item: Mapping[str, object]) -> Evidence:
-        """Return the evidence of a statement. Raises RefusedError if it fails a check."""
+    def _claimed(
+        self, kind: str, statement: str, replaced: Iterable[str], item: Mapping[str, object]
+    ) -> tuple[str, Evidence]:
+        """Return what a statement claims, in the user's own words if those say it, and the evidence.
+
+        Raises RefusedError if it fails a check.
+        """
         is_acted_on = kind in _ACTED_ON
         found = self._record.find(item, own=is_acted_on)
         before = " ".join(self._known[name] for name in replaced)
         least = OWN_WORDS if is_acted_on else ANY_WORDS
         if share(statement, self._record.own) < least and not self._rests_on(statement, before, found, item):
             raise RefusedError("unsupported")
-        new = without_replaced(statement, before) if before else statement
-        is_issue = kind == "issue"
-        if all(says_contrary(text, found.sentences, is_issue=is_issue, known=before) for text in {statement, new}):
-            raise RefusedError("contrary")
-        numbers, said = numbers_of(new), numbers_of(found.sentences)
-        anywhere = f"{self._record.own if is_acted_on else self._record.whole} {before}"
-        differ = is_acted_on and said and numbers and numbers.isdisjoint(said)
-        if differ or lacks_number(statement, anywhere):
-            raise RefusedError("number")
         if is_acted_on and found.who == AGENT and self._record.echoes(statement, str(item["quote"])):
             raise RefusedError("tool's words")
-        return found
+        if before and found.who == USER and _points(statement) <= _points(before):
+            raise RefusedError("nothing new")  # it denies a fact, or says it again
+        if is_acted_on and (quoted := self._as_quoted(statement, found.sentences, before)):
+            return quoted, found
+        numbers, said = numbers_of(statement) - numbers_of(before), numbers_of(found.sentences)
+        anywhere = f"{self._record.own if is_acted_on else self._record.whole} {before}"
+        differ = is_acted_on and said and numbers and numbers.isdisjoint(said)
+        if differ or any(number not in anywhere for number in numbers - numbers_of(anywhere) - {"1"}):
+            raise RefusedError("number")
+        return statement, found
+
+    def _as_quoted(self, statement: str, quoted: str, before: str) -> str:
+        """Return the sentences that are quoted, if a statement says hardly more; "" if it does.
+
+        Then it does not matter whether the statement says their contrary: "accept" for "refuse", words in another
+        order, a "not" left out. What it adds of words that were said elsewhere, as the name of its subject, may stand
+        before them.
+        """
+        points, numbers = _points(statement), numbers_of(quoted)
+        new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
+        around = f"{self._record.own} {folded(before)}"
+        said = {point for point in new if part_of((point,), around)}
+        is_whole = part_of(_points(quoted), folded(statement)) >= COVERED
+        if len(new) > len(points) / 2 or (said and not (len(new) == len(said) and is_whole)):
+            return ""
+        subject = " ".join(word for word in statement.split() if _points(word) & said)
+        text = as_statement(f"{subject}: {quoted}" if subject else quoted)
+        return self._text(text, _LONGEST) if _is_statement(text) else ""
 
     def _says_again(self, name: str, statement: str) -> bool:
         """Return whether a known fact says what a statement says, as far as words show it."""
         known = self._known[name]
         is_alike = may_concern(known, statement) and numbers_of(known) == numbers_of(statement)
-        return is_alike and not says_contrary(statement, known)
+        return is_alike and is_negated(known) == is_negated(statement)
 
     def _forbidden(self, literals: Iterable[str]) -> Iterator[str]:
         """Yield the literals that the user named."""
@@ -177,27 +216,21 @@ class Reader:
             if len(text) > 1 and folded(text) in self._record.user:
                 yield text
 
-    def _with_endings(
-        self, facts: Sequence[Claim], ended: Iterable[_Ended], refused: Counter[str]
-    ) -> tuple[list[Claim], list[Ending]]:
-        """Return the claims with the facts whose place they take, and the endings of the others."""
-        claims, endings = [*facts], list[Ending]()
+    def _end(self, stated: dict[str, Claim], ended: Iterable[_Ended], refused: Counter[str]) -> Iterator[Ending]:
+        """Give the claims the facts whose place they take, with claims of what is only in `ended`; yield the others."""
         for item in ended:
             for name in item.known:
-                place = next((at for at, claim in enumerate(claims) if _is_meant(item.now, claim.statement)), None)
+                meant = next((statement for statement in stated if _is_meant(item.now, statement)), "")
                 is_issue = self._kinds.get(name) is FactKind.ISSUE
-                is_successor = place is not None and claims[place].kind is FactKind.ISSUE
+                is_successor = meant and stated[meant].kind is FactKind.ISSUE
                 try:
                     if item.why is not Why.REPLACED or (is_issue and not is_successor):
-                        endings.append(self._ending(name, item, is_issue=is_issue))
-                        continue
-                    if place is None:
-                        claims.append(self._successor(name, item))
-                        place = len(claims) - 1
-                    claims[place] = self._replacing(claims[place], name, item)
+                        yield self._ending(name, item, is_issue=is_issue)
+                    else:
+                        claim = stated[meant] if meant else self._successor(name, item)
+                        stated[meant or item.now] = self._replacing(claim, name, item)
                 except RefusedError as why:
                     refused[str(why)] += 1
-        return claims, endings
 
     def _successor(self, name: str, item: _Ended) -> Claim:
         """Return the claim of what holds instead of a known fact, where it stands in `ended` alone.
@@ -207,8 +240,7 @@ class Reader:
         kind = self._kinds.get(name, FactKind.CORE_LOGIC)
         asked = kind.value if kind.value in _ACTED_ON else "knowledge"
         try:
-            statement = self._statement(item.now)
-            found = self._claimed(asked, statement, [name], item.given)
+            statement, found = self._claimed(asked, self._statement(item.now), [name], item.given)
         except RefusedError:
             found, before = self._quoted(item), self._known[name]
             if found.who != USER or self._may_be_tools(item.now, before):
@@ -244,9 +276,12 @@ class Reader:
         return found
 
     def _is_about(self, name: str, request: int, now: str) -> bool:
-        """Return whether a request, or the statement of what holds now, has a word of a known fact."""
-        around = f"{self._record.own_of(request)} {folded(now)}"
-        return any(stands_in(stem, around) for stem in stems_of(self._known[name]))
+        """Return whether a request, or the statement of what holds now, has a word or number of a known fact."""
+        known = self._known[name]
+        return (
+            bool(words_of(known) & words_of(f"{self._record.own_of(request)} {now}"))
+            or part_of(_points(known), f"{self._record.own_of(request)} {folded(now)}") > 0
+        )
 
     def _verdict(self, item: Mapping[str, object]) -> Verdict:
         pair, keep = str(item["pair"]).strip(), Keep(str(item["keep"]))
@@ -273,7 +308,7 @@ class Reader:
             raise RefusedError("unknown request")
         if share(sentence, self._record.whole) < ANY_WORDS:
             raise RefusedError("unsupported")
-        if any(tells_contrary(sentence, said) for said in self._record.users_sentences(request)):
+        if any(_denies(sentence, said) for said in self._record.users_sentences(request)):
             raise RefusedError("contrary")
         is_known = re.fullmatch(r"C\d+", topic) is not None
         if topic and not (topic in self._topics if is_known else share(topic, self._record.whole)):
@@ -282,7 +317,7 @@ class Reader:
 
     def _statement(self, given: object) -> str:
         text = self._text(given, _LONGEST)
-        if len(text) < _SHORTEST or text.endswith("?") or not stems_of(text):
+        if not _is_statement(text):
             raise RefusedError("length")
         return text
 
@@ -316,9 +351,25 @@ class Reader:
         return part_of(new, folded(quote)) > 0 and part_of(new, self._record.own) >= OWN_WORDS
 
     def _may_be_tools(self, now: str, before: str) -> bool:
-        """Return whether a statement says nothing beside a known fact, or something that only a tool said."""
-        new = points_of(now) - points_of(before)
-        return not new or self._record.has_of_tools(point for point in new if not part_of((point,), self._record.user))
+        """Return whether what a statement says beside a known fact, or all of it, has a word that only a tool said."""
+        points = points_of(now)
+        new = points - points_of(before) or points
+        return self._record.has_of_tools(point for point in new if not part_of((point,), self._record.user))
+
+
+def _denies(sentence: str, said: str) -> bool:
+    """Return whether a sentence has no word beside those of what the user said, and denies it, or the reverse."""
+    points = _points(sentence)
+    is_whole = len(points) > 1 and part_of(points, folded(said)) == 1
+    return is_whole and is_negated(sentence) != is_negated(said)
+
+
+def _points(text: str) -> frozenset[str]:
+    return points_of(text) | numbers_of(text)
+
+
+def _is_statement(text: str) -> bool:
+    return _SHORTEST <= len(text) <= _LONGEST and not text.endswith("?") and bool(stems_of(text))
 
 
 def _strings(given: object) -> list[str]:

@@ -14,19 +14,19 @@ from enum import IntEnum
 from gitmem.document.ids import short_session, tail_of
 from gitmem.document.message import one_line
 from gitmem.history.authors import People
-from gitmem.learn.contrary import says_contrary
 from gitmem.learn.evidence import folded
 from gitmem.learn.extract import repeated
 from gitmem.learn.lessons import patterns_with, rendered
 from gitmem.learn.question import AGENT, USER, Keep, KnownMemory, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, Verdict
 from gitmem.learn.results import JudgedSession, keep_results
+from gitmem.learn.statements import as_statement
 from gitmem.model.entries import relative_files
 from gitmem.model.episode import title_of
 from gitmem.model.error_occurrence import find_occurrences
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, FactStatus, fact_keywords, make_fact
 from gitmem.model.pattern import ErrorOccurrence
-from gitmem.model.similarity import MERGED, says_the_same, share, shared_with_error
+from gitmem.model.similarity import MERGED, is_negated, says_the_same, share, shared_with_error
 from gitmem.model.turns import Turn
 from gitmem.record.fact_book import Changes, FactBook, fact_message, wider
 from gitmem.store.known_facts import known_facts
@@ -138,10 +138,10 @@ class _Keeper:
 
     def _made(self, claim: Claim, turn: Turn) -> tuple[Fact | None, Changes]:
         """Return the fact of a claim, None where it was removed or ended, and the file changes that keep it."""
-        text = f"{_sentence(claim.statement)}\n\n**Why:** {_sentence(claim.reason)}" if claim.reason else ""
+        text = f"{as_statement(claim.statement)}\n\n**Why:** {as_statement(claim.reason)}" if claim.reason else ""
         made = make_fact(
             claim.kind,
-            text or _sentence(claim.statement),
+            text or as_statement(claim.statement),
             turn.ended.replace(microsecond=0),
             confidence=_OF_USER if claim.who == USER else _OF_AGENT,
             origin=self._origin(turn, is_agents=claim.who == AGENT and claim.kind is FactKind.CORE_LOGIC),
@@ -218,7 +218,7 @@ class _Keeper:
         both = f"{older.description} {newer.description}"
         if share(statement, folded(both)) < MERGED or not numbers_of(statement) <= numbers_of(both):
             return {}
-        if says_contrary(statement, newer.description):
+        if not is_negated(statement) and is_negated(older.description) and is_negated(newer.description):
             return {}
         last = len(self._session.turns)
         new, changes = self._made(Claim(newer.kind, statement, "", last, AGENT), self._turn(last))
@@ -255,15 +255,6 @@ _WEIGHED = (FactKind.DECISION, FactKind.RULE, FactKind.PREFERENCE)
 def _is_same(fact: Fact, made: Fact) -> bool:
     is_alike = fact.kind == made.kind or (fact.kind in _WEIGHED and made.kind in _WEIGHED)
     return fact.id == made.id or (is_alike and says_the_same(fact.description, made.description))
-
-
-def _sentence(text: str) -> str:
-    """Return a text as a sentence, so that variants of its writing make one fact."""
-    text = " ".join(text.split()).rstrip(" .,;:")
-    first = text.split(" ", 1)[0]
-    if first.isascii() and first.isalpha() and first.islower():
-        text = text[:1].upper() + text[1:]
-    return text if text.endswith(("?", "!", "。")) else f"{text}."
 
 
 def _files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:

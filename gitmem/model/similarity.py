@@ -26,6 +26,7 @@ SAME_ERROR = 0.5  # `error_likeness` of one error on two days
 _FEWEST_SHARED = 2  # words of one claim, or of an error and its fix; a single one is only a topic
 JOINS = 0.4  # `likeness_of_work` from which an exchange joins a concept: much of both, or nearly all of one
 OWN_WORDS = 1 / 2  # `share` of a rule in what the user and the agent said, to be theirs and no tool's
+COVERED = 2 / 3  # `share` of a quotation in a statement that says it again, with the name of its subject
 QUOTED = 0.4  # `share` of a rule in the words of the user that it quotes, where others only say the same otherwise
 ANY_WORDS = 1 / 3  # `share` of a sentence that may summarise, in the record that it is about
 NAMED = 2 / 3  # of the code names of a fix that were written in the session; a model may name one that was only read
@@ -108,6 +109,12 @@ def content_of(text: str) -> frozenset[str]:
     return stems_of(phrases("aside").sub(" ", text.split("\n\n", maxsplit=1)[0][:_LONGEST]))
 
 
+@lru_cache(maxsize=4_096)
+def words_of(text: str) -> frozenset[str]:
+    """Return the stems of all words of a text that are more than grammar, also of those that are in every report."""
+    return frozenset(map(stem, _PLAIN_WORD.findall(text.casefold()))) - stop_words()
+
+
 def _in_order(text: str) -> list[str]:
     return [stem.casefold() for stem, _ in keywords(phrases("aside").sub(" ", text)[:_LONGEST])]
 
@@ -147,10 +154,7 @@ def contradict(one: str, other: str) -> bool:
 
 def _adds_to(one: str, other: str) -> bool:
     """Return whether two statements say the same, or one has all words and numbers of the other, neither negated."""
-    first, second = (
-        (frozenset(map(stem, _PLAIN_WORD.findall(text.casefold()))) - stop_words()) | _numbers(text)
-        for text in (one, other)
-    )
+    first, second = (words_of(text) | _numbers(text) for text in (one, other))
     is_plain = not (is_negated(one) or is_negated(other))
     return says_the_same(one, other) or (is_plain and (first <= second or second <= first))
 

@@ -132,7 +132,9 @@ class FactBook:
         new = made if there is None else made._replace(created=self.transaction.now)
         near = self._clamped(new, others.values())
         follows = {rival.id: rival.created for rival in near}
-        disputed = [one.id for one in rivals_of(new, near)]
+        # What a model found in one session, it found together.
+        apart = (rival for rival in near if not new.origin.get("by") or rival.session != new.session)
+        disputed = [one.id for one in rivals_of(new, apart)]
         if there is not None and there.superseded_by in others:
             disputed.append(there.superseded_by)  # said again, it does not yield unasked to the fact that replaced it
         for other in disputed:

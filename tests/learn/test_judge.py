@@ -90,7 +90,7 @@ def test_question_reply_and_facts_in_one_commit_of_the_models(asking, recorder, 
     (request,) = model_server.asked
     assert "[1] USER: CRLF 파서를 추가해줘" in request["messages"][-1]["content"]
     issue, decision = sorted(judged(asking), key=lambda fact: fact.kind, reverse=True)
-    assert (decision.description, issue.description) == (UV["statement"], NFS["statement"])
+    assert (decision.description, issue.description) == (f"{UV['quote']}.", NFS["statement"])  # in the words quoted
     assert decision.origin["by"] == "fake-mini"
     text = asking.text(PATH)
     assert "by: fake-mini" in text

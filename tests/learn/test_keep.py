@@ -12,6 +12,7 @@ from gitmem.learn.question import USER, KnownMemory
 from gitmem.learn.reply import Claim, Judged
 from gitmem.learn.results import JudgedSession
 from gitmem.model.fact import FactKind
+from gitmem.model.similarity import rivals_of
 from gitmem.model.turns import Turn
 from gitmem.model.validity import in_force
 from gitmem.store.known_facts import known_facts
@@ -82,3 +83,14 @@ def test_a_user_may_go_back_to_what_was_replaced(desk):
         claim = Claim(FactKind.DECISION, now, "", 1, USER, replaces=tuple(known.names()))
         keep(desk.store, JudgedSession(turn.session, turn.host, (turn,), "model"), Judged((claim,)), known)
         assert [fact.description for fact in in_force(known_facts(desk.store))] == [now]
+
+
+def test_claims_of_one_answer_do_not_contradict_each_other(desk):
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    turn = Turn("s", "claude-code", "p", at, at, prompt="Words", answer="Done.")
+    texts = ("Levels of the coastal model lie in NetCDF.", "Drifters of the coastal model lie in NetCDF.")
+    claims = tuple(Claim(FactKind.RULE, text, "", 1, USER) for text in texts)
+    keep(desk.store, JudgedSession("s", turn.host, (turn,), "model"), Judged(claims), KnownMemory())
+    facts = in_force(known_facts(desk.store))
+    assert [fact.review for fact in facts] == [(), ()]
+    assert rivals_of(facts[0], facts)
