@@ -247,12 +247,14 @@ def move(store: Store, known: Fact, target: Store) -> tuple[str, ...]:
     moved = fact._replace(source=b"", file="", supersedes=(), superseded_by="", review=())
     data = render_fact(moved)
 
+    verb = "Make private" if target.is_private else "Promote" if store.is_private else "Move elsewhere"
+
     def put(transaction: Transaction) -> None:
         transaction.commit(fact_message(f"Move here: {fact.description}", [fact.id]), {moved.path: data})
 
     def drop(transaction: Transaction) -> None:
         transaction.read(MEMORY)
-        transaction.commit(fact_message(f"Move elsewhere: {fact.description}", [fact.id]), {known.path: None})
+        transaction.commit(fact_message(f"{verb}: {fact.description}", [fact.id]), {known.path: None})
 
     there = transact(target, put, purpose="fact").commits[-1:]
     here = transact(store, drop, purpose="fact").commits[-1:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from gitmem.document.entry import MemoryType, clean_text
@@ -13,7 +13,7 @@ from gitmem.history.changes_by_others import answer_change, others_changes
 from gitmem.history.review import Take, resolve_review
 from gitmem.history.undo import undo
 from gitmem.model.fact import Fact, parse_fact
-from gitmem.purge.purge import plan_purge, purge
+from gitmem.purge.purge import PurgePlan, plan_purge, purge
 from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_edits import (
     Holds,
@@ -39,6 +39,7 @@ from gitmem.values import Value
 from gitmem.web.facts import blob_of, lines_between
 from gitmem.web.view import View
 
+_MOST_LINES = 30  # that a page names before words are deleted
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
 ELSEWHERE = "other."  # before a commit that is one of the other layer
 
@@ -86,7 +87,8 @@ def act(view: View, path: str, form: Mapping[str, str], ticked: Sequence[str] = 
         case ["review", what] if what in _REVIEWS:
             return ActResult("/review", _REVIEWS[what](view.store, form) or "")
         case ["undo"]:
-            return ActResult(_local(form.get("back", "")), _undo(view, form.get("commit", "").split()))
+            made = _undo(view, form.get("commit", "").split())
+            return ActResult(_left(view, form.get("back", "")), made)
     raise NotFoundError("There is no such act.")
 
 
@@ -152,7 +154,7 @@ def _change_facts(view: View, ticked: Sequence[str], form: Mapping[str, str]) ->
             for fact in facts:
                 there, here = move(store, fact, target)
                 steps += [f"{ELSEWHERE}{there}", here]
-            return ActResult("/facts" if back.startswith("/fact/") else back, " ".join(steps))
+            return ActResult(_left(view, back), " ".join(steps))
         else:
             raise NotFoundError("There is no such act.")
     return ActResult(back, commits[-1] if commits else "")
@@ -193,13 +195,33 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActRes
     words = sorted(filter(None, lines), key=len, reverse=True)
     # A fact begins with a capital and ends with a period, the words that it was learned from perhaps with neither.
     forms = [*words, *(word.rstrip(".!\u3002") for word in words)]
-    plan = plan_purge(store, re.compile("|".join(map(re.escape, forms)), re.IGNORECASE))
+    plan = plan_purge(store, re.compile("|".join(map(_whole, forms)), re.IGNORECASE))
     if not form.get("sure"):
         shown = [{**fields(fact, "id description"), "blob": blob_of(store, fact.source)} for fact in facts]
-        page = {"facts": shown, "words": words, "back": _local(form.get("back", "")), **plan.purge._asdict()}
-        return ActResult("", ask=page)
+        lines = _losing(store, plan, {fact.path for fact in facts})
+        page = {"facts": shown, "lines": lines[:_MOST_LINES], "more": max(len(lines) - _MOST_LINES, 0)}
+        return ActResult("", ask={**page, "back": _local(form.get("back", "")), **plan.purge._asdict()})
     purge(store, plan)
     return ActResult("/facts", store.tip or "")
+
+
+def _whole(words: str) -> str:
+    """Return a pattern that finds words, but not as the end or the beginning of longer ones."""
+    before, after = (r"(?a:\b)" * (edge.isascii() and edge.isalnum()) for edge in (words[:1], words[-1:]))
+    return f"{before}{re.escape(words)}{after}"
+
+
+def _losing(store: Store, plan: PurgePlan, own: Collection[str]) -> list[dict[str, Any]]:
+    """Return the lines outside the facts' own files that lose words; every other part is what is lost."""
+    texts = sorted((text.decode("utf-8", "replace") for text in plan.texts), key=len, reverse=True)
+    lost = re.compile(f"({'|'.join(map(re.escape, texts))})")
+    lines = (
+        (path, line)
+        for path in plan.purge.files
+        if path not in own
+        for line in (store.read(path) or b"").decode("utf-8", "replace").splitlines()
+    )
+    return [{"path": path, "parts": parts} for path, line in lines if len(parts := lost.split(line)) > 1]
 
 
 def _settle(store: Store, form: Mapping[str, str]) -> str:
@@ -263,6 +285,13 @@ def _unmoved(store: Store, fact: Fact, form: Mapping[str, str]) -> Iterator[None
         yield
     except MovedOnError:
         raise MovedError(store, f"/fact/{fact.id}", fact.path, form) from None
+
+
+def _left(view: View, back: str) -> str:
+    """Return the page to go back to, the list of facts if that was of a fact which is not there any more."""
+    first, _, identifier = back.strip("/").partition("?")[0].partition("/")
+    is_gone = first == "fact" and all(fact.id != identifier for fact in known_facts(view.store))
+    return "/facts" if is_gone else _local(back)
 
 
 def _local(back: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import math
 import re
 from collections import Counter
 from datetime import date
@@ -271,18 +270,8 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
             for line in _LINE.finditer(body)
         ],
         "chart": over_time("Exchanges over time", "exchanges", days, min(days), max(days)) if days else None,
-        "neighbours": [
-            {**_value(one), "affinity": round(score, 2), **_place(at, len(near))}
-            for at, (score, one) in enumerate(near)
-        ],
+        "neighbours": [{**_value(one), "affinity": round(score, 2)} for score, one in near],
     }
-
-
-def _place(at: int, of: int) -> dict[str, Any]:
-    """Return a point on an ellipse of 640 by 280, and whether its label ends there."""
-    angle = 2 * math.pi * at / of - math.pi / 2
-    x, y = 320 + 192 * math.cos(angle), 140 + 112 * math.sin(angle)
-    return {"x": round(x, 1), "y": round(y, 1), "end": x < 319}  # noqa: PLR2004
 
 
 def _value(concept: Concept) -> dict[str, Any]:
@@ -376,6 +365,7 @@ def _act(before: Fact | None, now: Fact | None) -> str:
         ((now.commit, now.review) != (before.commit, before.review), "confirmed"),
         ((now.confidence or 0) > (before.confidence or 0), "confirmed"),
         (now.sources != before.sources, "heard again"),
+        (now.forbids != before.forbids, "forbids"),
     )
     return next((act for is_it, act in acts if is_it), "changed")
 
@@ -384,7 +374,7 @@ def _changes(before: Fact | None, now: Fact | None) -> dict[str, Any]:
     """Return the changed lines of the text, and the changed fields with their values before and after."""
     if before is None or now is None:
         return {"text": [], "fields": []}
-    fields = ("kind", "status", "confidence", "superseded_by", "review", "supersedes", "files", "commit", "sources")
+    fields = ("kind", "status", "forbids", "files")
     changed = [(name, _words(getattr(before, name)), _words(getattr(now, name))) for name in fields]
     return {
         "text": lines_between(before.text, now.text) if before.text != now.text else [],

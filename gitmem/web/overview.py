@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -136,7 +137,6 @@ def _needs(view: View) -> list[dict[str, Any]]:
 def _recording(view: View) -> dict[str, Any]:
     store, context = view.store, view.store.context
     last = next((record for record in view.records()[:_RECENT] if record.op in _SAVES), None)
-    log = [one for one in FailureLog(store.private).failures() if one.command != WORDS][-_FAILURES:]
     agents, off = recorded_agents(
         view.project(), context.home, context.environ, partial(heard_since_install, store.private, context.home)
     )
@@ -148,8 +148,14 @@ def _recording(view: View) -> dict[str, Any]:
         "host": last.host if last else None,
         "waiting": len(store.spool.names()),
         "unfinished": HookSpool(store.private).unfinished(),
-        "failures": [fields(one, "at command message") for one in log[::-1]],
+        "failures": _failed(view, _FAILURES),
     }
+
+
+def _failed(view: View, most: int) -> list[dict[str, Any]]:
+    """Return the newest failures of commands; a note on words that were not recorded is none."""
+    failures = (one for one in FailureLog(view.store.private).failures() if one.command != WORDS)
+    return [fields(one, "at command message") for one in [*failures][: -most - 1 : -1]]
 
 
 _LIMIT, _MOST = 20, 200
@@ -180,8 +186,9 @@ def show_search(view: View) -> dict[str, Any]:
         ended = answer(store, query, limit=many, ended=True, deep=deep, history=history).hits if found.left_out else []
     except (GitmemError, OverflowError) as error:
         return {**value, "trouble": getattr(error, "sentences", "There was nothing yet.")}
-    value |= {"hits": [_hit(hit) for hit in found.hits], "total": found.total, "at": day or None}
-    value["left_out"] = [_hit(hit) for hit in ended if hit.status in _OVER]
+    names = {fact.id: fact.description for fact in view.facts}
+    value |= {"hits": [_hit(hit, names) for hit in found.hits], "total": found.total, "at": day or None}
+    value["left_out"] = [_hit(hit, names) for hit in ended if hit.status in _OVER]
     return value
 
 
@@ -192,7 +199,7 @@ def _elsewhere(view: View, query: str) -> list[dict[str, Any]]:
     with contextlib.suppress(GitmemError, OSError):  # as a filter that is of one store
         hits = search_stores([*others], view.store.context, query, limit=_LIMIT).hits
     named = ((others[hit.store], hit.hit) for hit in hits)
-    return [{"name": project.name, "base": project.base, **_hit(hit)} for project, hit in named]
+    return [{"name": project.name, "base": project.base, **_hit(hit, {})} for project, hit in named]
 
 
 def _oldest(view: View) -> int:
@@ -203,7 +210,8 @@ def _oldest(view: View) -> int:
     return max((now.date() - first.astimezone(now.tzinfo).date()).days, 0)
 
 
-def _hit(hit: Hit) -> dict[str, Any]:
+def _hit(hit: Hit, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a hit; `named` are the facts among its `others` with what they say."""
     return {
         **fields(
             hit,
@@ -215,6 +223,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "score": round(hit.score, 2),
         "href": _page_of(hit),
         "snippet": hit.shown_snippet,
+        "named": [(one, names[one]) for one in hit.others if one in names],
         "text": hit.shown(without_ids(hit.passage or hit.text)[:_TEXT]),
     }
 
@@ -240,12 +249,11 @@ _TOKENS = ("start", "injected", "recalled", "models")
 def show_sync(view: View) -> dict[str, Any]:
     """Return the remotes, the machines with their last commits, and failures."""
     store = view.store
-    log = FailureLog(store.private).failures()[-_ALL_FAILURES:][::-1]
     return {
         "machine": store.context.machine,
         "remotes": [state.as_value() for state in states(store, behind=True)] if store.tip else [],
         "machines": _machines(view),
-        "failures": [fields(one, "at command message") for one in log],
+        "failures": _failed(view, _ALL_FAILURES),
         "waiting": len(store.spool.names()),
         "aside": len(store.spool.aside()),
     }

@@ -17,6 +17,7 @@
     }
   };
   byTheClock();
+  document.querySelector(".side [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
   document.addEventListener("input", ({ target }) => {
     if (!target.matches("input.back")) return;
@@ -106,6 +107,8 @@
       move(1);
     } else if (event.key === "k") {
       move(-1);
+    } else if (event.key === "x") {
+      document.querySelector(".item.at input[type=checkbox]")?.click();
     } else if (event.key === "?") {
       keys.showModal();
     }

@@ -200,13 +200,32 @@ def test_delete_for_good_says_what_it_will_do_and_does_it_only_then(viewer, bare
     done = viewer.post("/facts/many", **form, sure="1")
     assert done.status_code == 303
     page = viewer.get(done.headers["location"])
-    assert "<strong>Done.</strong> Purge" in page
+    assert re.search(r"<strong>Done.</strong> <a [^>]*>Purge", page)
     assert "Undo" not in page, "what is deleted for good cannot come back"
     assert "birthday" not in bare_git(viewer.root, "log", "-p", "--all")
     assert all("birthday" not in one.read_text() for one in viewer.root.rglob("*.md"))
     assert not any("birthday" in one.name for one in viewer.root.rglob("*.md"))
     (other,) = viewer.json("/facts.json")["facts"]
     assert "birthday" not in str(other)
+
+
+def test_delete_for_good_lists_each_line_that_loses_words_and_leaves_longer_words_alone(viewer):
+    fact = viewer.add("Use uv.")
+    viewer.add("Containers use uv for speed.")
+    viewer.add("Startup is slow because uvicorn reloads.")
+    page = viewer.post("/facts/many", fact=ticked(viewer, fact), verb="purge", back="/facts").text
+    assert "Containers <del>use uv</del> for speed." in page
+    assert "uvicorn" not in page
+
+
+def test_undoing_what_was_added_leaves_its_page_and_can_be_undone(viewer):
+    added = viewer.post("/facts/add", text="Prices have tax in them.", kind="decision")
+    page = viewer.get(added.headers["location"])
+    commit = re.search(r'name="commit" value="(\w+)"', page)[1]
+    undone = viewer.post("/undo", commit=commit, back=added.headers["location"].partition("?")[0])
+    page = viewer.get(undone.headers["location"])
+    assert re.search(r"<strong>Done.</strong> <a [^>]*>Undo &#34;Save decision: Prices have tax in them.", page)
+    assert "<button>Undo</button>" in page
 
 
 def test_what_a_line_of_the_first_page_says_leads_to_its_fact_and_acts_there(viewer):
@@ -228,7 +247,7 @@ def test_a_fact_is_made_private_and_promoted_again(viewer):
     answer = viewer.post("/facts/many", fact=ticked(viewer, fact), verb="demote", back=f"/fact/{fact.id}")
     shown = viewer.get(answer.headers["location"])
     assert answer.headers["location"].startswith("/facts?done=other.")
-    assert "Move elsewhere: We deploy on Fridays." in shown
+    assert "Make private: We deploy on Fridays." in shown
     undo = {"commit": re.search(r'name="commit" value="([^"]+)"', shown)[1], "back": "/facts"}
     undone = viewer.get(viewer.post("/undo", **undo).headers["location"])  # and done again by its own undo
     assert {one["id"] for one in viewer.json("/facts.json")["facts"]} == {fact.id, other.id}
