@@ -39,6 +39,7 @@ from gitmem.values import Value
 from gitmem.web.facts import blob_of, lines_between
 from gitmem.web.view import View
 
+_ENDS, _FEW = ".!\u3002", 20  # bytes
 _MOST_LINES = 30  # that a page names before words are deleted
 LASTING = [kind.value for kind in MemoryType if kind.lasts]
 ELSEWHERE = "other."  # before a commit that is one of the other layer
@@ -191,24 +192,18 @@ def _purge(view: View, facts: Sequence[Fact], form: Mapping[str, str]) -> ActRes
     """Ask with a preview whether to delete the words of facts for good; after a yes do it."""
     store = view.store
     told = [text for fact in facts for text in (fact.text, ", ".join(fact.keywords), fact.name)]
-    lines = {line.strip() for text in told for line in text.splitlines()}
-    words = sorted(filter(None, lines), key=len, reverse=True)
-    # A fact begins with a capital and ends with a period, the words that it was learned from perhaps with neither.
-    forms = [*words, *(word.rstrip(".!\u3002") for word in words)]
-    plan = plan_purge(store, re.compile("|".join(map(_whole, forms)), re.IGNORECASE))
+    words = sorted({line.strip() for text in told for line in text.splitlines()} - {""}, key=len, reverse=True)
+    # A fact begins with a capital and ends with a period, the words that it was learned from perhaps with neither; but
+    # few words without them are part of others, as "use uv" of "because uvicorn".
+    loose = (f"(?i:{re.escape(line.rstrip(_ENDS))})" for line in words if len(line.encode()) > _FEW)
+    plan = plan_purge(store, re.compile("|".join([*map(re.escape, words), *loose])))
     if not form.get("sure"):
         shown = [{**fields(fact, "id description"), "blob": blob_of(store, fact.source)} for fact in facts]
-        lines = _losing(store, plan, {fact.path for fact in facts})
-        page = {"facts": shown, "lines": lines[:_MOST_LINES], "more": max(len(lines) - _MOST_LINES, 0)}
+        losing = _losing(store, plan, {fact.path for fact in facts})
+        page = {"facts": shown, "lines": losing[:_MOST_LINES], "more": max(len(losing) - _MOST_LINES, 0)}
         return ActResult("", ask={**page, "back": _local(form.get("back", "")), **plan.purge._asdict()})
     purge(store, plan)
     return ActResult("/facts", store.tip or "")
-
-
-def _whole(words: str) -> str:
-    """Return a pattern that finds words, but not as the end or the beginning of longer ones."""
-    before, after = (r"(?a:\b)" * (edge.isascii() and edge.isalnum()) for edge in (words[:1], words[-1:]))
-    return f"{before}{re.escape(words)}{after}"
 
 
 def _losing(store: Store, plan: PurgePlan, own: Collection[str]) -> list[dict[str, Any]]:

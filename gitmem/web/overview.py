@@ -186,7 +186,7 @@ def show_search(view: View) -> dict[str, Any]:
         ended = answer(store, query, limit=many, ended=True, deep=deep, history=history).hits if found.left_out else []
     except (GitmemError, OverflowError) as error:
         return {**value, "trouble": getattr(error, "sentences", "There was nothing yet.")}
-    names = {fact.id: fact.description for fact in view.facts}
+    names = {fact.id: {"text": fact.description, "mark": view.marks.mark(fact.id)} for fact in view.facts}
     value |= {"hits": [_hit(hit, names) for hit in found.hits], "total": found.total, "at": day or None}
     value["left_out"] = [_hit(hit, names) for hit in ended if hit.status in _OVER]
     return value
@@ -210,8 +210,8 @@ def _oldest(view: View) -> int:
     return max((now.date() - first.astimezone(now.tzinfo).date()).days, 0)
 
 
-def _hit(hit: Hit, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a hit; `named` are the facts among its `others` with what they say."""
+def _hit(hit: Hit, names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Return a hit; `named` are the facts among its `others`."""
     return {
         **fields(
             hit,
@@ -223,7 +223,7 @@ def _hit(hit: Hit, names: Mapping[str, str]) -> dict[str, Any]:
         "score": round(hit.score, 2),
         "href": _page_of(hit),
         "snippet": hit.shown_snippet,
-        "named": [(one, names[one]) for one in hit.others if one in names],
+        "named": [{"id": one, **names[one]} for one in hit.others if one in names],
         "text": hit.shown(without_ids(hit.passage or hit.text)[:_TEXT]),
     }
 
