@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
 from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded
-from gitmem.learn.question import AGENT, KINDS, USER, Keep, KnownMemory, SaidPart, State, Why
+from gitmem.learn.question import AGENT, CUT, KINDS, USER, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
 from gitmem.learn.statements import as_statement
 from gitmem.model.fact import FactKind
@@ -369,7 +369,8 @@ def _points(text: str) -> frozenset[str]:
 
 
 def _is_statement(text: str) -> bool:
-    return _SHORTEST <= len(text) <= _LONGEST and not text.endswith("?") and bool(stems_of(text))
+    is_whole = not any(mark in text for mark in (_REDACTED, CUT))
+    return is_whole and _SHORTEST <= len(text) <= _LONGEST and not text.endswith("?") and bool(stems_of(text))
 
 
 def _strings(given: object) -> list[str]:

@@ -24,6 +24,7 @@ from gitmem.values import Value
 
 PURPOSE = "session"
 USER, AGENT, TOOL = "USER", "AGENT", "TOOL"
+CUT = "[…]"  # stands for the middle of a text that is left out
 FIXED = "CHANGED SINCE:"  # begins the part of a tool that says what was done until a failing command worked
 CHANGED = "CHANGED FILES"  # begins the part of a tool that names the files a request changed
 KINDS = {
@@ -201,7 +202,7 @@ def _failed(turn: Turn) -> Iterator[str]:
 def _clipped(text: str, most: int) -> str:
     """Return a text without its middle if it is long, and without blank lines."""
     text = re.sub(r"\n\s*\n", "\n", text.strip())
-    return text if len(text) <= most else f"{text[: most * 2 // 3].rstrip()} […] {text[-(most // 3) :].lstrip()}"
+    return text if len(text) <= most else f"{text[: most * 2 // 3].rstrip()} {CUT} {text[-(most // 3) :].lstrip()}"
 
 
 def choose_known(parts: Iterable[SaidPart], facts: Iterable[Fact], concepts: Iterable[Concept]) -> KnownMemory:

@@ -263,6 +263,15 @@ def test_a_quotation_about_something_else_ends_nothing_unseen():
     assert [claim.disputes for claim in judged.facts] == [("F1",)]
 
 
+def test_words_that_were_cut_or_redacted_stand_for_no_statement():
+    for hole in ("[…]", "[REDACTED:token]"):
+        said = f"Deploy the shop only with the token {hole} of the bot in the vault"
+        record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "Noted."))
+        rule = FACT | {"kind": "rule", "statement": "Deploy the shop only with the token of the bot.", "reason": ""}
+        (kept,) = read(rule | {"quote": "Deploy the shop only with the token"}, record=record).facts
+        assert kept.statement == rule["statement"]
+
+
 def test_a_stem_is_found_in_its_word():
     said = "only on localhost, we have caddy before it"
     given = FACT | {"kind": "decision", "statement": "feedd listens on localhost, behind caddy.", "reason": ""}
