@@ -340,7 +340,8 @@ class Reader:
     def _changes(self, statement: str, before: str, quote: str) -> bool:
         """Return whether what a statement says beside the facts it replaces, which may name its subject, is own words.
 
-        The quotation has to say some of it, or the new number: what only denies a known fact says nothing beside it.
+        The quotation has to say some of it, or the new number, or no tool: what only denies a known fact says nothing
+        beside it.
         """
         numbers = numbers_of(statement) - numbers_of(before)
         spelled = numbers & numbers_of(quote)  # "four spaces" says 4
@@ -348,7 +349,8 @@ class Reader:
         in_words = [point for point in new if not any(number in point for number in spelled)]
         if not in_words:
             return bool(numbers) and numbers == spelled
-        return part_of(new, folded(quote)) > 0 and part_of(new, self._record.own) >= OWN_WORDS
+        is_own = part_of(new, self._record.own) >= OWN_WORDS
+        return is_own and (part_of(new, folded(quote)) > 0 or not self._record.has_of_tools(new))
 
     def _may_be_tools(self, now: str, before: str) -> bool:
         """Return whether what a statement says beside a known fact, or all of it, has a word that only a tool said."""

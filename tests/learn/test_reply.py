@@ -246,6 +246,16 @@ def test_where_the_statement_fails_a_check_the_quotation_takes_the_place_of_a_kn
         assert claim.replaces == ("F1",)
 
 
+def test_what_holds_now_may_be_named_by_the_agent_if_no_tool_named_it():
+    said, now = "memory blows up, move to the other one", "Data frames are made with polars."
+    record = (SaidPart(1, USER, said), SaidPart(1, AGENT, "Reading is done with polars now."))
+    end = {"known": ["F1"], "why": "replaced", "now": now, "request": 1, "quote": said}
+    known = knowing("Data frames are made with pandas.")
+    for heard, kept in (((Heard(TOOL, "ok"),), now), ((Heard(TOOL, "polars 1.2"),), None)):
+        judged = read(known=known, record=record, ended=[end], heard=heard)
+        assert [claim.statement for claim in judged.facts] == ([kept] if kept else [])
+
+
 def test_no_quotation_takes_the_place_of_a_fact_where_a_tool_said_what_holds_now():
     said, now = "Write comments as the guide says", "Comments are written in the Polish language."
     record = (SaidPart(1, USER, f"{said}. Now fix the parser."), SaidPart(1, AGENT, "I fixed the parser."))
