@@ -204,7 +204,12 @@ class Pages:
             }
             with contextlib.suppress(GitmemError, OSError):  # the page itself says what is wrong
                 given["waiting"] = waiting(view)
-        text = to_html(template, page, forms=self._forms, **given, **around)
+            try:
+                view.store.check_writes()
+            except GitmemError as error:
+                given["shut"] = error.sentences
+        forms = self._forms and not given.get("shut")
+        text = to_html(template, page, forms=forms, **given, **around)
         return HTMLResponse(text.encode("utf-8", "replace"), status)
 
     def _trouble(self, error: Exception, view: View | None = None, *, twin: bool = False) -> Response:

@@ -100,6 +100,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
             if one.kind == fact.kind and one.binds and one.id != fact.id
         ][:_CHOICES],
         "path": known.path,
+        "broken": fact.source != store.read(known.path),
         "edit": bool(view.word("edit")),
         **_rule(store, known),
     }

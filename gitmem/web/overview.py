@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -31,6 +32,7 @@ from gitmem.search.many_stores import StoreHit, search_stores
 from gitmem.store.findings import WORDS, FailureLog
 from gitmem.store.heard import heard_since_install
 from gitmem.store.spool import HookSpool
+from gitmem.store.store import Store
 from gitmem.sync.records import failures
 from gitmem.sync.states import states
 from gitmem.tell.outcome_counts import measure
@@ -52,7 +54,10 @@ _FAILURES, _ALL_FAILURES = 3, 30  # that are shown on the first page, and on tha
 def show_home(view: View) -> dict[str, Any]:
     """Return the parts of the next session's start, open tasks for the user, and the state of recording."""
     store = view.store
-    learned = _learned(view)  # it reads all facts, so that the start finds them read
+    with ThreadPoolExecutor(1) as ahead:  # git looks what others changed while all facts are read, which the start uses
+        ahead.submit(others_changes, Store(store.root, store.context))
+        view.facts, view.statuses  # noqa: B018
+    learned = _learned(view)
     pending = glance(store)
     with ProjectQuestions(view.project(), store.context.environ) as questions:
         shown = start_parts(store, with_last_answers(pending) if pending else (), questions.answer(), ())

@@ -97,7 +97,7 @@ def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
 def to_html(template: str, page: Mapping[str, Any], **around: Any) -> str:
     """Return a page as HTML; `around` has the function for links (`u`), whether to show forms, and the note on top."""
     given = {"u": str, "forms": False, "note": None, "menu": GROUPS, "here": template, "kinds": KINDS, "zone": ""}
-    given |= {"projects": (), "project": None, "filters": {}, "live": None, "waiting": 0, "back": "/"}
+    given |= {"projects": (), "project": None, "filters": {}, "live": None, "waiting": 0, "back": "/", "shut": ""}
     given |= {"this_machine": "", **around}
     return _environment().get_template(f"{template}.html").render(page=page, **given)
 

@@ -411,6 +411,28 @@ def test_all_projects_of_the_machine_are_shown_changed_and_searched(viewer, othe
     assert "aria-current" in viewer.get("/nothing", 404).partition("</details>")[0]  # the switch is on such a page, too
 
 
+def test_a_store_that_may_not_be_written_says_so_on_each_page_and_has_no_forms(place):
+    root, context = place
+    viewer = Viewer(root, context._replace(environ={**context.environ, "GITMEM_READONLY": "1"})).sign_in()
+    for path in ("/", "/facts", "/review"):
+        page = viewer.get(path)
+        assert "GITMEM_READONLY is set: nothing is saved or sent." in page
+        assert 'method="post"' not in page
+    assert "What the next session would be shown" in viewer.get("/")
+
+
+def test_a_fact_without_text_has_a_name_and_one_whose_file_is_broken_says_so(viewer):
+    empty, broken = viewer.add("Use uv."), viewer.add("Use git.")
+    path = next(viewer.root.glob(f"facts/*/{empty.id}-*.md"))
+    header = path.read_text().split("---\n")[1].replace("description: Use uv.", "description: ''")
+    path.write_text(f"---\n{header}---\n")
+    next(viewer.root.glob(f"facts/*/{broken.id}-*.md")).write_text("---\nid: [\n")
+    assert f'href="/fact/{empty.id}">(no text)</a>' in viewer.get("/facts")
+    assert "(no text)</h1>" in viewer.get(f"/fact/{empty.id}")
+    assert "cannot be read as a fact" not in viewer.get(f"/fact/{empty.id}")
+    assert "This is the last version that could" in viewer.get(f"/fact/{broken.id}")
+
+
 def test_a_fact_that_does_not_say_when_it_was_made_is_undated(viewer):
     path = next(viewer.root.glob(f"facts/*/{viewer.add('Use uv.').id}-*.md"))
     path.write_text(path.read_text().replace("created:", "made:"))
