@@ -51,11 +51,12 @@ _READ = 20_000  # characters from which sentences are taken
 _LOOK_AT = 1_000  # characters searched for them
 _COURTESY = (
     *("perfect!", "excellent!", "great!", "great,", "awesome", "good catch", "good point", "good question"),
-    *("you're right", "you're absolutely right", "you are right", "you're welcome", "let me ", "now let me", "i'll "),
+    *("you're right", "you're absolutely right", "you are right", "you're welcome"),
     *("sure", "okay,", "ok,", "alright", "got it", "i see", "right, ", "ah, ", "good idea", "great question"),
-    *("done!", "done.", "all done!", "all done.", "working on it"),
+    *("done!", "done.", "all done!", "all done."),
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
+_BEGINS_WORK = ("let me ", "now let me", "i'll ", "working on it")
 
 
 class Placed(Value):
@@ -255,10 +256,16 @@ def shorten(text: str, limit: int) -> str:
     return shorten_all(text[:_READ], limit)
 
 
+def _is_courtesy(sentence: str) -> bool:
+    """Return whether a sentence in lower case tells nothing: of "Yes, it overwrites the file" the rest does."""
+    courtesy = next((words for words in _COURTESY if sentence.startswith(words)), "")
+    return sentence.startswith(_BEGINS_WORK) or (bool(courtesy) and not any(keywords(sentence[len(courtesy) :])))
+
+
 def without_courtesies(text: str) -> str:
     """Return an answer without the courtesies it begins with ("Good question.")."""
     for sentence in split(text[:_LOOK_AT])[:_COURTESIES]:
-        if not sentence.casefold().startswith(_COURTESY) or not text.lstrip().startswith(sentence):
+        if not _is_courtesy(sentence.casefold()) or not text.lstrip().startswith(sentence):
             break
         text = text.lstrip()[len(sentence) :]
     return text

@@ -17,7 +17,7 @@ from gitmem.document.ids import slug
 from gitmem.document.message import one_line
 from gitmem.document.plain_header import flow
 from gitmem.errors import RefusedError
-from gitmem.model.outcome import Outcome
+from gitmem.model.outcome import LEADS_ON, Outcome
 from gitmem.platform.machine import UTC
 from gitmem.text.sentences import is_korean
 from gitmem.values import TYPE_CHECKING, Value
@@ -76,12 +76,6 @@ WORDS = {
     True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
 }
 
-# Lead-ins of an answer: "Here is a summary of the changes:".
-_LEADS_ON = re.compile(
-    r"^(?:here(?:'s| is| are) (?:a |the )?[^:.;]{0,60}|summary|[^:.;]{0,30}다음과 같습니다|主な[^:.;]{0,20})"
-    r"\s*[:\uff1a][\s;]*",
-    re.IGNORECASE,
-)
 _LOOSE = " :;.\uff1a"  # left over where a sentence was removed
 
 
@@ -159,7 +153,7 @@ def details_without(done: str, sentence: str) -> str:
     """Return the result without the sentence that is the summary, and without lead-ins."""
     before, _, after = done.partition(sentence) if sentence else ("", "", done)
     rest = f"{before.rstrip()} {after.lstrip(_LOOSE)}".strip(" ;")
-    return " ".join(re.sub(_LEADS_ON, "", rest).split())
+    return " ".join(LEADS_ON.sub("", rest).split())
 
 
 def took_the_place(now: Exchange, captured: Exchange) -> bool:

@@ -5,11 +5,12 @@ What a user or an agent says decides nothing: "there is still a bug" may be of a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 
 from gitmem.model.command import TELLING, form
-from gitmem.text.sentences import Kind, blocks, sentences_of
+from gitmem.text.sentences import Kind, blocks
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -88,15 +89,15 @@ def _says_passed(said: str) -> bool:
     return bool(lines) and not any(map(form("failed").search, lines)) and not form("failing").search(said)
 
 
-def first_paragraph(answer: str) -> str:
-    """Return the first paragraph or list item of an answer, on one line, without what leads on to the next one.
+# Lead-ins of an answer: "Here is a summary of the changes:".
+LEADS_ON = re.compile(
+    r"^(?:here(?:'s| is| are) (?:a |the )?[^:.;]{0,60}|summary|[^:.;]{0,30}다음과 같습니다|主な[^:.;]{0,20})"
+    r"\s*[:\uff1a][\s;]*",
+    re.IGNORECASE,
+)
 
-    What leads on is left if there is nothing else; "" for code alone.
-    """
-    parts = [block for block in blocks(answer[:_READ]) if block.kind in (Kind.PARAGRAPH, Kind.ITEM)]
-    for part in parts:
-        sentences = sentences_of(part)
-        leads_on = bool(sentences) and sentences[-1].endswith(":")
-        if kept := " ".join(sentences[:-1]) if leads_on else part.text:
-            return kept
-    return next((part.text for part in parts), "")
+
+def first_paragraph(answer: str) -> str:
+    """Return the first paragraph or list item of an answer, on one line, without a lead-in; "" for code alone."""
+    parts = (block.text for block in blocks(answer[:_READ]) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
+    return next(filter(None, (LEADS_ON.sub("", part) for part in parts)), "")

@@ -1,7 +1,7 @@
 """Write a finished session's exchanges into its file and `memory.md`, in one commit, without a model.
 
-An exchange is its request and the beginning of the first paragraph of its answer, where there is none the files that
-changed. Entries in archives, and entries that a user reworded, stay as they are.
+An exchange is its request and the beginning of the first paragraph of its answer, where there is none of what the agent
+said last, else the files that changed. Entries in archives, and entries that a user reworded, stay as they are.
 """
 
 from __future__ import annotations
@@ -111,8 +111,9 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
         if raw is None or not (turn.tools or len(answer) >= _SHORT_ANSWER):
             continue
         asked = human_text(clean.prompt)[:_MAX_READ] if raw.summary else ""
+        result = answer or human_text("".join(clean.said[-1:]))[:_MAX_READ]
         exchange = raw._replace(
-            summary=summary_of(raw.summary, answer, raw.files) or raw.details,
+            summary=summary_of(raw.summary, result, raw.files) or raw.details,
             details=details_without(raw.details, beginning_of(answer)),
             keywords=keywords_of(asked, answer, raw.files),
             outcome=judge_outcome(clean._replace(answer=answer, files=raw.files)),

@@ -13,7 +13,7 @@ from math import comb, inf, log
 from gitmem.document.ids import BUGS, tail_of
 from gitmem.history.authors import People
 from gitmem.model.exchange import OUTCOME, Fields
-from gitmem.model.request import TaskType, asks_back, classify, follows_up, without_ago
+from gitmem.model.request import TaskType, asks_back, classify, without_ago
 from gitmem.model.turns import is_trivial
 from gitmem.model.words import user_text
 from gitmem.search.engine import answer, with_authors
@@ -270,7 +270,7 @@ def needles_of(terms: Sequence[Term]) -> list[str]:
 def _typed(prompt: str) -> str:
     """Return what a user typed, as far as it is read; "" if memory need not be asked about it."""
     typed = user_text(prompt).strip()[:_MAX_READ]
-    return "" if typed.startswith("/") or is_trivial(typed) or follows_up(typed) else typed
+    return "" if typed.startswith("/") or is_trivial(typed) else typed
 
 
 def plain_query(text: str) -> str:

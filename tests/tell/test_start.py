@@ -64,6 +64,23 @@ def test_the_most_binding_comes_first(desk):
     assert " ^0" not in text
 
 
+def test_the_newest_archive_is_told_the_newest_session_first_in_what_is_left(desk):
+    fill(desk, 3)
+    folder = Path(desk.store.root, "summaries")
+    folder.mkdir()
+    days = "\n".join(
+        f"2026-11-{day}: Session {day} moved the parser on, in some words of its own." for day in range(10, 20)
+    )
+    folder.joinpath("memory_20261101_000000.summary.md").write_text("---\nkind: summary\n---\n2026-10-01: Too old.\n")
+    folder.joinpath("memory_20261120_000000.summary.md").write_text(
+        f"---\nkind: summary\n---\n{days}\nThe rest was not read.\n"
+    )
+    text = told(desk)
+    shown = re.findall(r"^- \[2026-11-([0-9]+)\] Session", text.partition("## Before these")[2], re.MULTILINE)
+    assert shown == [str(day) for day in range(19, 9, -1)]
+    assert "Too old" not in text
+
+
 @pytest.mark.parametrize("count, size", [(5, 1), (50, 1), (400, 1), (60, 20), (3, 300)])
 @pytest.mark.parametrize("budget", [2_000, 600, 2_400])
 @pytest.mark.few(5)

@@ -265,7 +265,7 @@ def _start_text(
     def late() -> bool:
         return time.monotonic() - event.started > SECONDS
 
-    turns = with_last_answers(found) if found and not late() else ()
+    turns = (found.turns if late() else with_last_answers(found)) if found else ()
     pending, offer = ask_for_summaries(store) if found and not late() else ((), "")
     state = None if late() else questions.answer()
     compacted = text_of(event.read, "session_id") if event.read.get("source") == _COMPACTED else ""
