@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.document.ids import kind_id
 from gitmem.learn.lessons import learn_bugs
 from gitmem.model.error import read_errors
-from gitmem.model.pattern import BugPattern, Case, pattern_id, render_pattern
+from gitmem.model.pattern import KIND, LETTER, BugPattern, Case, render_pattern
 from gitmem.model.turns import Failure, Turn
 from gitmem.store.known_patterns import known_patterns
 from gitmem.store.spool import HookSpool
@@ -100,7 +101,7 @@ def known_by_others(desk, fix: str) -> BugPattern:
     [error] = read_errors(FIRST)
     at = desk.clock.now
     cases = (Case(f"x{number}111111111", at, "pytest -q", (fix,), "pytest -q") for number in range(1, 4))
-    return BugPattern(pattern_id(error), error, at, at, tuple(cases))
+    return BugPattern(kind_id(LETTER, KIND, error.type, error.message), error, at, at, tuple(cases))
 
 
 def test_an_error_that_only_others_met_is_told_as_theirs_without_a_risky_command(desk, bare_git):
