@@ -28,6 +28,7 @@ from gitmem.document.entry import CORE_DECISIONS, KNOWN_ISSUES, Entry, MemoryTyp
 from gitmem.model.exchange import EXCHANGE, parse, split_fields
 from gitmem.model.fact import WHY, Fact, FactKind, FactStatus
 from gitmem.model.rotation import KEPT_SECTIONS, without_count
+from gitmem.model.similarity import WEIGHED
 from gitmem.text.sentences import Kind, blocks, shorten
 from gitmem.values import Value
 
@@ -37,7 +38,6 @@ _LONGEST_ITEM = 300  # characters of a decision, an issue, a reason
 _LONGEST_LINE, _LONGEST_PART = 300, 120  # characters of a session's line, and of an exchange in it
 _DATED = 30  # characters at the start of a line that may date it: "[2026-01-10] ..."
 _DECIDED = (MemoryType.DECISION.label, MemoryType.PREFERENCE.label, MemoryType.RULE.label)
-_DECISIONS = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
 
 
 class Told(Value):
@@ -174,7 +174,7 @@ def _decisions(told: Iterable[Told], facts: Iterable[Fact]) -> list[KeyDecision]
     """Return the decisions, rules and preferences: entries, then facts of these days that no entry has."""
     decisions: dict[str, KeyDecision] = {}
     recorded = [(one.text, one.day) for one in told if one.label in _DECIDED]
-    recorded += [(fact.description, f"{fact.created:%Y-%m-%d}") for fact in facts if fact.kind in _DECISIONS]
+    recorded += [(fact.description, f"{fact.created:%Y-%m-%d}") for fact in facts if fact.kind in WEIGHED]
     for text, day in recorded:
         statement, _, reason = text.partition(WHY)
         decided = " ".join(statement.split())

@@ -37,6 +37,7 @@ from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.model.exchange import EXCHANGE, exchanges_in, sentence_of
 from gitmem.model.fact import FactKind
 from gitmem.model.lines import SHORTEST, Marks, normalized, with_marks
+from gitmem.model.similarity import WEIGHED
 from gitmem.redact.redact import redact
 from gitmem.store.fact_lines import Shelf
 from gitmem.store.known_concepts import known_concepts
@@ -48,7 +49,6 @@ from gitmem.values import Value
 
 _MOST_TOLD = 3  # exchanges of a theme
 MAX_CHARACTERS = 300_000  # of an archive in one question
-_DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
 
 
 def as_of_now(summary: Summary, store: Store) -> Summary:
@@ -83,7 +83,7 @@ def _ended(text: str, kinds: tuple[FactKind, ...], marks: Marks) -> str:
 
 
 def _decision(item: KeyDecision, marks: Marks) -> KeyDecision:
-    words = marks.mark(_ended(item.decision, _DECIDED, marks))
+    words = marks.mark(_ended(item.decision, WEIGHED, marks))
     decision = f"{item.decision} [{words}]" if words else with_marks(item.decision, marks)
     return item._replace(decision=decision, reason=with_marks(item.reason, marks))
 

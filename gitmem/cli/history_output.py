@@ -17,7 +17,7 @@ from gitmem.store.store import Store
 from gitmem.text.terminal import clipped, fields, plain
 
 SHORT = 10  # characters of an object id
-_MINUTES = "%Y-%m-%d %H:%M"
+MINUTES = "%Y-%m-%d %H:%M"
 
 
 def commit_value(record: CommitRecord) -> dict[str, object]:
@@ -29,7 +29,7 @@ def commit_value(record: CommitRecord) -> dict[str, object]:
 
 def commit_line(record: CommitRecord, app: App, store: Store) -> str:
     """Return a commit as one line, with another author's name, on a terminal no longer than that is wide."""
-    line = plain(f"{record.commit[:SHORT]} {record.date:{_MINUTES}} {_whose(record, store)}  {record.subject}")
+    line = plain(f"{record.commit[:SHORT]} {record.date:{MINUTES}} {_whose(record, store)}  {record.subject}")
     screen = app.screen(app.out)
     return clipped(line, screen.columns) if screen and screen.columns else line
 
@@ -72,7 +72,7 @@ def place_lines(found: EntryFound) -> list[str]:
     """Return the places of an entry and the user who saved it, as lines."""
     lines = [f"in      {place.path}:{place.line}" for place in found.places] or ["in      no file, only history"]
     if found.origin:
-        lines += [f"saved   {found.origin.date:{_MINUTES}}  {_who(found.origin)}", f"commit  {found.origin.commit}"]
+        lines += [f"saved   {found.origin.date:{MINUTES}}  {_who(found.origin)}", f"commit  {found.origin.commit}"]
     return lines
 
 
@@ -89,7 +89,7 @@ def blame_value(path: str, lines: Sequence[BlamedLine]) -> dict[str, object]:
 def blame_table(lines: Sequence[BlamedLine], store: Store) -> str:
     """Return blamed lines in columns: date, author or host and session, commit, number, line."""
     rows = [
-        (f"{line.origin.date:{_MINUTES}}", _whose(line.origin, store), line.origin.commit[:SHORT], line)
+        (f"{line.origin.date:{MINUTES}}", _whose(line.origin, store), line.origin.commit[:SHORT], line)
         if line.origin
         else ("", "not committed yet", "", line)
         for line in lines
@@ -136,7 +136,7 @@ def index_table(found: Sequence[RotatedFile]) -> str:
         days = " to ".join(dict.fromkeys(item.days or ("-",)))
         state = "yes" if item.summarized else "no"
         name = item.path if item.present else f"({item.path})"
-        rows.append((name, f"{item.rotated_at:{_MINUTES}}", f"{item.tokens:,}", f"{item.lines:,}", days, state))
+        rows.append((name, f"{item.rotated_at:{MINUTES}}", f"{item.tokens:,}", f"{item.lines:,}", days, state))
     gone = sum(not item.present for item in found)
     total = f"{len(found)} rotation{'s' if len(found) > 1 else ''}"
     note = f"{total}; {gone} in brackets {'is' if gone == 1 else 'are'} in history only." if gone else f"{total}."

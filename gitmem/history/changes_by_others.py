@@ -14,7 +14,8 @@ from gitmem.document.message import Op, Trailer, one_line, op_message
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.history.authors import People
 from gitmem.history.waiting_changes import OthersChange, read_changes, write_changes
-from gitmem.model.fact import FOLDER, PATH, Fact, FactKind, day_of, parse_fact, render_fact
+from gitmem.model.fact import FOLDER, PATH, Fact, day_of, parse_fact, render_fact
+from gitmem.model.similarity import WEIGHED
 from gitmem.model.validity import ended
 from gitmem.values import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 
-_KINDS = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION)
 _NAMED = ("scope", "pinned", "forbids", "until", "enforce")  # said with the old words where they were changed
 # The fields of a fact that its review brings back.
 _SHOWN = ("kind", "text", "description", "keywords", "status", "superseded_by", "created", *_NAMED)
@@ -106,7 +106,7 @@ def _looked(store: Store, seen: str, tip: str, waiting: dict[str, OthersChange])
     files = [(change, match) for change in changes if (match := PATH.fullmatch(change.path))]
     added = {match["id"] for change, match in files if change.old is None}
     for change, match in files:
-        if match["kind"] not in _KINDS or (change.new is None and match["id"] in added):  # given another name
+        if match["kind"] not in WEIGHED or (change.new is None and match["id"] in added):  # given another name
             continue
         if change.old is None and match["id"] not in waiting:  # another file of a fact replaces the first
             names = repository.names(seen, FOLDER) if names is None else names

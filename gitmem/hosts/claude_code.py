@@ -18,7 +18,7 @@ from gitmem.hosts.host import (
 from gitmem.hosts.says import Says
 from gitmem.hosts.subagents import called_by, files_below
 from gitmem.platform.machine import read_resource
-from gitmem.platform.safe_open import read_json
+from gitmem.platform.safe_open import read_object
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -92,7 +92,6 @@ def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
     settings name another. A project's are ignored: a repository must not choose which of a user's files are read.
     """
     config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-    settings = read_json(os.path.join(config, "settings.json"))
-    if named := text_of(settings, _AUTO_MEMORY) if isinstance(settings, dict) else "":
+    if named := text_of(read_object(os.path.join(config, "settings.json")), _AUTO_MEMORY):
         return os.path.join(home, named[2:]) if named.startswith("~/") else os.path.join(project, named)
     return os.path.join(config, "projects", folder_name(project), "memory")

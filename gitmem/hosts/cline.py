@@ -22,7 +22,7 @@ from gitmem.hosts.says import QUEUES, UNTESTED, WORDLESS, Says
 from gitmem.hosts.sessions_in_json import document_lines
 from gitmem.model.transcript import Record, Role, content_text, objects, records
 from gitmem.platform.machine import UTC, datetime
-from gitmem.platform.safe_open import read_json, read_regular
+from gitmem.platform.safe_open import read_object, read_regular
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -106,9 +106,8 @@ def _lines(path: str) -> Iterator[str]:
 
 
 def _about(path: str) -> dict[str, object]:
-    """Return what the file beside a session's messages says of it, nothing if it cannot be read."""
-    value = read_json(path.removesuffix(_MESSAGES) + ".json")
-    return value if isinstance(value, dict) else {}
+    """Return what the file beside a session's messages says of it."""
+    return read_object(path.removesuffix(_MESSAGES) + ".json")
 
 
 def _read_item(item: Payload, base: Record) -> Iterator[Record]:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
+from gitmem.hosts.claude_events import WITH_FAILURES
 from gitmem.hosts.host import (
     ASKS,
     LATE,
@@ -34,7 +35,7 @@ from gitmem.hosts.says import QUEUES, UNTESTED, WORDLESS, Says
 from gitmem.hosts.subagents import files_in
 from gitmem.model.transcript import Record, Role, Unread, content_text, objects, records
 from gitmem.model.words import UserWords, WordKind
-from gitmem.platform.safe_open import read_json
+from gitmem.platform.safe_open import read_object
 from gitmem.values import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -156,8 +157,8 @@ def _refusal(text: str) -> str | None:
 
 def _sessions(place: InstallPlace) -> list[str]:
     """Return the chats of a project, whose folder `projects.json` names."""
-    top, known = place.own(".gemini"), read_json(os.path.join(place.own(".gemini"), "projects.json"))
-    projects = known.get("projects") if isinstance(known, dict) else None
+    top = place.own(".gemini")
+    projects = read_object(os.path.join(top, "projects.json")).get("projects")
     name = projects.get(place.project) if isinstance(projects, dict) else None
     chats = os.path.join(top, "tmp", os.path.basename(name), "chats") if isinstance(name, str) else ""
     return [os.path.join(chats, name) for name in os.listdir(chats)] if os.path.isdir(chats) else []
@@ -222,7 +223,6 @@ _QWEN_PRINTED = re.compile(
 _QWEN_NOTHING = {"(none)", "(empty)"}
 _QWEN_USER, _QWEN_ADDED = "real_user", "mid_turn_user_message"
 _QWEN_DEFERRED = "tool_call"  # a tool that calls another one by its name and arguments
-_QWEN_EVENTS = "SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
 
 
 def _qwen_read(payload: Payload) -> Payload | None:
@@ -295,7 +295,7 @@ QWEN = Host(
     name="qwen",
     title="Qwen Code",
     folder=".qwen",
-    events={event: event for event in _QWEN_EVENTS.split()},
+    events={event: event for event in WITH_FAILURES},
     hears_before=False,
     read=_qwen_read,
     records=partial(records, read=_qwen_item),

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from gitmem.hosts.claude_events import WITH_FAILURES
 from gitmem.hosts.host import (
     ASKS,
     Host,
@@ -52,7 +53,6 @@ _TOOLS = {
     "multiedit": "MultiEdit",
     "patch": "apply_patch",
 }
-_EVENTS = "SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
 _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
 # The parts of a session and of its subagents' ones.
 _QUESTION = """
@@ -240,7 +240,7 @@ def _make_host(name: str, title: str) -> Host:
         title=title,
         slash="/gitmem/",
         folder=os.path.join(".config", name),
-        events={event: event for event in _EVENTS.split()},
+        events={event: event for event in WITH_FAILURES},
         scopes=(Scope.PROJECT, Scope.USER) if name == "opencode" else (Scope.USER,),
         read=_read,
         decide=_refusing,
@@ -301,7 +301,7 @@ PI = Host(
     name="pi",
     title="pi",
     folder=os.path.join(".pi", "agent"),
-    events={event: event for event in _EVENTS.split()},
+    events={event: event for event in WITH_FAILURES},
     read=_pi_read,
     decide=_refusing,
     hears_before=False,

@@ -75,12 +75,15 @@ def content(path: str) -> bytes:
     return read_small(path) or b""
 
 
+def is_project(folder: str) -> bool:
+    """Return whether a folder has a repository or a store."""
+    return any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem"))
+
+
 def project_top(start: str) -> str:
     """Return the top of the work tree around a folder, where the host is started."""
     folder = os.path.realpath(start)
-    while os.path.basename(folder) == ".gitmem" or not any(
-        os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")
-    ):
+    while os.path.basename(folder) == ".gitmem" or not is_project(folder):
         above = os.path.dirname(folder)
         if above == folder:
             return os.path.realpath(start)

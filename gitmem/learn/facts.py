@@ -23,7 +23,7 @@ from gitmem.learn.extract import FoundFact, facts_of_prompt, find_facts, is_save
 from gitmem.learn.statements import as_statement
 from gitmem.model.entries import relative_files
 from gitmem.model.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
-from gitmem.model.similarity import WEIGHED, says_the_same
+from gitmem.model.similarity import is_same_fact
 from gitmem.model.turns import Turn, derived_id, is_restated
 from gitmem.model.validity import supersede
 from gitmem.platform.machine import UTC, Context, datetime, timedelta
@@ -112,8 +112,7 @@ def _same(book: FactBook, made: Fact) -> Fact | None:
     if made.id in book.known():
         return book.known()[made.id]
     for fact in book.known().values():
-        is_alike = fact.kind == made.kind or (fact.kind in WEIGHED and made.kind in WEIGHED)
-        if is_alike and says_the_same(fact.description, made.description):
+        if is_same_fact(fact, made):
             return fact
         by_agent = is_saved(fact) and fact.origin.get("exchange") == made.origin["exchange"]
         if by_agent and repeated([fact], made.description):

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from gitmem.document.document import Document
 from gitmem.errors import BusyError
@@ -44,7 +43,7 @@ from gitmem.llm.protocol import Question, ReplyError, parse_reply
 from gitmem.model.exchange import exchanges_in, file_name
 from gitmem.model.transcript import Record, Role
 from gitmem.model.turns import Turn
-from gitmem.platform.safe_open import drop_file, read_json, write_json
+from gitmem.platform.safe_open import drop_file, read_object, write_json
 from gitmem.record.exchanges import turns_of
 from gitmem.record.read import redacted
 from gitmem.store.known_concepts import known_concepts
@@ -106,7 +105,7 @@ def judge_requested(store: Store, late: Callable[[], bool]) -> None:
 
 def _judge_requested(store: Store, path: str) -> bool:
     """Have a requested session judged; return False if that failed, as the next question probably would."""
-    request = requests.read_request(path)
+    request = read_object(path)
     session, tries = str(request.get("session", "")), request.get("tries")
     if not session or not isinstance(tries, int):
         drop_file(path)
@@ -246,7 +245,7 @@ def _heard_before(store: Store, session: str) -> tuple[Heard, ...] | None:
 def is_judged(store: Store, session: str, path: str) -> bool:
     """Return whether a model has judged the session of a file, on this machine also one that a user summed up."""
     by = Document.parse((store.read(path) if path else None) or b"").get("by")
-    return bool(by) or "kept" in _read(_path(store, _ANSWERS, session))
+    return bool(by) or "kept" in read_object(_path(store, _ANSWERS, session))
 
 
 def _asked(store: Store, session: str, question: Question) -> tuple[AnsweredWindow | None, str]:
@@ -263,7 +262,7 @@ def _asked(store: Store, session: str, question: Question) -> tuple[AnsweredWind
 
 def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
     """Return what was asked about a session on this machine, window by window, with the answers."""
-    asked = _read(_path(store, _ANSWERS, session)).get("asked")
+    asked = read_object(_path(store, _ANSWERS, session)).get("asked")
     found = []
     for one in asked if isinstance(asked, list) else []:
         with contextlib.suppress(KeyError, TypeError, ReplyError):
@@ -277,7 +276,7 @@ def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
 
 def _known_before(store: Store, session: str) -> KnownMemory | None:
     """Return the memory that was shown with answers whose commit was cut off, so that the questions are the same."""
-    value = _read(_path(store, _ANSWERS, session))
+    value = read_object(_path(store, _ANSWERS, session))
     if "kept" in value or not isinstance(value.get("known"), list):
         return None
     facts = {fact.id: fact for fact in known_facts(store)}
@@ -317,7 +316,7 @@ def judged_sessions(store: Store) -> list[Counted]:
     folder = os.path.join(store.private, _ANSWERS)
     found = []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-        given = _read(os.path.join(folder, name))
+        given = read_object(os.path.join(folder, name))
         with contextlib.suppress(KeyError, TypeError, ValueError):
             tokens = sum(int(one["tokens"]) for one in given["asked"])
             found.append(
@@ -332,11 +331,6 @@ def _subject(session: str) -> str:
 
 def _path(store: Store, folder: str, session: str) -> str:
     return os.path.join(store.private, folder, file_name(session) + requests.SUFFIX)
-
-
-def _read(path: str) -> dict[str, Any]:
-    value = read_json(path)
-    return value if isinstance(value, dict) else {}
 
 
 def _write(store: Store, folder: str, session: str, value: Mapping[str, object], *, sync: bool = False) -> None:

@@ -26,7 +26,7 @@ from gitmem.model.episode import title_of
 from gitmem.model.error_occurrence import find_occurrences
 from gitmem.model.fact import CONFIRMED, MAX_DESCRIPTION, Fact, FactKind, FactStatus, fact_keywords, make_fact
 from gitmem.model.pattern import ErrorOccurrence
-from gitmem.model.similarity import MERGED, is_negated, says_the_same, share, shared_with_error
+from gitmem.model.similarity import MERGED, is_negated, is_same_fact, share, shared_with_error
 from gitmem.model.turns import Turn
 from gitmem.record.fact_book import Changes, FactBook, fact_message, wider
 from gitmem.store.known_facts import known_facts
@@ -152,7 +152,7 @@ class _Keeper:
             until=claim.until,
             forbids=claim.forbids,
         )
-        same = next((fact for fact in self.book.known().values() if _is_same(fact, made)), None)
+        same = next((fact for fact in self.book.known().values() if is_same_fact(fact, made)), None)
         if same is None and self._store.repository.ever_had(made.path):
             return None, {}  # removed by a user or an undo
         if same is not None and tail_of(turn.exchange_id) in map(tail_of, same.sources):
@@ -247,14 +247,6 @@ class _Keeper:
             _, more = self._made(Claim(FactKind.SOLUTION, text, fix.cause, fix.request, AGENT), turn)
             changes |= more
         return changes | rendered(patterns_with(self._store, self._transaction, seen)[0])
-
-
-_WEIGHED = (FactKind.DECISION, FactKind.RULE, FactKind.PREFERENCE)
-
-
-def _is_same(fact: Fact, made: Fact) -> bool:
-    is_alike = fact.kind == made.kind or (fact.kind in _WEIGHED and made.kind in _WEIGHED)
-    return fact.id == made.id or (is_alike and says_the_same(fact.description, made.description))
 
 
 def _files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:

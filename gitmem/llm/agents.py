@@ -107,11 +107,6 @@ _DROID_TOOLS = "Glob,Grep,LS,Read,Execute,Skill,ToolSearch,TodoWrite,StageSettin
 _GEMINI_POLICY = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 
 
-def _whole(request: Request) -> str:
-    """Return a request as one text, for a program that takes no system prompt."""
-    return f"{request.system}\n\nSchema: {json.dumps(request.schema)}\n\n{request.text}"
-
-
 def _named(model: str, word: str = "--model") -> tuple[str, ...]:
     return (word, model) if model else ()
 
@@ -127,7 +122,7 @@ def _codex(request: Request, model: str, place: RunPlace) -> ProgramRun:
     words += [word for name in ("shell_tool", "goals", "view_image") for word in ("--disable", name)]
     words += ["-c", "mcp_servers={}", "-c", 'web_search="disabled"']
     words += ["--output-schema", place.put("schema.json", json.dumps(request.schema)), *_named(model), "-"]
-    return ProgramRun(words, _whole(request))
+    return ProgramRun(words, request.whole)
 
 
 def _gemini(request: Request, model: str, place: RunPlace) -> ProgramRun:
@@ -136,14 +131,14 @@ def _gemini(request: Request, model: str, place: RunPlace) -> ProgramRun:
     words += ["--admin-policy", place.put("policy.toml", _GEMINI_POLICY), "--session-id", place.session]
     words += [*_named(model), "-p", "Answer with the JSON object alone."]
     environ = {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": place.put("settings.json", json.dumps(settings))}
-    return ProgramRun(words, _whole(request), environ)
+    return ProgramRun(words, request.whole, environ)
 
 
 def _qwen(request: Request, model: str, place: RunPlace) -> ProgramRun:
     schema = place.put("schema.json", json.dumps(request.schema))
     words = ["--safe-mode", "--chat-recording=false", "--output-format", "json", "--approval-mode", "default"]
     words += ["--max-tool-calls", "0", "--json-schema", f"@{schema}"]  # no other than the answer
-    return ProgramRun([*words, *_named(model)], _whole(request))
+    return ProgramRun([*words, *_named(model)], request.whole)
 
 
 def _opencode(request: Request, model: str, place: RunPlace) -> ProgramRun:
@@ -166,12 +161,12 @@ def _copilot(request: Request, model: str, place: RunPlace) -> ProgramRun:
         with contextlib.suppress(OSError):
             os.symlink(os.path.join(own, name), os.path.join(home, name))
     environ = {"COPILOT_AUTO_UPDATE": "false", "COPILOT_HOME": home}
-    return ProgramRun([*words, "--log-dir", place.files], _whole(request), environ)
+    return ProgramRun([*words, "--log-dir", place.files], request.whole, environ)
 
 
 def _droid(request: Request, model: str, place: RunPlace) -> ProgramRun:
     words = ["exec", "--output-format", "json", "--remove-tools", _DROID_TOOLS, "--disable-builtin-skills"]
-    return ProgramRun([*words, *_named(model), "--file", place.put("question.txt", _whole(request))], "")
+    return ProgramRun([*words, *_named(model), "--file", place.put("question.txt", request.whole)], "")
 
 
 def _lines(out: bytes) -> list[dict[str, object]]:

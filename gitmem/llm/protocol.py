@@ -164,6 +164,11 @@ class Request(Value):
     size: Size
     most_tokens: int
 
+    @property
+    def whole(self) -> str:
+        """The request as one text, for what takes no system prompt."""
+        return f"{self.system}\n\nSchema: {json.dumps(self.schema)}\n\n{self.text}"
+
 
 class ModelAnswer(Value):
     """The answer of a model, normally JSON, and the model's name.

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
 
-from gitmem.platform.safe_open import drop_file, read_json, write_json
+from gitmem.platform.safe_open import drop_file, read_object, write_json
 
 FOLDER = "asking"
 SUFFIX = ".json"
@@ -30,14 +29,8 @@ def waiting(private: str) -> list[str]:
 
 def sessions_waiting(private: str, most: int) -> list[str]:
     """Return the ids of the sessions that wait, the newest ones, oldest first."""
-    ids = (read_request(path).get("session") for path in waiting(private)[-most:])
+    ids = (read_object(path).get("session") for path in waiting(private)[-most:])
     return [name for name in ids if isinstance(name, str) and name]
-
-
-def read_request(path: str) -> dict[str, Any]:
-    """Return a request, {} where it cannot be read."""
-    value = read_json(path)
-    return value if isinstance(value, dict) else {}
 
 
 def write_request(private: str, name: str, value: Mapping[str, object]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import takewhile
 
-from gitmem.model.shell import commands
+from gitmem.model.shell import SETS, commands
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _NO_COMMAND = re.compile(r"[(){}\[\]=;\"'<>]|^\W|^\w*[A-Z]")  # a program's name
 _FILE = re.compile(r"[\w.*-]*\.[\w*]{1,5}|[A-Z]\w*file")
 _DOTTED = re.compile(r"\w+(?:\.\w+)+\(?")
 _DOCUMENTS = (".md", ".mdx", ".rst", ".txt", ".adoc")
-_SETS = re.compile(r"[A-Za-z_]\w*=")
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _SIGNS = "#/*-<!; "  # with which a comment begins
 _COMMENTS = ("#", "//", "/*", "*", "--", "<!--", ";")
@@ -138,7 +137,7 @@ def _runs(literal: Sequence[str], words: Sequence[str]) -> bool:
             after_option = True
         elif _fits(_plain_path(plain[0]), _plain_path(word)):
             plain, after_option = plain[1:], False
-        elif after_option or options or word.startswith("+") or _SETS.match(word):  # `cargo +nightly fmt`
+        elif after_option or options or word.startswith("+") or SETS.match(word):  # `cargo +nightly fmt`
             after_option = False
         else:
             return False

@@ -48,13 +48,18 @@ def saved_in(log: str) -> list[SavedExchange]:
     return found
 
 
+def _second_of(turn: Turn) -> int:
+    """Return the second of the day at which a turn began."""
+    return turn.started.hour * 3600 + turn.started.minute * 60 + turn.started.second
+
+
 def known_id(turn: Turn, saved: Iterable[SavedExchange]) -> str:
     """Return the id under which a turn is saved, or is to be saved although another turn has its own id.
 
     "" if its own id will do. `saved` are the exchanges of the log of its day; the turn is redacted.
     """
     saved, tag = [*saved], session_tag(turn.session)
-    second = turn.started.hour * 3600 + turn.started.minute * 60 + turn.started.second
+    second = _second_of(turn)
     asked, told = _signed(turn.prompt), _signed(turn.answer)
     addition = _signed(render_words(UserWords(WordKind.ADDITION, turn.prompt)))
     for exchange in saved if asked else ():
@@ -89,7 +94,7 @@ def without_known_words(turn: Turn, saved: Iterable[SavedExchange]) -> Turn:
     if turn.prompt and not turn.key.startswith(NO_ID):
         return turn
     tag, tail = session_tag(turn.session), tail_of(turn.exchange_id)
-    second = turn.started.hour * 3600 + turn.started.minute * 60 + turn.started.second
+    second = _second_of(turn)
     near = [one for one in saved if abs(one.second - second) <= _NEAR_SECONDS and tail_of(one.id) != tail]
     others = [one for one in near if one.tags == tag or not turn.prompt]
     said = {words for one in others for words in one.words}
@@ -101,7 +106,7 @@ def without_known_words(turn: Turn, saved: Iterable[SavedExchange]) -> Turn:
 def queued_as(turn: Turn, saved: Iterable[SavedExchange]) -> list[str]:
     """Return the ids of a session's exchanges shortly before a turn that have its request as a message that waited."""
     addition, tag = _signed(render_words(UserWords(WordKind.ADDITION, turn.prompt))), session_tag(turn.session)
-    second = turn.started.hour * 3600 + turn.started.minute * 60 + turn.started.second
+    second = _second_of(turn)
     before = [one for one in saved if 0 < second - one.second <= _NEAR_SECONDS and one.tags == tag]
     own = tail_of(turn.exchange_id)
     return [one.id for one in before if turn.prompt and addition in one.words and tail_of(one.id) != own]

@@ -15,7 +15,8 @@ from gitmem.document.plain_header import flow, plain_value
 from gitmem.model.command import is_once, runs_otherwise
 from gitmem.model.edits import PLACE, is_place
 from gitmem.model.error import ErrorSignature, fields_of, signature
-from gitmem.platform.machine import UTC, datetime
+from gitmem.model.fact import UNDATED
+from gitmem.platform.machine import datetime
 from gitmem.values import Value
 
 FOLDER = "patterns"
@@ -25,7 +26,6 @@ MAX_FILES = 12
 MAX_CASES = 100
 _MAX_COMMANDS, _MAX_SOLUTIONS = 6, 12
 _TITLE = 160
-_BEFORE_TIME = datetime.fromtimestamp(0, UTC)  # of a pattern whose header says no time
 
 
 class Case(Value):
@@ -35,7 +35,7 @@ class Case(Value):
     """
 
     exchange: str
-    at: datetime = _BEFORE_TIME
+    at: datetime = UNDATED
     command: str = ""
     changed: tuple[str, ...] = ()
     worked: str = ""
@@ -210,7 +210,7 @@ def parse_pattern(data: bytes, path: str = "") -> BugPattern | None:
     error = given.get("error")
     if given.get("kind") != KIND or not agreed_id(given.get("id"), path) or not isinstance(error, dict):
         return None
-    created = as_moment(given.get("created")) or _BEFORE_TIME
+    created = as_moment(given.get("created")) or UNDATED
     updated = max(created, as_moment(given.get("updated")) or created)
     return BugPattern(
         id=as_line(given["id"]),
@@ -229,7 +229,7 @@ def _cases(listed: object) -> Iterator[Case]:
     for one in listed if isinstance(listed, list) else ():
         if isinstance(one, dict) and (exchange := as_line(one.get("exchange"))):
             lines = {name: as_line(one.get(name)) for name in ("command", "worked", "fix", "cause")}
-            seconds, at = one.get("seconds"), as_moment(one.get("at")) or _BEFORE_TIME
+            seconds, at = one.get("seconds"), as_moment(one.get("at")) or UNDATED
             took = max(seconds, 0) if type(seconds) is int else 0
             yield Case(exchange, at, changed=tuple(as_texts(one.get("changed"))), seconds=took, **lines)
 

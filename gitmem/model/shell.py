@@ -16,7 +16,7 @@ from gitmem.values import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SETS = re.compile(r"[A-Za-z_]\w*=")
+SETS = re.compile(r"[A-Za-z_]\w*=")
 _DECLARES = frozenset(("export", "local", "readonly", "declare"))
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})")
 # What runs the command behind it, besides the wrappers of `data/wrappers.tsv`.
@@ -55,7 +55,7 @@ def commands(script: str, depth: int = 0) -> list[ShellCommand]:
     for command in ShellReader(script[:_MAX_COMMAND].replace("\\\n", " ")).read():
         words = _expanded(command.words, variables)
         sets = words[1:] if words[0] in _DECLARES else words
-        if all(map(_SETS.match, sets)):
+        if all(map(SETS.match, sets)):
             variables.update((name, value[:_MAX_VALUE]) for name, _, value in (word.partition("=") for word in sets))
         for run in _run_by(words):
             if len(found) > _MOST_COMMANDS:
@@ -85,7 +85,7 @@ def _run_by(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     found, waiting = dict[int, tuple[str, ...]](), [0]
     while waiting and len(found) < _MOST_RUN:
         place = waiting.pop(0)
-        while place < len(words) and _SETS.match(words[place]):
+        while place < len(words) and SETS.match(words[place]):
             place += 1
         if place < len(words) and place not in found:
             found[place] = words[place:]

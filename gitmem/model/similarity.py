@@ -129,6 +129,12 @@ def is_negated(text: str) -> bool:
     return len(phrases("negation").findall(text)) % 2 == 1
 
 
+def is_same_fact(fact: Fact, other: Fact) -> bool:
+    """Return whether two facts have one id, or are of comparable kinds and say the same."""
+    is_alike = fact.kind == other.kind or (fact.kind in WEIGHED and other.kind in WEIGHED)
+    return fact.id == other.id or (is_alike and says_the_same(fact.description, other.description))
+
+
 def says_the_same(one: str, other: str) -> bool:
     """Return whether two statements have the same words, numbers and negation, in any order if nothing is negated.
 

@@ -326,7 +326,7 @@ def refusal_in(text: str, about: str) -> tuple[UserWords, ...] | None:
 
 # What a user states
 
-_PLANNED = "Implement the following plan:"
+PLANNED = "Implement the following plan:"  # begins the prompt of a plan that was accepted with a new context
 _FEEDBACK = "User feedback on this plan:"
 _FENCED = re.compile(r"(?ms)^[ \t]*(?P<mark>`{3,}|~{3,}|\"\"\"|''').*?(?:^[ \t]*(?P=mark)|\Z)")
 _QUOTED = re.compile(
@@ -346,7 +346,7 @@ _PRINTED = re.compile(
 
 def own_statements(text: str) -> str:
     """Return the parts of a user's message that are their own statements: nothing pasted, quoted or printed."""
-    if text.startswith(_PLANNED):
+    if text.startswith(PLANNED):
         text = text.partition(_FEEDBACK)[2]
     text = _FENCED.sub("\n\n", text)
     paragraphs = (part.strip("\n") for part in re.split(r"\n[ \t]*\n", text))
@@ -355,7 +355,7 @@ def own_statements(text: str) -> str:
 
 def plan_feedback(text: str) -> tuple[UserWords, ...]:
     """Return what the user said of a plan that the host hands over to a new session as its prompt."""
-    said = text.partition(_FEEDBACK)[2].strip() if text.startswith(_PLANNED) else ""
+    said = text.partition(_FEEDBACK)[2].strip() if text.startswith(PLANNED) else ""
     return (UserWords(WordKind.PLAN, said),) if said else ()
 
 

@@ -20,7 +20,7 @@ from gitmem.model.outcome import told_error
 from gitmem.model.request import TaskType, classify, follows_up
 from gitmem.model.similarity import says_the_same
 from gitmem.model.turns import is_trivial, turn_key
-from gitmem.model.words import human_text
+from gitmem.model.words import PLANNED, human_text
 from gitmem.platform.machine import datetime
 from gitmem.values import Value
 
@@ -205,7 +205,6 @@ _AT_ERROR = 3  # changed files that an error names
 _MAX_TRIED = 6  # of one error
 LINE = 300  # characters of a note
 _READERS = ("Read", "read", "read_file", "view")  # of Claude Code, OpenCode and pi, Gemini and Qwen, Copilot
-_PLANNED = "Implement the following plan:"  # begins the prompt of a plan that was accepted with a new context
 _SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
 
 
@@ -317,7 +316,7 @@ def _after_prompt(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     if memory.task is not None and memory.task.status is TaskStatus.ACTIVE and follows_up(prompt):
         return memory
     started = start_task(memory, prompt, event.at.isoformat())
-    plan = steps_of_plan(prompt) if prompt.startswith(_PLANNED) else ()
+    plan = steps_of_plan(prompt) if prompt.startswith(PLANNED) else ()
     return set_plan(started, [PlanStep(*step) for step in plan])
 
 

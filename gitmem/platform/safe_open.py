@@ -237,6 +237,12 @@ def read_json(path: str) -> Any:
         return None
 
 
+def read_object(path: str) -> dict[str, Any]:
+    """Return the object in a JSON file; {} for anything else, and where it cannot be read."""
+    value = read_json(path)
+    return value if isinstance(value, dict) else {}
+
+
 def write_json(path: str, value: object, *, sync: bool = False) -> None:
     """Replace a file by a value as JSON. Raises OSError if it cannot be written."""
     import json

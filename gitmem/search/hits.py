@@ -137,6 +137,11 @@ class Hit(Value):
     sources: tuple[Entry, ...] = ()
 
     @property
+    def place(self) -> str:
+        """The path and the lines."""
+        return f"{self.path}:{self.start}" + (f"-{self.end}" if self.end > self.start else "")
+
+    @property
     def fact(self) -> bool:
         """Whether it is a view of a fact."""
         return is_fact_id(self.entry)

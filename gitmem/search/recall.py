@@ -274,8 +274,7 @@ def hit_head(hit: Hit) -> str:
 
     It names the concepts and episodes that link to an exchange (docs/search.md).
     """
-    place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
-    handle = f"^{hit.entry}" if hit.entry else place
+    handle = f"^{hit.entry}" if hit.entry else hit.place
     links = dict.fromkeys(id_in(view) for view in hit.views if view.startswith(LINKED))
     attributes = (
         hit.date.replace("T", " ", 1)[:16],

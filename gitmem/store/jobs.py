@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from gitmem.git.lock import alone
 from gitmem.platform.machine import is_running, lower_priority, start_detached
-from gitmem.platform.safe_open import drop_file, read_json, read_text, replace_file
+from gitmem.platform.safe_open import drop_file, read_object, read_text, replace_file
 from gitmem.store.store import Store
 from gitmem.values import Value
 
@@ -117,8 +117,8 @@ def running(home: str) -> list[Job]:
     found = []
     for kind in Kind:
         folder = os.path.join(home, *_FOLDER, kind.value)
-        value = read_json(os.path.join(folder, _RUNNING))
-        if isinstance(value, dict) and isinstance(value.get("pid"), int) and is_running(value["pid"]):
+        value = read_object(os.path.join(folder, _RUNNING))
+        if isinstance(value.get("pid"), int) and is_running(value["pid"]):
             found.append(Job(kind, str(value.get("store")), str(value.get("since")), len(_requests(folder))))
     return found
 

@@ -19,7 +19,7 @@ from gitmem.git.address import Remote
 from gitmem.git.layout import MEMORY_BRANCH
 from gitmem.git.repository import RefMoves, move_ref, move_refs, read_refs
 from gitmem.git.setup import make_root
-from gitmem.git.trust import IdentityLookup, Signatures
+from gitmem.git.trust import Signatures
 from gitmem.store import arrivals
 from gitmem.store.arrivals import NOTHING, SIGNED, check_arrivals, refuse_unsigned, reserved_folders
 from gitmem.store.foreign_commits import without_unusable
@@ -192,8 +192,7 @@ def signed(store: Store, target: str) -> tuple[str, RefMoves]:
     signatures = _signatures(store)
     if store.config.remote.trust != SIGNED or signatures.signers([target]):
         return target, {}
-    layout = store.repository.layout
-    author = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+    author = store.identity().result()
     date = f"@{int(store.context.clock().timestamp())} +0000"
     message = op_message(Op.SIGN, "Sign the memory").render()
     commit = signatures.sign(target, message, author, date)

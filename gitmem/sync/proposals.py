@@ -25,7 +25,7 @@ from gitmem.git.objects import Objects, PathChange, most_files, read_tree, tree_
 from gitmem.git.process import Git, failure
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.repository import empty_tree, move_refs, read_refs
-from gitmem.git.trust import IdentityLookup, Signatures
+from gitmem.git.trust import Signatures
 from gitmem.merge.documents import conflict_lines
 from gitmem.model.fact import PATH as FACT_PATH
 from gitmem.model.fact import Fact, parse_fact
@@ -102,8 +102,7 @@ def propose(
 
 def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes], facts: Sequence[Fact]) -> str:
     """Write the proposal's commit, with the user as author; `ref` holds it."""
-    layout, now = store.repository.layout, store.context.clock()
-    user = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+    user, now = store.identity().result(), store.context.clock()
     more = f" and {len(facts) - 1} more" if len(facts) > 1 else ""
     subject = one_line(f"Propose: {facts[0].description if facts else 'facts'}", SUBJECT_LENGTH - len(more)) + more
     about = ((Trailer.FACT, fact.id) for fact in facts)
@@ -115,7 +114,9 @@ def _written(store: Store, ref: str, parent: str, contents: Mapping[str, bytes],
     if store.config.remote.trust != SIGNED:
         return commit
     date = f"@{int(now.timestamp())} +0000"
-    signed = Signatures(layout, store.context.environ).sign(commit, message.render(), user, date, parent)
+    signed = Signatures(store.repository.layout, store.context.environ).sign(
+        commit, message.render(), user, date, parent
+    )
     move_refs(store.repository.git, {ref: (commit, signed)})
     return signed
 

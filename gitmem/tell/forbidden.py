@@ -16,7 +16,7 @@ from gitmem.history.marks import place_marks
 from gitmem.model.events import call_fields
 from gitmem.model.fact import day_of, parse_fact
 from gitmem.model.forbidden import ToolCall, meets
-from gitmem.platform.safe_open import read_json, write_json
+from gitmem.platform.safe_open import read_object, write_json
 from gitmem.store.forbids import literals_of, write_forbids
 from gitmem.store.known_facts import known_facts
 from gitmem.tell.firings import Firing, firings, note_firing
@@ -113,16 +113,14 @@ def unconfirmed_rules(store: Store, rules: Iterable[Fact]) -> list[Fact]:
     """Return the rules of other authors that the user has not confirmed, or that were changed since."""
     from gitmem.history.authors import People  # looks into history, which a call that no rule forbids spares
 
-    people, confirmed = People(store), read_json(os.path.join(store.private, _CONFIRMED))
-    known = confirmed if isinstance(confirmed, dict) else {}
-    return [rule for rule in rules if people.whose(rule.id) and known.get(rule.id) != _digest(rule)]
+    people, confirmed = People(store), read_object(os.path.join(store.private, _CONFIRMED))
+    return [rule for rule in rules if people.whose(rule.id) and confirmed.get(rule.id) != _digest(rule)]
 
 
 def confirm_rule(store: Store, rule: Fact) -> None:
     """Have a rule act on this machine with the literals that it has now; the user said yes to it."""
     path = os.path.join(store.private, _CONFIRMED)
-    confirmed = read_json(path)
-    write_json(path, {**(confirmed if isinstance(confirmed, dict) else {}), rule.id: _digest(rule)})
+    write_json(path, {**read_object(path), rule.id: _digest(rule)})
     renew_forbids(store)
 
 

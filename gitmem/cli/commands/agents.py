@@ -34,6 +34,7 @@ from gitmem.hosts.registry import NAMES, find_host
 from gitmem.hosts.script import (
     drop_script,
     hooked_file,
+    is_project,
     lock_settings,
     made_settings,
     plan_removal,
@@ -374,7 +375,7 @@ def _deletes(store: str) -> str:
 def _project_of(path: str) -> str:
     """Return the project of recorded settings, or of a store, "" if they are of no project."""
     folder = project_top(os.path.dirname(path))
-    return folder if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")) else ""
+    return folder if is_project(folder) else ""
 
 
 def _take_from_git(args: Args, app: App) -> list[SettingsChange]:

@@ -81,7 +81,6 @@ def named_commit(args: Args, store: Store) -> str | None:
     """Return the commit that `--at` names, None without it."""
     if args.at is None:
         return None
-
     return resolve(store, args.at)
 
 
@@ -110,7 +109,7 @@ def hits_text(app: App, hits: Sequence[Hit], query: str, *, by_layer: bool = Fal
         if by_layer and hit.layer != layer:
             layer = hit.layer
             lines += ["", app.styled("heading", LAYERS[layer])][not lines :]
-        place = plain(f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else ""))
+        place = plain(hit.place)
         about = (
             hit.date,
             hit.label or hit.field or hit.heading,

@@ -12,7 +12,7 @@ from gitmem.cli.app import App
 from gitmem.cli.arguments import Args, read_date
 from gitmem.cli.commands.show import FILES, named_path, refuse_folder
 from gitmem.cli.commands.show_session import session_value, show_session
-from gitmem.cli.history_output import SHORT, commit_value
+from gitmem.cli.history_output import MINUTES, SHORT, commit_value
 from gitmem.document.message import Op, one_line
 from gitmem.errors import NotFoundError, UsageError
 from gitmem.history.authors import People
@@ -99,7 +99,6 @@ def _path_and_limit(args: Args) -> tuple[str | None, int | None]:
 
 
 LIMIT = 20
-_MINUTES = "%Y-%m-%d %H:%M"
 
 
 def run_sessions(args: Args, app: App) -> None:
@@ -123,7 +122,7 @@ def run_sessions(args: Args, app: App) -> None:
     for one in shown:
         by = "" if store.is_user(one.author, one.email) else f"by {one.author}: "
         about = f"{count(one.requests, 'request'):<12}  {by}{one.about}"
-        lines.append(plain(f"{short[one.id]:<{width}}  {one.last:{_MINUTES}}  {about}"))
+        lines.append(plain(f"{short[one.id]:<{width}}  {one.last:{MINUTES}}  {about}"))
     text = "\n".join(lines) or "No sessions yet."
     more = len(shown) < len(every) and args.limit is None
     aside = f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all." * more

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 
@@ -59,8 +58,7 @@ def _ask(store: Store, args: Args, app: App) -> int:
 
 def _text(question: Question) -> str:
     """Return a question as one text, its material fenced by a random mark."""
-    request = fenced(question, os.urandom(_MARK_BYTES))
-    return f"{request.system}\n\nSchema: {json.dumps(request.schema)}\n\n{request.text}"
+    return fenced(question, os.urandom(_MARK_BYTES)).whole
 
 
 def _put(store: Store, args: Args, app: App) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitmem.cli.app import App
+from gitmem.cli.history_output import MINUTES
 from gitmem.document.entry import find_entries
 from gitmem.history.sessions import SessionSummary
 from gitmem.search.passages import session_text
@@ -10,8 +11,6 @@ from gitmem.store.store import Store
 from gitmem.tell.written_code import code_left_of
 from gitmem.text.sentences import count
 from gitmem.text.terminal import fields, plain
-
-_MINUTES = "%Y-%m-%d %H:%M"
 
 
 def show_session(store: Store, session: SessionSummary, app: App) -> None:
@@ -29,7 +28,7 @@ def session_value(session: SessionSummary) -> dict[str, object]:
 
 
 def _heading(session: SessionSummary) -> str:
-    span = f"{session.first:{_MINUTES}} to {session.last:{_MINUTES}}"
+    span = f"{session.first:{MINUTES}} to {session.last:{MINUTES}}"
     who = " on ".join(filter(None, (f"by {session.author} with {session.host}", session.machine)))
     numbers = f"{count(session.requests, 'request')}, {count(session.commits, 'commit')}"
     return "\n".join(filter(None, (f"session {session.id}", ", ".join(filter(None, (span, who))), numbers)))
