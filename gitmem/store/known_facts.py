@@ -40,6 +40,7 @@ _COPY_END = "\t="  # of a second file with one id
 _MOST_VERSIONS = 20  # of a broken fact, of which the last good one is looked for
 _MAX_DOCUMENT = 1 << 17  # bytes of a document that is parsed while somebody waits
 _ALL = 1 << 40
+_FEW = 20  # new documents that are looked up one by one among the others
 
 
 class Header(Value):
@@ -83,7 +84,7 @@ def read_headers(
     """
     cache = _cache_of(store.private, folder)
     form = _form(columns)
-    known = _by_path(_load(cache, form))
+    known, headers = _known(cache, form)
     kept: dict[str, str] = {}
     new = copies = 0
     for path, entry in _documents(store.documents, folder, known):
@@ -105,27 +106,27 @@ def read_headers(
             except OSError:  # removed, or unreadable for now: not cached
                 continue
         kept[path] = line
-    if new or copies or len(known) != len(kept):
+    if kept == known:
+        return [*headers]
+    added, names = [path for path in kept if path not in known], "\n".join(kept)
+    if copies or len(added) > _FEW or any(names.count(f"/{id_in(path)[:SHORT_LENGTH]}") > 1 for path in added):
         _mark_copies(store, kept)
-    if kept != known:
-        with contextlib.suppress(OSError, ValueError):  # a missing cache only costs time
-            lines = "".join(f"{path}\t{line}\n" for path, line in kept.items()).encode()
-            replace_file(cache, f"{form} {crc32(lines):08x}\n".encode() + lines)
-    return _headers(kept)
+    headers = _headers(kept)
+    with contextlib.suppress(OSError, ValueError):  # a missing cache only costs time
+        lines = "".join(f"{path}\t{line}\n" for path, line in kept.items()).encode()
+        replace_file(cache, f"{form} {crc32(lines):08x}\n".encode() + lines)
+        _last[cache] = (form, _version(cache)), kept, headers
+    return [*headers]
 
 
-def _cached_lines(store: Store) -> list[str]:
-    """Return the lines of the cache of facts, each a path and a header, without a look at the files.
-
-    No line if a file may have come, gone or been replaced since; the caller checks for edits in place.
-    """
-    cache, root = _cache_of(store.private, FOLDER), os.path.join(store.documents, FOLDER)
+def _is_whole(store: Store, cache: str) -> bool:
+    """Return whether no fact's file came, went or was replaced since the cache was written; edits in place may be."""
+    root = os.path.join(store.documents, FOLDER)
     try:
         folders = [root, *(entry.path for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False))]
-        newest = max(os.lstat(folder).st_mtime_ns for folder in folders)
-        return _load(cache, _form(_COLUMNS)) if newest < os.lstat(cache).st_mtime_ns else []
+        return max(os.lstat(folder).st_mtime_ns for folder in folders) < os.lstat(cache).st_mtime_ns
     except OSError:
-        return []
+        return False
 
 
 def _cache_of(private: str, folder: str) -> str:
@@ -210,17 +211,29 @@ def _form(columns: Iterable[str]) -> str:
     return " ".join([__version__, *columns])  # another release may derive them otherwise
 
 
-def _load(cache: str, form: str) -> list[str]:
-    """Return the lines of a cache; none if it is unreadable, damaged or of another form."""
+# The version of a cache when it was last read or written, its lines by path, and their headers: for a process that
+# lives on, as a server that asks for 5,000 of them at each request.
+_last: dict[str, tuple[tuple[str, tuple[int, ...]], dict[str, str], list[Header]]] = {}
+
+
+def _known(cache: str, form: str) -> tuple[dict[str, str], list[Header]]:
+    """Return the lines of a cache by path, and their headers; none if it is unreadable, damaged or of another form."""
+    version = form, _version(cache)
+    if cache not in _last or _last[cache][0] != version:
+        known = _by_path(_lines(cache, form))
+        _last[cache] = version, known, _headers(known)
+    return _last[cache][1:]
+
+
+def _version(cache: str) -> tuple[int, ...]:
     try:
         status = os.lstat(cache)
     except OSError:
-        return []
-    return _lines(cache, form, (status.st_ino, status.st_mtime_ns, status.st_size))
+        return ()
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
-@lru_cache(maxsize=4)  # for a process that lives on: a server reads 5,000 lines at each request
-def _lines(cache: str, form: str, _version: tuple[int, ...]) -> list[str]:
+def _lines(cache: str, form: str) -> list[str]:
     try:
         first, _, lines = (read_regular(cache, _ALL) or b"").partition(b"\n")
         return lines.decode().split("\n")[:-1] if first == f"{form} {crc32(lines):08x}".encode() else []
@@ -271,7 +284,8 @@ def facts_for(store: Store, shown: Collection[str], *, hurried: bool = False, mo
     of 10,000 facts only the others are parsed, with those shown and the successors. `hurried` also leaves out those of
     a branch, a commit or a part of the project. At most `most` files that no cache knows are parsed.
     """
-    lines = _cached_lines(store)
+    cache = _cache_of(store.private, FOLDER)
+    lines = _lines(cache, _form(_COLUMNS)) if _is_whole(store, cache) else []
     headers = _headers(_by_path(_not_plain(lines, shown, _PLAIN + _PLACED * hurried)))
     if not lines or any(_id_in(header.path) in shown and not header.is_current(store.documents) for header in headers):
         return facts_of(store, fact_headers(store, most))
@@ -297,8 +311,9 @@ def choose_headers(
 
     1,000 looks take 5 ms. For `most` and `late` see `read_headers`.
     """
-    if lines := _cached_lines(store):
-        chosen = choose(_headers(_by_path(lines)))
+    cache = _cache_of(store.private, FOLDER)
+    if _is_whole(store, cache) and (known := _known(cache, _form(_COLUMNS))[1]):
+        chosen = choose(known)
         if all(header.is_current(store.documents) for header in chosen):
             return chosen
     return choose(fact_headers(store, most, late))

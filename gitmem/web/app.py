@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import socket
 import threading
@@ -92,6 +93,8 @@ class Pages:
                 place_marks(view.store, view.facts)
             self._shown.wait(_PATIENCE)
             view.records()
+        gc.collect()
+        gc.freeze()  # what was read stays: no later collection has to walk through it
 
     def get(self, request: Request) -> Response:
         """Answer with a page, its JSON twin, or a static file."""
