@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
-from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, folded
+from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, clauses_with, folded
 from gitmem.learn.question import AGENT, CUT, KINDS, USER, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
 from gitmem.learn.statements import as_statement
@@ -200,7 +200,9 @@ class Reader:
         if len(new) > len(points) / 2 or (said and not (len(new) == len(said) and is_whole)):
             return ""
         subject = " ".join(word for word in statement.split() if _points(word) & said)
-        text = as_statement(f"{subject}: {quoted}" if subject else quoted)
+        part = quoted if new else clauses_with(points, quoted)
+        part = part if _is_statement(part) else quoted
+        text = as_statement(f"{subject}: {part}" if subject else part)
         return self._text(text, _LONGEST) if _is_statement(text) else ""
 
     def _says_again(self, name: str, statement: str) -> bool:

@@ -7,11 +7,11 @@ Tested through `tests/learn/test_reply.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
-from gitmem.model.similarity import OWN_WORDS, is_echo, part_of, share
+from gitmem.model.similarity import OWN_WORDS, denies, is_echo, part_of, share
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
@@ -26,6 +26,7 @@ _SAID_BY_OTHERS = re.compile(r"[\"“”「『](?=[^\"“”」』\n]*\s[^\"“�
 _MARKUP = str.maketrans({"*": "", "`": "", "“": '"', "”": '"', "‘": "'", "’": "'"})  # noqa: RUF001  # typographic
 _WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힣]")
 _END_OF_SENTENCE = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  # of other scripts
+_CLAUSE_END = re.compile(r"(?<=[,;:.!?\u3002\uff0c])\s+")
 _MARKS = " .…\"'!"
 
 
@@ -172,6 +173,21 @@ def _sentences_around(quote: str, part: SaidPart) -> str:
     begin = max((end for end in ends if end <= at), default=0)
     end = min((end for end in ends if end >= at + len(quote)), default=len(text))
     return text[begin:end].strip()
+
+
+def clauses_with(points: Collection[str], text: str) -> str:
+    """Return the clauses of sentences from the first to the last that has some stems or numbers.
+
+    All of them, where a clause beside them denies something or has no end but a question mark.
+    """
+    clauses = _CLAUSE_END.split(text)
+    places = [place for place, clause in enumerate(clauses) if any(part_of((one,), folded(clause)) for one in points)]
+    if not places:
+        return text
+    first, last = places[0], places[-1] + 1
+    part = " ".join(clauses[first:last]).rstrip(" ,;:")
+    beside = " ".join((*clauses[:first], *clauses[last:]))
+    return text if denies(beside) or part.endswith("?") else part
 
 
 def _own(part: SaidPart) -> str:

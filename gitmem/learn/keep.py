@@ -86,6 +86,7 @@ class _Keeper:
         self.book = FactBook(store, transaction)
         self._store, self._transaction, self._session = store, transaction, session
         self._names, self._pairs = known.names(), known.waiting()
+        self._compared = {fact.id for fact in known.facts}  # which the model was shown, and whose end it would tell
         self._people = People(store)
 
     def _turn(self, request: int) -> Turn:
@@ -161,7 +162,9 @@ class _Keeper:
         if same is not None and not same.binds and same.id != made.id and not is_back:
             return None, {}
         fact = same._replace(scope=wider(same, made)) if same is not None else made
-        kept = self.book.keep(fact, turn.exchange_id, again=is_back)  # the user goes back to what was replaced
+        kept = self.book.keep(fact, turn.exchange_id, again=is_back, compared=self._compared)
+        if kept:
+            self._compared.add(kept[0].id)  # claims of one answer stand beside each other
         return kept or (None, {})
 
     def _origin(self, turn: Turn, *, is_agents: bool) -> Mapping[str, str]:

@@ -124,6 +124,11 @@ def _numbers(text: str) -> frozenset[str]:
     return frozenset(_NUMBER.findall(text)) | numbers_of(text)
 
 
+def denies(text: str) -> bool:
+    """Return whether a text has a word that forbids or denies something."""
+    return phrases("negation").search(text) is not None
+
+
 def is_negated(text: str) -> bool:
     """Return whether a statement forbids or denies something."""
     return len(phrases("negation").findall(text)) % 2 == 1

@@ -7,7 +7,7 @@ become facts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
 from gitmem.document.entry import MemoryType
@@ -105,11 +105,13 @@ class FactBook:
         code, branch, commit = self._checked_out
         return cite(code, made, branch, commit) if code and commit else made
 
-    def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, Changes] | None:
+    def keep(
+        self, made: Fact, source: str, *, again: bool, compared: Collection[str] = ()
+    ) -> tuple[Fact, Changes] | None:
         """Return a fact and the changes of files that keep it; None if it ended and is not to hold again.
 
         A fact that is there already gains the source. `again`: a user says it, so it is in force again if it had ended.
-        What may contradict it stays beside it for review.
+        What may contradict it stays beside it for review, but for the facts that a model `compared` it with.
         """
         known = self.known().get(made.id)
         there = self.read(known or made)  # or made by an earlier commit of the transaction
@@ -132,8 +134,7 @@ class FactBook:
         new = made if there is None else made._replace(created=self.transaction.now)
         near = self._clamped(new, others.values())
         follows = {rival.id: rival.created for rival in near}
-        # What a model found in one session, it found together.
-        apart = (rival for rival in near if not new.origin.get("by") or rival.session != new.session)
+        apart = (rival for rival in near if rival.id not in compared)
         disputed = [one.id for one in rivals_of(new, apart)]
         if there is not None and there.superseded_by in others:
             disputed.append(there.superseded_by)  # said again, it does not yield unasked to the fact that replaced it
