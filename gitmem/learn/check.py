@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
@@ -196,10 +197,10 @@ class Reader:
         new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
         around = f"{self._record.own} {folded(before)}"
         said = {point for point in new if part_of((point,), around)}
+        subject = _head(statement, said)
         is_whole = part_of(_points(quoted), folded(statement)) >= COVERED
-        if len(new) > len(points) / 2 or (said and not (len(new) == len(said) and is_whole)):
+        if len(new) > len(points) / 2 or (said and not (len(new) == len(said) and is_whole and subject)):
             return ""
-        subject = " ".join(word for word in statement.split() if _points(word) & said)
         part = quoted if new else clauses_with(points, quoted)
         part = part if _is_statement(part) else quoted
         text = as_statement(f"{subject}: {part}" if subject else part)
@@ -359,6 +360,15 @@ class Reader:
         points = points_of(now)
         new = points - points_of(before) or points
         return self._record.has_of_tools(point for point in new if not part_of((point,), self._record.user))
+
+
+def _head(statement: str, points: Collection[str]) -> str:
+    """Return the words that a statement begins with, if these are all that have some stems or numbers."""
+    words = statement.split()
+    head = [*takewhile(lambda word: not (own := _points(word)) or own & {*points}, words)]
+    while head and not _points(head[-1]):
+        head.pop()
+    return " ".join(head) if frozenset().union(*map(_points, head)) == {*points} else ""
 
 
 def _denies(sentence: str, said: str) -> bool:
