@@ -58,6 +58,8 @@ _SECTIONS = {
 }
 _PASSING = (MemoryType.NOTE, MemoryType.LEARNING, MemoryType.ERROR_FIX)
 INDENT = "  "
+PURGED = "(purged)"  # what a purge leaves of a text; it needs no escape in YAML, JSON, markdown and a commit message
+_PURGED = re.compile(r"(?:[\w ]{1,30}:\s{0,3})?(?:[^\w()]{0,20}\(purged\)){1,50}\W{0,20}")
 MAX_TAG_LENGTH = 50
 
 _TIME = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2} )?[0-9]{2}:[0-9]{2}:[0-9]{2}"
@@ -107,6 +109,11 @@ def clean_text(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode()
     text = text.translate(_CONTROLS)
     return "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip("\n").lstrip(" \t")
+
+
+def is_purged(text: str) -> bool:
+    """Return whether a purge left no words of a text, but for a label ("Decision:") before them."""
+    return PURGED in text and _PURGED.fullmatch(text.strip()) is not None
 
 
 def without_ids(text: str) -> str:

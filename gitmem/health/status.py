@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from gitmem.document.entry import KNOWN_ISSUES, find_entries, find_section
+from gitmem.document.entry import KNOWN_ISSUES, find_entries, find_section, is_purged
 from gitmem.document.ids import MEMORY, id_in
 from gitmem.document.message import Op, Trailer
 from gitmem.errors import GitFailedError, GitmemError
@@ -161,7 +161,7 @@ def _known(store: Store, listed: str, memory: bytes, no_facts: int) -> MemoryCou
     return MemoryCounts(
         sessions=sessions,
         facts=listed.count("\0facts/") - no_facts,
-        issues=sum(1 for _ in issues),
+        issues=sum(not is_purged(found.entry.text) for found in issues),
         patterns=listed.count("\0patterns/bugs/"),
     )
 

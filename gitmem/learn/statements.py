@@ -77,10 +77,21 @@ class Statement(Value):
 
 def statements_of(prompt: str) -> list[Statement]:
     """Return the lasting statements in a user's prompt."""
-    own = own_words(prompt)
-    found = (block for block in blocks(own) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
-    said = (clause for block in found for sentence in sentences_of(block) for clause in _clauses(sentence))
-    return list(filter(None, map(_stated, said)))
+    own, found = own_words(prompt), list[Statement]()
+    said = (block for block in blocks(own) if block.kind in (Kind.PARAGRAPH, Kind.ITEM))
+    stated: Statement | None = None  # by the clause before
+    for clause in (clause for block in said for sentence in sentences_of(block) for clause in _clauses(sentence)):
+        if stated and _is_reason(clause) and len(stated.text) + len(clause) < _LONGEST:
+            found[-1] = stated = stated._replace(text=f"{as_statement(stated.text)} {clause}")
+            continue
+        stated = _stated(clause)
+        found += [stated] if stated else []
+    return found
+
+
+def _is_reason(clause: str) -> bool:
+    """Return whether a clause gives the reason of the statement before it: "Because the reports need it."."""
+    return phrases("reason").search(_masked(clause).strip(" .!…")) is not None
 
 
 def own_words(prompt: str) -> str:

@@ -202,7 +202,11 @@ def memory_save(
         raise RefusedError("There is nothing to save: content is empty.")
     path = daily_path(f"{store.context.clock():%Y-%m-%d}")
     saved = save_text(store, text, type, tags, session=session, host=_name(call.host))
-    notices = [*saved.notices, *([f"memory.md was full and became {saved.archive}."] if saved.archive else [])]
+    notices = [
+        *saved.notices,
+        *filter(None, [saved.known]),
+        *([f"memory.md was full and became {saved.archive}."] if saved.archive else []),
+    ]
     return SaveResult(
         id=saved.id,
         commit=saved.commit,

@@ -28,7 +28,7 @@ from gitmem.model.turns import Turn, is_restated, is_trivial, program
 from gitmem.model.words import human_text, render_words
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
-from gitmem.text.words import keywords
+from gitmem.text.words import keywords, stop_words
 from gitmem.values import TYPE_CHECKING, Value
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ DONE_LENGTH = 400
 COMMAND_LENGTH = 120
 _FAILURES_SHOWN = 3
 _IDLE_ANSWER = 200  # characters; a shorter answer to "ok" is in the log alone
-_COURTESY_WORDS = 2  # "Sounds good."
+_WORDS = re.compile(r"[^\W\d_]+")
 _HOST_ERROR = re.compile(r"API Error: [0-9]{3}\b")  # what an agent says where its model did not answer
 
 _COURTESIES = 3  # courtesies at the start of an answer
@@ -119,7 +119,8 @@ def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = 
 
 def _is_exchange(turn: Turn, asked: str, done: str) -> bool:
     """Return whether a turn is shown later; courtesy ("thanks") and probes ("What is 2+2?") are recorded alone."""
-    if not turn.tools and len(done.split()) <= _COURTESY_WORDS:
+    is_courtesy = is_trivial(done) and not any(map(str.isdecimal, done))
+    if not turn.tools and (is_courtesy or stop_words().issuperset(_WORDS.findall(f"{asked} {done}".casefold()))):
         return False
     tells = asked or turn.files or turn.failures or _tells(turn.prompt, done, turn.tools)
     return bool(tells and (turn.tools or ((asked or len(done) >= _IDLE_ANSWER) and _whole(done, DONE_LENGTH))))
@@ -150,8 +151,7 @@ def _tells(said: str, done: str, tools: int) -> bool:
     """Return whether an answer to "ok", or to nothing that a user said, tells more than a courtesy."""
     if not said.strip():
         return bool(tools) and len(done) >= _IDLE_ANSWER
-    is_courtesy = len(done.split()) <= _COURTESY_WORDS or not any(keywords(done))
-    return bool(tools and done) or len(done) >= _IDLE_ANSWER or not is_courtesy
+    return bool(tools and done) or len(done) >= _IDLE_ANSWER
 
 
 def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:

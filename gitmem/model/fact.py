@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import partial
 
 from gitmem.document.document import BrokenHeaderError, Document, as_moment, as_text, as_texts
-from gitmem.document.entry import clean_text
+from gitmem.document.entry import clean_text, is_purged
 from gitmem.document.ids import ALPHABET, FACTS, agreed_id, digest, file_name_of, slug
 from gitmem.document.message import one_line
 from gitmem.document.plain_header import flow, plain_value
@@ -69,14 +69,12 @@ class FactStatus(StrEnum):
     RESOLVED = "resolved"
     SUPERSEDED = "superseded"
     RETIRED = "retired"
+    PURGED = "purged"  # its words are gone; no file says so
 
 
 BINDING = (FactStatus.ACTIVE, FactStatus.OPEN)
 UNDATED = datetime.fromtimestamp(0, UTC)  # of a fact whose file does not say when it was made
 WHY = "**Why:**"  # before the reason of a fact, in a paragraph of its own
-PURGED = (
-    "(purged)"  # what a purge leaves of a text (`gitmem.purge.record.MARKER`): a fact that says no more holds no more
-)
 
 
 class Fact(Value):
@@ -278,8 +276,8 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
     is_issue = fields["kind"] is FactKind.ISSUE
     fields["status"] = fields["status"] or (FactStatus.OPEN if is_issue else FactStatus.ACTIVE)
     text = clean(without_links(document.body))
-    if text == PURGED and fields["status"] in BINDING:
-        fields["status"] = FactStatus.RETIRED
+    if is_purged(text.split("\n\n", maxsplit=1)[0]):
+        fields["status"] = FactStatus.PURGED
     return Fact(text=text, file=path, source=data, **fields)
 
 

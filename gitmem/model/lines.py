@@ -140,6 +140,8 @@ class Marks(Value):
     def _is_other(self, identifier: str, text: str) -> bool:
         """Return whether a fact that was learned from a text has ended, or was reworded since."""
         if self.has_ended(identifier):
+            if self.statuses[identifier].standing is Standing.PURGED:  # which has no words that a text could say
+                return False
             return normalized(self.facts[identifier].description) not in self.in_force
         return self.is_old_wording(identifier, text)
 

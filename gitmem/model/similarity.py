@@ -8,6 +8,7 @@ other, so that pair waits for a user or a model. Lines of files have a measure o
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import lru_cache
@@ -47,6 +48,8 @@ _SUBJECT = re.compile(
     r"|(?:[Tt]he|[Oo]ur)\s+([\w-]{1,60})|([^.,;:?!]{1,60}?[가-힣])(?:은|는|이|가)\s"
 )
 _LONGEST = 400  # characters of a statement
+_SENTENCE_END = re.compile(r"(?<=[.!?\u3002])\s+")
+_PART_END = re.compile(r"[,.;:!?]")
 _OF_ERROR = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
 _NAME = re.compile(r"(?<![A-Za-z0-9])[`'\"\u2018\u201c]([^`'\"\u2019\u201d\n]{1,120})[`'\"\u2019\u201d](?![A-Za-z0-9])")
 
@@ -105,8 +108,14 @@ def stems_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4_096)
 def content_of(text: str) -> frozenset[str]:
-    """Return the stems of what a statement says: of its first paragraph, politeness, quantity and purpose aside."""
-    return stems_of(phrases("aside").sub(" ", text.split("\n\n", maxsplit=1)[0][:_LONGEST]))
+    """Return the stems of what a statement says: politeness, quantity and purpose aside."""
+    return stems_of(phrases("aside").sub(" ", _claim(text)))
+
+
+def _claim(text: str) -> str:
+    """Return the first paragraph of a statement without the sentences behind its first one that give its reason."""
+    first, *more = _SENTENCE_END.split(text.split("\n\n", maxsplit=1)[0][:_LONGEST])
+    return " ".join((first, *(one for one in more if not phrases("reason").search(one.strip(" .!")))))
 
 
 @lru_cache(maxsize=4_096)
@@ -117,6 +126,15 @@ def words_of(text: str) -> frozenset[str]:
 
 def _in_order(text: str) -> list[str]:
     return [stem.casefold() for stem, _ in keywords(phrases("aside").sub(" ", text)[:_LONGEST])]
+
+
+def has_same_words(one: str, other: str) -> bool:
+    """Return whether two statements are one: the same words in the same order, politeness, reasons and marks aside."""
+    first, second = (
+        re.findall(r"\w+", phrases("aside").sub(" ", _claim(unicodedata.normalize("NFC", text)).casefold()))
+        for text in (one, other)
+    )
+    return bool(first) and first == second
 
 
 def _numbers(text: str) -> frozenset[str]:
@@ -145,6 +163,7 @@ def says_the_same(one: str, other: str) -> bool:
 
     "Use uv, not pip" is not "Use pip, not uv".
     """
+    one, other = _claim(one), _claim(other)
     first, second = ((content_of(text), _numbers(text), is_negated(text)) for text in (one, other))
     in_order = not first[2] or _in_order(one) == _in_order(other)
     return one == other or (bool(first[0]) and first == second and in_order)
@@ -153,9 +172,13 @@ def says_the_same(one: str, other: str) -> bool:
 def contradict(one: str, other: str) -> bool:
     """Return whether two statements may contradict each other: they share more than half of the words of the shorter.
 
-    Half is enough where each has no more than a subject and a value; what has a single word is only a topic.
+    Half is enough where each has no more than a subject and a value. What has a single word is only a topic, but where
+    the other one denies just that: "Use tabs", "Use spaces, not tabs".
     """
+    one, other = _claim(one), _claim(other)
     first, second = content_of(one), content_of(other)
+    if any(_denies(a, content_of(b)) and not is_negated(b) for a, b in ((one, other), (other, one))):
+        return not says_the_same(one, other)
     sizes, shared = sorted((len(first), len(second))), overlap(first, second)
     is_short = sizes == [_SUBJECT_AND_VALUE] * 2
     is_topic = sizes[0] < _SUBJECT_AND_VALUE <= sizes[1]
@@ -163,10 +186,25 @@ def contradict(one: str, other: str) -> bool:
     return is_near and not (are_of_two_things(one, other) or _adds_to(one, other))
 
 
+def _set_aside(text: str) -> set[str]:
+    """Return the single words that a statement sets aside: "tab" of "not tabs", "instead of tabs", 탭 of "탭 말고"."""
+    parts = (
+        _PART_END.split(text[cue.end() :])[0] if cue[0].isascii() else _PART_END.split(text[: cue.start()])[-1]
+        for cue in phrases("instead").finditer(text)
+    )
+    said = (content_of(part) or {part.strip().casefold()} for part in parts if part.strip())
+    return {word for words in said if len(words) == 1 for word in words}
+
+
+def _denies(text: str, topic: frozenset[str]) -> bool:
+    """Return whether a statement sets aside the one word that another has."""
+    return len(topic) == 1 and min(topic).startswith(tuple(_set_aside(text)))
+
+
 def _adds_to(one: str, other: str) -> bool:
     """Return whether two statements say the same, or one has all words and numbers of the other, neither negated."""
     first, second = (words_of(text) | _numbers(text) for text in (one, other))
-    is_plain = not (is_negated(one) or is_negated(other))
+    is_plain = not any(is_negated(text) or phrases("instead").search(text) for text in (one, other))
     return says_the_same(one, other) or (is_plain and (first <= second or second <= first))
 
 
@@ -220,7 +258,8 @@ def may_concern(one: str, other: str) -> bool:
 
 def rivals_of(new: Fact, facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """Return the newest facts in force, of the same part of the project, that may contradict a new fact."""
-    begins = tuple(stem[:3] for stem in content_of(new.description))  # of most facts not even that stands in them
+    words = {*content_of(new.description), *_set_aside(new.description)}
+    begins = tuple(word[:3] for word in words)  # of most facts not even that stands in them
     rivals = [
         fact
         for fact in facts
@@ -232,6 +271,20 @@ def rivals_of(new: Fact, facts: Iterable[Fact]) -> tuple[Fact, ...]:
         and contradict(fact.description, new.description)
     ]
     return tuple(sorted(rivals, key=lambda fact: (fact.created, fact.id))[-MOST_DISPUTED:])
+
+
+def twin_of(new: Fact, facts: Iterable[Fact]) -> Fact | None:
+    """Return the fact in force that says what a new fact says, in the same words and wherever that is shown."""
+    return next(
+        (
+            fact
+            for fact in facts
+            if (fact.kind == new.kind or {fact.kind, new.kind} <= {*WEIGHED})
+            and (not fact.scope or (new.scope and {*new.scope} <= {*fact.scope}))
+            and (fact.id == new.id or has_same_words(fact.description, new.description))
+        ),
+        None,
+    )
 
 
 def winner_over(own: Fact, project: Iterable[Fact]) -> Fact | None:

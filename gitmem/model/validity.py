@@ -94,6 +94,7 @@ class Standing(StrEnum):
     SUPERSEDED = "superseded"
     RETIRED = "retired"
     RESOLVED = "resolved"
+    PURGED = "purged"
     DISPUTED = "disputed"  # in force, with a contradiction that waits for a user
     ELSEWHERE = "on its branch only"
     BESIDE = "of another part of the project"
@@ -137,6 +138,7 @@ _ENDED = {
     FactStatus.SUPERSEDED: Standing.SUPERSEDED,
     FactStatus.RETIRED: Standing.RETIRED,
     FactStatus.RESOLVED: Standing.RESOLVED,
+    FactStatus.PURGED: Standing.PURGED,
 }
 
 

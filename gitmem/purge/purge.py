@@ -27,6 +27,7 @@ from gitmem.purge.record import LEAST, MARKER, MOST, MOST_TEXTS, PurgeRecord, Re
 from gitmem.purge.records import MOST_UNASKED, answer, followed_at, read_records, read_state, record_path
 from gitmem.purge.rewrite import apply, begin, check_history, follow, locked, seek_texts
 from gitmem.redact.redact import redact
+from gitmem.store.known_facts import known_facts
 from gitmem.store.remotes import FETCHED, remotes
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -34,6 +35,8 @@ from gitmem.store.transaction import Transaction, readings
 from gitmem.text.sentences import count
 from gitmem.values import Value
 
+_SENTENCE = 3  # words; the words of a fact are at least as many
+_STOPS = ".!\u3002"
 _GUESSABLE = 12  # bytes; a shorter text may be guessed
 _WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 _TEMPLATES = ("FORMAT.md", "README.md", "config.yaml", "memory.md", "gitattributes", "gitignore")
@@ -114,7 +117,8 @@ def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
     git = store.repository.git
     walked = history(git, [commit for _, commit in store.own_refs().values() if commit])
     texts = {_checked(sought)} if isinstance(sought, str) else _found_in(store, walked, sought)
-    replacer = Replacer(texts | {wide for text in texts for wide in _wide_forms(text)})
+    as_learned = {_checked(form) for form in _as_fact(store, sought)} if isinstance(sought, str) else set()
+    replacer = Replacer(texts | as_learned | {wide for text in texts | as_learned for wide in _wide_forms(text)})
     found = find(git, walked, replacer)
     forms_met = {form for form in replacer.met if LEAST <= len(form) <= MOST}
     needed = bool(found) or _lingers(store, replacer)
@@ -200,6 +204,17 @@ def _secrets(data: bytes, allow: Sequence[str]) -> set[bytes]:
         for kind, words in secrets
         if kind != "private" or words.lower().endswith("</private>")
     }
+
+
+def _as_fact(store: Store, text: str) -> set[str]:
+    """Return what a fact learned from a sentence has of it: its words with a capital, its name, its keywords."""
+    bare = text.strip().rstrip(_STOPS)
+    if len(bare.split()) < _SENTENCE:
+        return set()
+    said = {bare.casefold(), text.casefold()}
+    facts = [fact for fact in known_facts(store) if fact.description.rstrip(_STOPS).casefold() in said]
+    more = {part for fact in facts for part in (fact.name, ", ".join(fact.keywords)) if len(part) >= _SENTENCE * LEAST}
+    return {bare, bare[:1].swapcase() + bare[1:], *more} - {text}
 
 
 def _checked(pattern: str) -> bytes:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from gitmem.document.document import Document
-from gitmem.document.entry import remove_entries
+from gitmem.document.entry import PURGED, remove_entries
 from gitmem.document.ids import slug
 from gitmem.store.transaction import changed_range
 from gitmem.values import Value
@@ -85,7 +85,7 @@ def _running(data: bytes) -> list[int]:
     return found
 
 
-MARKER = b"(purged)"  # needs no escape in YAML, JSON, markdown and a commit message
+MARKER = PURGED.encode()
 NAME = "purged"  # in the name of a file
 LEAST = 4  # bytes of a text; shorter ones are parts of other words
 MOST = 64 * 1024

@@ -10,16 +10,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 
-from gitmem.document.entry import MemoryType
+from gitmem.document.entry import MemoryType, clean_text
 from gitmem.document.event import Save
 from gitmem.document.ids import scopes_in
 from gitmem.document.message import Message, Op, Trailer, session_message
-from gitmem.model.fact import PURGED, Fact, FactKind, fact_keywords, make_fact, parse_changeable, render_fact
-from gitmem.model.similarity import rivals_of
-from gitmem.model.validity import dispute, ended, in_force, revived, reworded, settle_both, supersede
+from gitmem.model.fact import Fact, FactKind, FactStatus, fact_keywords, make_fact, parse_changeable, render_fact
+from gitmem.model.similarity import rivals_of, twin_of
+from gitmem.model.validity import (
+    Standing,
+    dispute,
+    ended,
+    in_force,
+    revived,
+    reworded,
+    settle_both,
+    supersede,
+    what_holds,
+)
 from gitmem.platform.machine import datetime, timedelta
 from gitmem.project.citations import checked_out, cite
 from gitmem.project.code import ProjectCode, project_code
+from gitmem.redact.redact import redact
 from gitmem.store.known_facts import known_facts
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
@@ -58,6 +69,8 @@ class FactBook:
         made = fact_of(event, text)
         if made is None:
             return event.id, {}
+        twin = twin_of(made, in_force(self.known().values()))
+        made = self.read(twin) or made if twin and twin.id != made.id else made
         fact = self.known().get(made.id)
         if fact is not None and event.id in fact.sources:
             return made.id, None
@@ -189,6 +202,14 @@ class FactBook:
         return {fact.path: render_fact(fact) for fact in facts}
 
 
+def known_as(store: Store, event: Save) -> Fact | None:
+    """Return the undisputed fact in force that says what a save says, so that nothing is to be saved."""
+    made = fact_of(event, clean_text(redact(event.text, allow=store.config.redaction.allow).text))
+    status = what_holds(facts := known_facts(store))
+    undisputed = (fact for fact in facts if status[fact.id].standing is Standing.IN_FORCE)
+    return twin_of(made, undisputed) if made else None
+
+
 def fact_of(event: Save, text: str) -> Fact | None:
     """Return the fact of a save, None for a type without facts; `text` is redacted and clean."""
     if event.type not in KINDS or len(text) > LONGEST:
@@ -210,7 +231,7 @@ def fact_of(event: Save, text: str) -> Fact | None:
 def _said_again(there: Fact, made: Fact, now: datetime) -> Fact:
     """Return a fact that is said again: with the parts of both, and with the words that a purge took."""
     there = there._replace(scope=wider(there, made))
-    return reworded(there, made.text, now) if there.text == PURGED else there
+    return reworded(there, made.text, now) if there.status is FactStatus.PURGED else there
 
 
 def wider(one: Fact, other: Fact) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ class Saved(Value):
     """A committed save: its entry's id, and the commit (None if another process made it).
 
     The id is that of the fact if the type lasts. `redacted` counts the secrets and `<private>` passages
-    left out of its text, by kind.
+    left out of its text, by kind. With `known` nothing was saved: a fact in force says the same, in these words.
     """
 
     id: str
@@ -44,6 +44,7 @@ class Saved(Value):
     archive: str | None
     notices: tuple[str, ...]
     redacted: dict[str, int]
+    known: str = ""
 
 
 class Drained(Value):
@@ -63,10 +64,19 @@ class Drained(Value):
 def save_text(
     store: Store, text: str, kind: MemoryType, tags: tuple[str, ...] = (), *, session: str = "", host: str
 ) -> Saved:
-    """Save what is said now, under an id of its own. Raises as `save`."""
+    """Save what is said now, under an id of its own, unless a fact in force says it already. Raises as `save`."""
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
-    return save(store, Save(identifier, at, text, kind, tags, session, host), scan=True)
+    event = _with_scope(store, Save(identifier, at, text, kind, tags, session, host))
+    if kind.lasts:
+        from gitmem.record.fact_book import known_as
+        from gitmem.text.terminal import plain
+
+        store.check_writes()
+        if fact := known_as(store, event):
+            known = f"Already known: {fact.kind} {fact.id}, since {fact.created:%Y-%m-%d}: {fact.description}"
+            return Saved(fact.id, None, None, (), {}, plain(known))
+    return save(store, event, scan=True)
 
 
 def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
@@ -77,8 +87,7 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
         OSError: it could not be written into the spool.
     """
     store.check_writes()
-    if (scope := store.scope_of(store.folder)) and not scopes_in(event.tags):
-        event = event._replace(tags=(*event.tags, *scope_tags(scope)))
+    event = _with_scope(store, event)
     spool, tip_before = store.spool, store.marked()
     name = spool.deliver(event.to_event())
     try:
@@ -99,6 +108,12 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
     added = drained.added.get(name) or _added(store, event)
     notices = (*drained.notices, *([_notice(added.redacted)] if added.redacted else ()))
     return Saved(added.id, drained.commits.get(name), archive, notices, added.redacted)
+
+
+def _with_scope(store: Store, event: Save) -> Save:
+    """Return a save with the part of the project that the command works in, unless it names one."""
+    scope = "" if scopes_in(event.tags) else store.scope_of(store.folder)
+    return event._replace(tags=(*event.tags, *scope_tags(scope))) if scope else event
 
 
 def _committed_since(store: Store, tip_before: str | None, event: Save) -> str | None:

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
 from gitmem.errors import UsageError
-from gitmem.text.words import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words, synonyms
+from gitmem.text.words import hangul_stem, is_ending, literal_of, matcher, other_forms, root, stem, stop_words, synonyms
 from gitmem.values import Value
 
 WORD, HANGUL, HAN, UNSPACED, MARKED = "word", "hangul", "han", "unspaced", "marked"
@@ -278,7 +278,7 @@ def _english(word: str) -> tuple[Needle, ...]:
 
 
 def _hangul_terms(word: str, stop: frozenset[str]) -> Iterator[tuple[tuple[Needle, ...], float]]:
-    if word in stop:
+    if stop and (word in stop or matcher("tasks.tsv", "question_word").search(word)):
         return
     base = hangul_stem(word)
     if base in stop:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from math import log
 
+from gitmem.document.entry import PURGED, is_purged
 from gitmem.document.ids import do_all_meet, do_meet, is_fact_id, scopes_in
 from gitmem.history.marks import marks_for
 from gitmem.model.fact import FOLDER, parse_fact
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _MORE = 30  # hits beyond the limit that are read where a filter needs their text
 _COMPARED = 10  # hits beyond the limit that are compared by their subject
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*Exchange\*\*")
+_SAVED = re.compile(r"- \[[^]\n]*\] \*\*(?!Exchange|State)\w")
 _ANSWERED = re.compile(
     r"\n  (?:\*\*(?:Answer|Said|Error|Files|Outcome):\*\*|(?:Done|한 일|Files|파일|Keywords|키워드|Outcome|결과): )| → "
 )
@@ -112,9 +114,11 @@ def _one_hit_a_memory(ranked: list[Ranked], asked: Asked) -> list[Ranked]:
 def _in_force(matches: list[Ranked], asked: Asked) -> list[Ranked]:
     """Drop facts that ended, unless they are asked for, and links to exchanges that are hits themselves."""
     scope = asked.scope
+    shows_ended = scope.ended or scope.history or scope.at
+    matches = matches if shows_ended else _without_purged(matches)
     ids = {item.units.memory(item.index) for item in matches}
     asked.marks = marks_for(asked.store, ids, hurried=scope.hurried)
-    asked.kept = matches if scope.ended or scope.history or scope.at else holding(matches, asked.marks)
+    asked.kept = matches if shows_ended else holding(matches, asked.marks)
     asked.left_out = len(matches) - len(asked.kept)
     memories = without_links(asked.kept)
     asked.number = len(memories)
@@ -140,17 +144,17 @@ def _newest_of_a_subject(memories: list[Ranked], asked: Asked) -> list[Ranked]:
 
 
 def _answers_before_questions(memories: list[Ranked], asked: Asked) -> list[Ranked]:
-    """Put facts in force and what a user stated before the first exchange that only asked what the query asks."""
+    """Put facts in force before the first exchange that asks, and if it only asks, also what was saved or stated."""
     limit = asked.scope.limit or len(memories)
     first, rest = memories[:limit], memories[limit:]
-    at = next((place for place, item in enumerate(first) if _only_asks(item)), limit)
+    at = next((place for place, item in enumerate(first) if _asks(item)), limit)
+    fact, stated = (first[at].score * share for share in (_ANSWERS, _STATED)) if at < limit else (0.0, 0.0)
+    only_asks = at < limit and _only_asks(first[at])
     answers = [
         item
         for item in memories[at + 1 : limit + _COMPARED]
-        if item.score >= memories[at].score * _ANSWERS
-        and (
-            is_fact_id(item.units.memory(item.index)) or (item.score >= memories[at].score * _STATED and _states(item))
-        )
+        if (item.score >= fact and is_fact_id(item.units.memory(item.index)))
+        or (only_asks and item.score >= stated and _states(item))
     ]
     if not answers:
         return first
@@ -179,6 +183,19 @@ def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
     memories = ((hit, hit.units.memory(hit.index)) for hit in hits)
     kept = [hit for hit, one in memories if not marks.has_ended(one) or marks.statuses[one].standing is Standing.BESIDE]
     return kept or hits
+
+
+def _without_purged(hits: list[Ranked]) -> list[Ranked]:
+    """Drop entries, and questions with their answers, of whose words a purge left none."""
+    files = {id(units): PURGED in units.text for units in {id(hit.units): hit.units for hit in hits}.values()}
+    return [hit for hit in hits if not files[id(hit.units)] or not _is_purged(hit)]
+
+
+def _is_purged(hit: Ranked) -> bool:
+    unit = hit.units.unit(hit.index)
+    text = hit.units.text[unit.start : unit.end]
+    end = _end_of_request(hit)
+    return is_purged(bare_text(text if end < 0 else text[: end - unit.start]))
 
 
 def _is_of_fact(hit: Ranked, marks: Marks) -> bool:
@@ -222,16 +239,22 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
     return ranked
 
 
-def _only_asks(item: Ranked) -> bool:
-    """Return whether an exchange has the query's words in its question alone."""
+def _asks(item: Ranked) -> bool:
+    """Return whether an exchange is a question and its answer."""
     end = _end_of_request(item)
-    in_answer = any(position > end for position, _ in item.found.places)
-    return end >= 0 and not in_answer and _type_of(item, end) is TaskType.QUESTION
+    return end >= 0 and _type_of(item, end) is TaskType.QUESTION
+
+
+def _only_asks(item: Ranked) -> bool:
+    """Return whether a question and its answer have the query's words in the question alone."""
+    return all(position <= _end_of_request(item) for position, _ in item.found.places)
 
 
 def _states(item: Ranked) -> bool:
-    """Return whether a user's request in an exchange has words of the query and is no question."""
+    """Return whether a user saved an entry with words of the query, or has them in a request that is no question."""
     end = _end_of_request(item)
+    if end < 0:
+        return _SAVED.match(item.units.text, item.units.unit(item.index).start) is not None
     return any(position < end for position, _ in item.found.places) and _type_of(item, end) is not TaskType.QUESTION
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from gitmem.document.entry import is_purged
 from gitmem.model.turns import may_refute
 from gitmem.search.cut import ENTRY
 from gitmem.search.units import Units
@@ -94,7 +95,7 @@ def next_request(units: Units, index: int) -> str:
             text = _text(units, after)[turn.end() :]
             end = _END.search(text)
             request = " ".join(_ID.sub("", text[: end.start() if end else None]).partition(" → ")[0].split())
-            return f'the next request: "{request[:_NEXT]}"' if may_refute(request) else ""
+            return f'the next request: "{request[:_NEXT]}"' if may_refute(request) and not is_purged(request) else ""
     return ""
 
 

@@ -1,8 +1,9 @@
 """What a session's start tells of the sessions before it: where the last one stopped, and a line of each other.
 
-An exchange is shown with its request and what the agent said of the result. One whose words name no subject ("b
-obviously → 0.3") is not told, nor is an agent's mere repetition of the request. Where nobody judged whether an exchange
-came to something, the next request of its session is shown with it if it may say so ("no, they still come").
+An exchange is shown with its request and what the agent said of the result. Left out, but for the last one, are those
+whose words name no subject ("b obviously → 0.3"), and an agent's mere repetition of the request. Where nobody judged
+whether an exchange came to something, the next request of its session is shown with it if it may say so ("no, they
+still come").
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from gitmem.document.entry import Entry, entry_id, find_entries, without_ids
+from gitmem.document.entry import Entry, entry_id, find_entries, is_purged, without_ids
 from gitmem.document.ids import MEMORY, do_meet, scopes_in
 from gitmem.model.exchange import EXCHANGE, Exchange, exchanges_in, parse, sentence_of
 from gitmem.model.lines import normalized, with_marks
@@ -44,7 +45,7 @@ _NOTHING = re.compile(
 _STATE = "] **State**"
 _MINUTE = len("2026-11-26 12:00")
 _TAG = 8  # characters of a session's id in its tag
-_LEAST_WORDS, _LEAST_OF_LAST = 3, 2  # that carry a topic, in an exchange that is shown, and in the last one
+_LEAST_WORDS = 3  # that carry a topic, in an exchange that is shown, the last one aside
 _ECHO = 2  # words of a result that may repeat the request
 _MOST_FILES = 5
 _ARROW, _ANSWERED = " → ", " → the agent answered: "
@@ -147,7 +148,8 @@ def _entries(body: str, known: Known) -> list[Told]:
     for piece in reversed(pieces):
         at = piece[len("- [") : len("- [") + _MINUTE] if piece.startswith("- [") else at
         identifier, exchange = entry_id(piece), _exchange(piece)
-        if identifier in known.exchanges:
+        said = halves(exchange)[0] if exchange else HEAD.sub("", without_ids(piece), count=1)
+        if identifier in known.exchanges or is_purged(said):
             continue
         session = _session(exchange) if exchange else ""
         if exchange:
@@ -191,10 +193,10 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
     """
     request, result = halves(exchange)
     asked, got = _topics(request), _topics(result)
-    if got <= asked and len(result.split()) <= _ECHO and not (is_last and exchange.failed):
+    is_echo = got <= asked and len(result.split()) <= _ECHO and not any(map(str.isdecimal, result))
+    if is_echo and not is_last:
         result = ""  # it repeats the request
-    least = _LEAST_OF_LAST if is_last else _LEAST_WORDS
-    if len(asked | got) < least or not (result or exchange.files or is_last):
+    if not is_last and (len(asked | got) < _LEAST_WORDS or not (result or exchange.files)):
         return ""
     said = [_cut(with_marks(request, known.marks, exchange.id), _REQUEST)] if request and (asked or not result) else []
     said += [_cut(_marked(result, exchange, known.marks), _LAST_RESULT if is_last else _RESULT)] if result else []

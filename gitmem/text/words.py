@@ -270,7 +270,7 @@ _LONGEST_WORD = 40  # characters of a word; longer ones are hashes and data
 _SHORTEST_WORD = 2  # letters of a word: "uv", "db"
 _SHORTEST_ATION = 8  # letters: "rotation" is a form of "rotate", "station" is not one of "state"
 # Identifiers and file names are one word; so is a run of Hangul, kana or Han, and a number with its counter ("5회로").
-_LATIN = "A-Za-zÀ-ɏЀ-ӿ"
+_LATIN = r"A-Za-zÀ-ɏ\u0370-\u10ff\u1200-\u1fff"  # and the scripts from Greek to Georgian, from Ethiopic on
 _WORD = (
     rf"(?<![0-9{_LATIN}])(?:[{_LATIN}_][{_LATIN}0-9_]*(?:[./-][{_LATIN}0-9_]+){{0,6}}|[0-9]+[가-힣]+)"
     r"|[가-힣]+|[ァ-ヶー]{2,}|[一-鿿]{2,}"

@@ -40,7 +40,7 @@ from gitmem.web.view import View, commit_value, over_time
 
 KINDS = [kind.value for kind in FactKind]
 _MAX_CODE = 12_000  # characters of a difference of code
-_ENDED = (FactStatus.SUPERSEDED, FactStatus.RETIRED, FactStatus.RESOLVED)
+_ENDED = (FactStatus.SUPERSEDED, FactStatus.RETIRED, FactStatus.RESOLVED, FactStatus.PURGED)
 _STEPS = 40  # of a life, the newest
 _SOURCES = 3  # exchanges that are shown
 _CHOICES = 200  # facts that one can be superseded by

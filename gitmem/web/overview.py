@@ -166,7 +166,7 @@ def _failed(view: View, most: int) -> list[dict[str, Any]]:
 _LIMIT, _MOST = 20, 200
 _WITH_TIME = len("2026-11-21 12:00:00")
 _TEXT = 1_200  # characters of a hit
-_OVER = {Standing.SUPERSEDED.value, Standing.RETIRED.value, Standing.RESOLVED.value}
+_OVER = {Standing.SUPERSEDED.value, Standing.RETIRED.value, Standing.RESOLVED.value, Standing.PURGED.value}
 
 
 def show_search(view: View) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def test_what_makes_a_statement_none(language, row):
     assert len(statements_of(row.counter)) == 1
 
 
-@of_kind("negation aside")
+@of_kind("reason negation instead aside")
 def test_a_phrase_is_found_in_its_example_alone(language, row):
     assert phrases(row.kind, language).search(row.example)
     assert not phrases(row.kind, language).search(row.counter)
@@ -48,7 +48,9 @@ def test_the_rows_of_a_language_are_few_and_of_known_kinds():
             "unless",
             "report",
             "task",
+            "reason",
             "negation",
+            "instead",
             "aside",
         ]
     }
@@ -186,3 +188,17 @@ def test_what_a_first_line_points_to_states_nothing(prompt):
 
 def test_a_statement_behind_another_request_counts():
     assert len(statements_of("Fix the parser.\n\nFrom now on always run make lint before committing.")) == 1
+
+
+@pytest.mark.parametrize(
+    "said, text",
+    [
+        ("결정: 캐시는 Redis를 쓴다. 팀이 이미 운영하기 때문이다.", "캐시는 Redis를 쓴다. 팀이 이미 운영하기 때문이다"),
+        ("Decision: cache in Redis. Because we run it already.", "Cache in Redis. Because we run it already"),
+        ("Entscheidung: wir nehmen Redis. Weil es schon läuft.", "Wir nehmen Redis. Weil es schon läuft"),
+        ("Decision: cache in Redis. It is slow today.", "cache in Redis"),
+    ],
+)
+def test_the_reason_in_the_next_sentence_is_part_of_a_statement(said, text):
+    (statement,) = statements_of(said)
+    assert statement.text.rstrip(".") == text

@@ -97,7 +97,8 @@ def _add(store: Store, args: Args, app: App) -> None:
         commits += forbid(store, fact, tuple(args.forbids))
         confirm_rule(store, find_fact(store, fact.id))
     value = {**fact_value(fact), "commits": commits}
-    app.answer(value, f"Added {fact.kind} {fact.id}, {fact_state(fact)}{app.undo_hint(commits)}.", OWN)
+    told = saved.known or f"Added {fact.kind} {fact.id}, {fact_state(fact)}"
+    app.answer(value, f"{told}{app.undo_hint(commits)}{'' if saved.known else '.'}", OWN)
 
 
 def _forbid(store: Store, args: Args, app: App) -> None:

@@ -28,7 +28,9 @@ def run_save(args: Args, app: App) -> None:
     app.notices(saved.notices)
     value = {"id": saved.id, "commit": saved.commit, "type": args.type}
     value |= {"archive": saved.archive, "store": store.root, "redacted": saved.redacted}
-    lines = [f"Saved {kind.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
+    lines = [
+        saved.known or f"Saved {kind.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")
+    ]
     lines[0] += app.undo_hint([saved.commit])
     if saved.archive:
         lines.insert(0, app.rotated(saved.archive))
