@@ -14,12 +14,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gitmem.document.message import one_line
-from gitmem.learn.evidence import Evidence, Heard, RefusedError, SaidRecord, clauses_with, folded
+from gitmem.learn.evidence import (
+    Evidence,
+    Heard,
+    RefusedError,
+    SaidRecord,
+    clauses_with,
+    folded,
+    head_with,
+    said_points,
+)
 from gitmem.learn.question import AGENT, CUT, KINDS, USER, Keep, KnownMemory, SaidPart, State, Why
 from gitmem.learn.reply import Claim, Ending, Fix, Judged, RequestResult, Verdict, is_found
 from gitmem.learn.statements import as_statement
@@ -45,6 +53,7 @@ from gitmem.text.numbers import numbers_of
 from gitmem.values import Value
 
 T = TypeVar("T")
+_Stated = tuple[str, FactKind]  # a claim in the model's words, and its kind
 
 _SHORTEST, _LONGEST = 12, 400  # characters of a statement
 _MOST = {"ended": 12, "pairs": 6, "facts": 12, "mends": 5, "requests": 200}
@@ -93,12 +102,12 @@ class Reader:
         refused: Counter[str] = Counter()
         listed: Any = answer.get("facts") or ()
         ended = [*self._passing(answer, "ended", lambda item: self._ended(item, listed), refused)]
-        stated: dict[str, Claim] = {}  # by the model's statement
+        stated: dict[_Stated, Claim] = {}
         for statement, claim in self._passing(answer, "facts", lambda item: self._fact(item, ended), refused):
             if any(_is_same(fact, claim) for fact in stated.values()):
                 refused["twice"] += 1
             else:
-                stated[statement] = claim
+                stated[statement, claim.kind] = claim
         endings = [*self._end(stated, ended, refused)]
         return Judged(
             tuple(stated.values()),
@@ -175,7 +184,7 @@ class Reader:
             raise RefusedError("unsupported")
         if is_acted_on and found.who == AGENT and self._record.echoes(statement, str(item["quote"])):
             raise RefusedError("tool's words")
-        if before and found.who == USER and _points(statement) <= _points(before):
+        if before and found.who == USER and said_points(statement) <= said_points(before):
             raise RefusedError("nothing new")  # it denies a fact, or says it again
         if is_acted_on and (quoted := self._as_quoted(statement, found.sentences, before)):
             return quoted, found
@@ -193,12 +202,12 @@ class Reader:
         order, a "not" left out. What it adds of words that were said elsewhere, as the name of its subject, may stand
         before them.
         """
-        points, numbers = _points(statement), numbers_of(quoted)
+        points, numbers = said_points(statement), numbers_of(quoted)
         new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
         around = f"{self._record.own} {folded(before)}"
         said = {point for point in new if part_of((point,), around)}
-        subject = _head(statement, said)
-        is_whole = part_of(_points(quoted), folded(statement)) >= COVERED
+        subject = head_with(statement, said)
+        is_whole = part_of(said_points(quoted), folded(statement)) >= COVERED
         if len(new) > len(points) / 2 or (said and not (len(new) == len(said) and is_whole and subject)):
             return ""
         part = quoted if new else clauses_with(points, quoted)
@@ -219,19 +228,19 @@ class Reader:
             if len(text) > 1 and folded(text) in self._record.user:
                 yield text
 
-    def _end(self, stated: dict[str, Claim], ended: Iterable[_Ended], refused: Counter[str]) -> Iterator[Ending]:
+    def _end(self, stated: dict[_Stated, Claim], ended: Iterable[_Ended], refused: Counter[str]) -> Iterator[Ending]:
         """Give the claims the facts whose place they take, with claims of what is only in `ended`; yield the others."""
         for item in ended:
             for name in item.known:
-                meant = next((statement for statement in stated if _is_meant(item.now, statement)), "")
+                meant = next((one for one in stated if _is_meant(item.now, one[0])), None)
                 is_issue = self._kinds.get(name) is FactKind.ISSUE
-                is_successor = meant and stated[meant].kind is FactKind.ISSUE
+                is_successor = meant is not None and meant[1] is FactKind.ISSUE
                 try:
                     if item.why is not Why.REPLACED or (is_issue and not is_successor):
                         yield self._ending(name, item, is_issue=is_issue)
                     else:
                         claim = stated[meant] if meant else self._successor(name, item)
-                        stated[meant or item.now] = self._replacing(claim, name, item)
+                        stated[meant or (item.now, claim.kind)] = self._replacing(claim, name, item)
                 except RefusedError as why:
                     refused[str(why)] += 1
 
@@ -283,7 +292,7 @@ class Reader:
         known = self._known[name]
         return (
             bool(words_of(known) & words_of(f"{self._record.own_of(request)} {now}"))
-            or part_of(_points(known), f"{self._record.own_of(request)} {folded(now)}") > 0
+            or part_of(said_points(known), f"{self._record.own_of(request)} {folded(now)}") > 0
         )
 
     def _verdict(self, item: Mapping[str, object]) -> Verdict:
@@ -362,24 +371,11 @@ class Reader:
         return self._record.has_of_tools(point for point in new if not part_of((point,), self._record.user))
 
 
-def _head(statement: str, points: Collection[str]) -> str:
-    """Return the words that a statement begins with, if these are all that have some stems or numbers."""
-    words = statement.split()
-    head = [*takewhile(lambda word: not (own := _points(word)) or own & {*points}, words)]
-    while head and not _points(head[-1]):
-        head.pop()
-    return " ".join(head) if frozenset().union(*map(_points, head)) == {*points} else ""
-
-
 def _denies(sentence: str, said: str) -> bool:
     """Return whether a sentence has no word beside those of what the user said, and denies it, or the reverse."""
-    points = _points(sentence)
+    points = said_points(sentence)
     is_whole = len(points) > 1 and part_of(points, folded(said)) == 1
     return is_whole and is_negated(sentence) != is_negated(said)
-
-
-def _points(text: str) -> frozenset[str]:
-    return points_of(text) | numbers_of(text)
 
 
 def _is_statement(text: str) -> bool:

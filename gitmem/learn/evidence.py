@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 
 from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
-from gitmem.model.similarity import OWN_WORDS, denies, is_echo, part_of, share
+from gitmem.model.similarity import OWN_WORDS, denies, is_echo, part_of, points_of, share
+from gitmem.text.numbers import numbers_of
 from gitmem.text.sentences import split
 from gitmem.values import Value
 
@@ -188,6 +190,20 @@ def clauses_with(points: Collection[str], text: str) -> str:
     part = " ".join(clauses[first:last]).rstrip(" ,;:")
     beside = " ".join((*clauses[:first], *clauses[last:]))
     return text if denies(beside) or part.endswith("?") else part
+
+
+def head_with(statement: str, points: Collection[str]) -> str:
+    """Return the words that a statement begins with, if these are all that have some stems or numbers."""
+    words = statement.split()
+    head = [*takewhile(lambda word: not (own := said_points(word)) or own & {*points}, words)]
+    while head and not said_points(head[-1]):
+        head.pop()
+    return " ".join(head) if frozenset().union(*map(said_points, head)) == {*points} else ""
+
+
+def said_points(text: str) -> frozenset[str]:
+    """Return the stems and the numbers of a text, those that are spelled out, too."""
+    return points_of(text) | numbers_of(text)
 
 
 def _own(part: SaidPart) -> str:
