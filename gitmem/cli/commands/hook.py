@@ -17,7 +17,7 @@ from gitmem.cli.recall_hooks import follow_settings, help_for, sign_of_use, tell
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.hosts.host import text_of
 from gitmem.hosts.registry import caller, find_host, read_payload
-from gitmem.platform.machine import now, time_limit
+from gitmem.platform.machine import lower_priority, now, time_limit
 from gitmem.store.acceptance import NotAcceptedError, accepted_folder, private_folder
 from gitmem.store.held import hold, release
 from gitmem.store.spool import MAX_EVENT_BYTES, HookSpool, may_answer, parse
@@ -308,6 +308,7 @@ def _drain(app: App) -> None:
             BACKGROUND_SECONDS, lambda: _log(app, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
         ):
             process_spool(store)
+            lower_priority()  # a session waits for what was said, for the rest nobody
             do_upkeep(store, lambda: time.monotonic() - started > TENDING_SECONDS)
         app.sync_later(store, session=ended)
         app.maintain_later(store)

@@ -155,6 +155,15 @@ def host(tmp_path, home, environ, bare_git, new_store, monkeypatch) -> Host:  # 
     return Host(project, environ)
 
 
+def test_the_work_behind_a_hook_records_before_it_lowers_its_priority_for_the_rest(host, monkeypatch):
+    steps: list[str] = []
+    monkeypatch.setattr("gitmem.background.process_spool", lambda *_: steps.append("record"))
+    monkeypatch.setattr("gitmem.cli.commands.hook.lower_priority", lambda: steps.append("lower"))
+    monkeypatch.setattr("gitmem.background.do_upkeep", lambda *_: steps.append("tend"))
+    hook_here(host, b"", "--drain")
+    assert steps == ["record", "lower", "tend"]
+
+
 # Whatever comes in
 
 
