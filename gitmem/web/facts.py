@@ -375,7 +375,7 @@ def _changes(before: Fact | None, now: Fact | None) -> dict[str, Any]:
     """Return the changed lines of the text, and the changed fields with their values before and after."""
     if before is None or now is None:
         return {"text": [], "fields": []}
-    fields = ("kind", "status", "forbids", "files")
+    fields = ("kind", "forbids", "files")
     changed = [(name, _words(getattr(before, name)), _words(getattr(now, name))) for name in fields]
     return {
         "text": lines_between(before.text, now.text) if before.text != now.text else [],

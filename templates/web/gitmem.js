@@ -109,6 +109,12 @@
       move(-1);
     } else if (event.key === "x") {
       document.querySelector(".item.at input[type=checkbox]")?.click();
+    } else if (event.key === "a") {
+      const more = document.querySelector(".item.at > details.more");
+      if (more) more.open = true;
+      (more ?? document.querySelector(".many:has(:checked) .bar, .acts"))?.querySelector("button")?.focus();
+    } else if (event.key === "u") {
+      document.querySelector(".note button")?.click();
     } else if (event.key === "?") {
       keys.showModal();
     }

@@ -214,6 +214,23 @@ def test_keys(site):
         assert "argon2id" in page.inner_text(".hits")
 
 
+def test_acts_and_their_undo_by_keys_alone(site):
+    site.add(1, "We deploy on Fridays.")
+    with site.tab() as page:
+        for path, keys, done in (("", "a", "Confirm: "), ("facts", "jxjxa", "Confirm 2 facts: ")):
+            page.goto(f"{site.base}/{path}")
+            while not path and not page.query_selector(".item.at > details.more"):
+                page.keyboard.press("j")
+            for key in keys:
+                page.keyboard.press(key)
+            with page.expect_navigation():
+                page.keyboard.press("Enter")
+            assert page.inner_text(".note").startswith(f"Done. {done}")
+            with page.expect_navigation():
+                page.keyboard.press("u")
+            assert page.inner_text(".note").startswith(f'Done. Undo "{done}')
+
+
 @pytest.mark.parametrize("script", [True, False])
 def test_filters_and_the_slider_by_keys(site, script):
     command = [sys.executable, "-m", "gitmem", "save", "We deploy on Fridays.", "--type", "decision"]
