@@ -229,7 +229,12 @@ def share(text: str) -> float:
     raise ArgumentTypeError(f"{text!r} is no number from 0 to 1")
 
 
-_TYPES: Mapping[str, Callable[[str], float]] = {"N": whole_number, "0-1": share}
+def memory_type(text: str) -> str:
+    """Return the type of a memory that a word names; facts call two types by other names."""
+    return {"solution": "error_fix", "core-logic": "learning"}.get(text, text)
+
+
+_TYPES: Mapping[str, Callable[[str], float | str]] = {"N": whole_number, "0-1": share, "TYPE": memory_type}
 _LIKE = 0.7  # the similarity of two words of which one may be meant by the other
 
 

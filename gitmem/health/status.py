@@ -25,6 +25,7 @@ from gitmem.model.rotation import Limits
 from gitmem.model.validity import what_holds
 from gitmem.platform.machine import UTC, datetime, local
 from gitmem.store.findings import Finding, Level, bytes_below, examine
+from gitmem.store.heard import last_heard
 from gitmem.store.known_facts import facts_for
 from gitmem.store.spool import HookSpool
 from gitmem.store.store import Store
@@ -120,7 +121,7 @@ def _status(
     return StoreStatus(
         store=store.root,
         branch=_branch(store),
-        last_event=_last_event(hooks, recent),
+        last_event=_last_event(store.private, hooks),
         last_save=_last_save(store, recent),
         tokens=tokens_of_size(len(memory)),
         threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,
@@ -184,16 +185,13 @@ def _recent(log: EarlyLog, tip: str) -> tuple[Sequence[Commit], tuple[Finding, .
         return (), (damage,) if tip else ()
 
 
-def _last_event(hooks: HookSpool, recent: Iterable[Commit]) -> datetime | None:
-    """Return the time of the last event of a session, waiting or committed."""
-    times = [commit.authored for commit in recent if commit.value(Trailer.SESSION)]
+def _last_event(private: str, hooks: HookSpool) -> datetime | None:
+    """Return the time of the last event of a session on this machine, waiting or committed."""
+    last = last_heard(private)
     for name in hooks.names():
-        try:
-            modified = os.stat(os.path.join(hooks.folder, name)).st_mtime
-        except OSError:  # it was committed meanwhile
-            continue
-        times.append(local(datetime.fromtimestamp(modified, UTC)))
-    return max(times, default=None)
+        with suppress(OSError):  # it was committed meanwhile
+            last = max(last, os.stat(os.path.join(hooks.folder, name)).st_mtime)
+    return local(datetime.fromtimestamp(last, UTC)) if last else None
 
 
 def _last_save(store: Store, recent: Sequence[Commit]) -> LastSave | None:

@@ -115,6 +115,8 @@ class Manifest:
             return
         files = {name: kept._asdict() for name, kept in records.items()}
         value = {"v": _VERSION, "files": files, "folders": sorted(folders)}
+        if value == read_json(self.path):  # its time is that of the last installation that changed something
+            return
         replace_file(self.path, json.dumps(value, indent=1).encode(), sync=True, mode=0o600)
 
     def _read(self) -> tuple[dict[str, InstallRecord], set[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 
@@ -19,6 +20,14 @@ def note_heard(private: str, labels: Iterable[str]) -> None:
         os.utime(path)
 
 
+def last_heard(private: str, labels: Iterable[str] = ()) -> float:
+    """Return when the last event of one of these agents arrived on this machine, by default of any; 0 if none did."""
+    folder = os.path.join(private, _FOLDER)
+    with contextlib.suppress(OSError):
+        labels = labels or os.listdir(folder)
+    return max((_time_of(os.path.join(folder, label)) for label in labels), default=0.0)
+
+
 def last_installed(private: str, home: str, label: str) -> float:
     """Return when an agent's hooks were last installed, by the records of that; 0 if there are none."""
     folders = (os.path.join(private, HOME_HOSTS), os.path.join(user_store(home), HOME_HOSTS))
@@ -27,7 +36,7 @@ def last_installed(private: str, home: str, label: str) -> float:
 
 def heard_since_install(private: str, home: str, label: str) -> float:
     """Return the time of an agent's last event, 0 if none has arrived since its hooks were last installed."""
-    heard = _time_of(os.path.join(private, _FOLDER, label))
+    heard = last_heard(private, (label,))
     return heard if heard >= last_installed(private, home, label) else 0.0
 
 

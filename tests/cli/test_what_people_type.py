@@ -3,7 +3,8 @@
 import pytest
 
 from gitmem.cli.command_line import _MEANT, parse
-from gitmem.cli.table import COMMANDS
+from gitmem.cli.table import COMMANDS, HelpAskedError
+from gitmem.document.entry import MemoryType
 from gitmem.errors import UsageError
 
 TYPED = {
@@ -45,3 +46,13 @@ def test_an_option_that_is_like_none_leads_to_none(line):
 def test_each_command_that_is_meant_exists():
     assert {*_MEANT.values()} <= {*COMMANDS, "--version"}
     assert not {*_MEANT} & {*COMMANDS}
+
+
+@pytest.mark.parametrize("line", ["save x -t", "facts add x --kind", "facts list --kind", "log --type"])
+def test_the_types_of_memories_are_the_same_words_everywhere(line):
+    with pytest.raises(HelpAskedError) as asked:
+        parse([*line.split()[:-1], "--help"])
+    listed = ", ".join(kind.value for kind in MemoryType)
+    assert f": {listed}" in " ".join(str(asked.value).split())
+    for word in (*MemoryType, "solution", "core-logic"):
+        parse([*line.split(), word])

@@ -21,7 +21,7 @@ from gitmem.hosts.script import content, has_current_script, hooked_file, stops_
 from gitmem.hosts.settings import HOOKS, MCP, Edit
 from gitmem.platform.machine import UTC, datetime, install_command, is_installed, local
 from gitmem.store.findings import Finding, Level, examine
-from gitmem.store.heard import heard_since_install, last_installed
+from gitmem.store.heard import heard_since_install, last_heard, last_installed
 from gitmem.sync.clone import check_opened
 from gitmem.text.sentences import count
 
@@ -84,6 +84,8 @@ def _silent(
     files = [file_of(path) for path in (host.sessions(places[0]) if host.sessions else ())]
     begun = len({path for path in files if os.path.exists(path) and os.path.getmtime(path) > since})
     message = f"No event of {host.title} has arrived here since the install on {day:%Y-%m-%d %H:%M}"
+    if before := last_heard(private, (host.label,)):
+        message += f" (the last one came on {local(datetime.fromtimestamp(before, UTC)):%Y-%m-%d %H:%M})"
     if begun:
         told = count(begun, "session")
         cause = f"{told} of it ran here since, so it does not run the hooks."

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 
 from gitmem.cli.app import OWN, App
 from gitmem.cli.arguments import Args
 from gitmem.cli.commands.show import as_it_stands, fact_state, fact_value, show_fact
 from gitmem.document.entry import MemoryType, clean_tag, clean_text
-from gitmem.errors import RefusedError
+from gitmem.errors import RefusedError, UsageError
 from gitmem.history.authors import People
 from gitmem.history.marks import known_marks, place_marks
 from gitmem.model.fact import Fact, FactKind, day_of
 from gitmem.model.lines import Marks
 from gitmem.purge.unfinished import finish_purge
+from gitmem.record.fact_book import KINDS
 from gitmem.record.fact_edits import act_on, check_length, check_literals, find_fact, forbid, retire
 from gitmem.record.save import save_text
 from gitmem.store.copies import Copy, drop_copy, find_copies
@@ -24,6 +26,7 @@ from gitmem.store.store import Store
 from gitmem.tell.forbidden import Decision, confirm_rule
 from gitmem.text.terminal import plain
 
+_SAVED_AS = {FactKind.SOLUTION: MemoryType.ERROR_FIX, FactKind.CORE_LOGIC: MemoryType.LEARNING}
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
 
 
@@ -89,6 +92,9 @@ def _add(store: Store, args: Args, app: App) -> None:
         tags = tuple(clean_tag(tag) for tag in args.tag)
     except ValueError as error:
         raise RefusedError(f"The tag is refused: {error}.") from None
+    if args.kind not in KINDS:
+        remedy = f"To save it: gitmem save -t {args.kind} {shlex.quote(text)}"
+        raise UsageError(f"A text of the type {args.kind} is no fact.", remedy)
     store = finish_purge(store_for_session(store, app.session()))
     saved = save_text(store, text, MemoryType(args.kind), tags, host="cli")
     app.notices(saved.notices)
@@ -116,7 +122,7 @@ def _list(store: Store, args: Args, app: App) -> None:
     every = known_facts(store)
     statuses = place_marks(store, every).statuses
     facts = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
-    facts = [fact for fact in facts if args.kind in (None, fact.kind)]
+    facts = [fact for fact in facts if args.kind in (None, _SAVED_AS.get(fact.kind, fact.kind))]
     facts = [fact for fact in facts if statuses[fact.id].stale or not args.stale]
     facts.sort(key=lambda fact: (_KINDS.index(fact.kind), fact.created, fact.id))
     people = People(store)

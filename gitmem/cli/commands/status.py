@@ -89,7 +89,8 @@ def _used_words(more: _More) -> str:
     if not (more.told or more.asked):
         return "nothing was shown to an agent in the last seven days"
     shown = [f"{count(more.told, 'text')} shown to agents"] * bool(more.told)
-    found = [f"{more.answered:,} of {more.asked:,} prompts, errors and searches got something"] * bool(more.asked)
+    asked = f"{more.asked:,} prompts, errors and searches" if more.asked > 1 else "1 prompt, error or search"
+    found = [f"memory had something for {more.answered:,} of {asked}"] * bool(more.asked)
     return f"{'; '.join(shown + found)} in the last seven days"
 
 
@@ -162,7 +163,7 @@ def _recording(status: StoreStatus, more: _More, *, unread: bool, read_only: boo
         return "nothing: this memory came from elsewhere; see below"
     if read_only:
         return "nothing, as the environment says; see below"
-    when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no session yet"
+    when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no session on this machine yet"
     off = " ".join(more.off)
     if more.agents:
         agents = ", ".join(more.agents) + (f"; {off}" if off else "")
@@ -177,7 +178,7 @@ def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
     if status.waiting:
         yield f"{count(status.waiting, 'save')} not committed yet"
     if status.unfinished:
-        yield f"{count(status.unfinished, 'event')} of turns that are not over"
+        yield f"{count(status.unfinished, 'event')} of running turns, saved once the agent has answered"
     if status.aside:
         yield f"{count(status.aside, 'file')} that could not be read"
     if more.pending:

@@ -198,6 +198,23 @@ def test_an_event_since_the_installation_answers_the_question(run, project):
     assert "trust this folder" in off(run)
 
 
+def test_an_installation_that_changes_nothing_forgets_no_event_and_a_new_one_names_the_last(run, project):
+    run("install", "qwen", "--project", "--no-judge")
+    private = project / ".gitmem" / ".git" / "gitmem"
+    [record] = (private / "hosts").iterdir()
+    note_heard(str(private), [record.stem])
+    early = time.time() - 60
+    for path in (record, private / "heard" / record.stem):
+        os.utime(path, (early, early))
+    run("install", "qwen", "--project", "--no-judge")
+    assert "No event" not in run("doctor")[1]
+    run("uninstall", "qwen")
+    run("install", "qwen", "--project", "--no-judge")
+    said = words(run("doctor")[1])
+    assert "No event of Qwen Code has arrived here since the install on" in said
+    assert "(the last one came on 20" in said
+
+
 def test_sessions_that_no_event_told_of_are_said(run, project, home):
     run("install", "qwen", "--project", "--no-judge")
     assert "No event of Qwen Code has arrived here since the install on" in words(run("doctor")[1])

@@ -15,6 +15,7 @@ from gitmem.platform.machine import Context
 from gitmem.store.store import Store
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.usage_log import GivenText, ShownFixes, record, record_fixes
+from tests.cli.commands.project import Runner
 
 
 @pytest.fixture
@@ -50,8 +51,25 @@ def test_status_says_when_a_session_was_last_heard_of_and_what_of_it_was_answere
     assert (value["told"], value["asked"], value["answered"], value["unfinished"]) == (0, 1, 0, 1)
     out = gitmem("status")[1]
     assert f"; last event {value['last_event'][:16].replace('T', ' ')}" in out.replace("(", "; ").replace(")", "")
-    assert "\nused        0 of 1 prompts, errors and searches got something in the last seven days\n" in out
-    assert "waiting     1 event of turns that are not over\n" in out
+    assert "\nused        memory had something for 0 of 1 prompt, error or search in the last seven days\n" in out
+    assert "waiting     1 event of running turns, saved once the agent has answered\n" in out
+
+
+def test_a_clone_takes_no_event_of_another_machine_for_its_own(gitmem, tmp_path_factory, bare_git):
+    for event, more in (("UserPromptSubmit", {"prompt": "Which port?"}), ("Stop", {"last_assistant_message": "Four."})):
+        payload = {"session_id": "s-1", "hook_event_name": event, **more}
+        gitmem("hook", "claude", stdin=json.dumps(payload).encode())
+    gitmem("hook", "claude", "--drain")
+    assert gitmem.json("status")["last_event"]
+    assert "Gitmem-Session" in bare_git(gitmem.root, "log")
+    other = Runner(tmp_path_factory.mktemp("other"), gitmem.environ)
+    there = str(tmp_path_factory.mktemp("remote") / "there.git")
+    bare_git(other.cwd, "init", "-q", "--bare", there)
+    assert gitmem("remote", "add", there)[0] == 0
+    assert gitmem("sync")[0] == 0
+    code, _, err = other("clone", there)
+    assert code == 0, err
+    assert other.json("status")["last_event"] is None
 
 
 def test_status_of_a_store_that_nobody_changed_starts_git_four_times_at_most(gitmem, monkeypatch):
