@@ -66,15 +66,19 @@ def excerpt_of(hit: Hit, needles: Sequence[str], tokens: int) -> str:
 
     Where an error was pasted into its request, that has more of the words than what came of it.
     """
-    text, fields = bare_text(hit.text), Fields() if hit.fact else fields_in(hit.text)
+    text, fields = _without_gaps(bare_text(hit.text)), Fields() if hit.fact else fields_in(hit.text)
     if estimate_tokens(text) <= tokens:
         return text
-    if not (fields.answer and text.startswith(fields.request)):
+    asked = _without_gaps(fields.request)
+    if not (fields.answer and text.startswith(asked)):
         return excerpt(text, needles, tokens)
-    request = excerpt(fields.request, needles, tokens // _REQUEST_PART, fields.request)
+    request = excerpt(asked, needles, tokens // _REQUEST_PART, asked)
     left = tokens - estimate_tokens(request) - 1
-    result = excerpt(text[len(fields.request) :], needles, left, fields.answer)
-    return "\n".join(filter(None, (request, result)))
+    return "\n".join(filter(None, (request, excerpt(text[len(asked) :], needles, left, fields.answer))))
+
+
+def _without_gaps(text: str) -> str:
+    return "\n".join(line for line in text.split("\n") if line.strip())
 
 
 def lines_of(text: str) -> list[str]:
