@@ -186,7 +186,7 @@ class Reader:
             raise RefusedError("tool's words")
         if before and found.who == USER and said_points(statement) <= said_points(before):
             raise RefusedError("nothing new")  # it denies a fact, or says it again
-        if is_acted_on and (quoted := self._as_quoted(statement, found.sentences, before)):
+        if is_acted_on and (quoted := self._as_quoted(statement, found, before)):
             return quoted, found
         numbers, said = numbers_of(statement) - numbers_of(before), numbers_of(found.sentences)
         anywhere = f"{self._record.own if is_acted_on else self._record.whole} {before}"
@@ -195,20 +195,21 @@ class Reader:
             raise RefusedError("number")
         return statement, found
 
-    def _as_quoted(self, statement: str, quoted: str, before: str) -> str:
+    def _as_quoted(self, statement: str, found: Evidence, before: str) -> str:
         """Return the sentences that are quoted, if a statement says hardly more; "" if it does.
 
         Then it does not matter whether the statement says their contrary: "accept" for "refuse", words in another
-        order, a "not" left out. What it adds of words that were said elsewhere, as the name of its subject, may stand
-        before them.
+        order, a "not" left out. What it adds of words that were said elsewhere stands before them, if it names the
+        subject; beside an agent's options nothing else may be new, as it may choose one.
         """
+        quoted = found.sentences
         points, numbers = said_points(statement), numbers_of(quoted)
         new = [point for point in points - numbers if not part_of((point,), folded(quoted))]
         around = f"{self._record.own} {folded(before)}"
         said = {point for point in new if part_of((point,), around)}
-        subject = head_with(statement, said)
+        subject = head_with(statement, said) if found.who == USER or len(new) == len(said) else ""
         is_whole = part_of(said_points(quoted), folded(statement)) >= COVERED
-        if len(new) > len(points) / 2 or (said and not (len(new) == len(said) and is_whole and subject)):
+        if len(new) > len(points) / 2 or (said and not (is_whole and subject)):
             return ""
         part = quoted if new else clauses_with(points, quoted)
         part = part if _is_statement(part) else quoted

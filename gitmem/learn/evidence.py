@@ -15,6 +15,7 @@ from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
 from gitmem.model.similarity import OWN_WORDS, denies, is_echo, part_of, points_of, share
 from gitmem.text.numbers import numbers_of
 from gitmem.text.sentences import split
+from gitmem.text.words import hangul_stem
 from gitmem.values import Value
 
 _FEWEST_WORDS, _MOST_WORDS = 5, 40  # of a quotation
@@ -198,6 +199,8 @@ def head_with(statement: str, points: Collection[str]) -> str:
     head = [*takewhile(lambda word: not (own := said_points(word)) or own & {*points}, words)]
     while head and not said_points(head[-1]):
         head.pop()
+    if head:
+        head[-1] = hangul_stem(head[-1])
     return " ".join(head) if frozenset().union(*map(said_points, head)) == {*points} else ""
 
 

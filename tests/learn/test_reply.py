@@ -273,6 +273,36 @@ def test_a_quotation_about_something_else_ends_nothing_unseen():
     assert [claim.disputes for claim in judged.facts] == [("F1",)]
 
 
+@pytest.mark.parametrize(
+    "said, claimed, kept",
+    [
+        (
+            "Accept bodies over 4 MB",
+            "The harvester refuses bodies over 4 MB.",
+            "The harvester: Accept bodies over 4 MB.",
+        ),
+        (
+            "느린 순서는 평균 말고 p95로",
+            "수집기의 느린 순서는 p95 말고 평균으로 한다.",
+            "수집기: 느린 순서는 평균 말고 p95로.",
+        ),
+    ],
+)
+def test_the_name_of_the_subject_may_stand_before_the_words_quoted(said, claimed, kept):
+    record = (SaidPart(1, USER, f"{said}. Fix the harvester, 수집기도."), SaidPart(1, AGENT, "Done."))
+    rule = FACT | {"kind": "rule", "statement": claimed, "reason": "", "quote": said}
+    assert [fact.statement for fact in read(rule, record=record).facts] == [kept]
+
+
+def test_of_the_options_of_an_agent_the_statement_says_which():
+    said = "Prices: (a) as they are now (b) as they were at the sale, written into the move."
+    record = (SaidPart(1, USER, "The report needs prices. b, please"), SaidPart(1, AGENT, said))
+    chosen = "The report takes prices as they were at the sale, written into the move."
+    rule = FACT | {"statement": chosen, "reason": "", "quote": said}
+    (fact,) = read(rule, record=record).facts
+    assert fact.statement == chosen
+
+
 def test_rules_of_one_sentence_are_kept_apart():
     said = "Builds are made with pnpm, indentation is with tabs, the orders lie in Postgres."
     texts = ("Builds are made with pnpm.", "Tabs for indentation.", "Orders lie in Postgres.")
