@@ -44,9 +44,8 @@ from gitmem.text.words import estimate_tokens
 from gitmem.web.facts import blob_of, fact_value
 from gitmem.web.view import View, columns, commit_value, moment, over_time
 
-_SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
+_SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value, Op.EXCHANGES.value}
 _EXPERIENCE = {MemoryType.LEARNING.value, MemoryType.ERROR_FIX.value}
-_RECENT = 50  # commits in which the last save is looked for
 _NEW, _NEW_SESSIONS = 6, 3  # that the first page names
 _FAILURES, _ALL_FAILURES = 3, 30  # that are shown on the first page, and on that of syncs
 
@@ -141,7 +140,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
 
 def _recording(view: View) -> dict[str, Any]:
     store, context = view.store, view.store.context
-    last = next((record for record in view.records()[:_RECENT] if record.op in _SAVES), None)
+    last = next((record for record in view.records() if record.op in _SAVES), None)
     agents, off = recorded_agents(
         view.project(), context.home, context.environ, partial(heard_since_install, store.private, context.home)
     )
