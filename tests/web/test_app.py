@@ -27,7 +27,7 @@ from gitmem.platform.machine import resource
 from gitmem.record.save import save
 from gitmem.search.many_stores import search_stores
 from gitmem.store.findings import FailureLog, LoggedFailure
-from gitmem.store.known_facts import known_facts
+from gitmem.store.known_facts import known_facts, read_headers
 from gitmem.store.remotes import REFS, add_remote
 from gitmem.tell.outcome_counts import add_told
 from gitmem.tell.usage_log import GivenText, ShownFixes, record, record_fixes
@@ -409,6 +409,26 @@ def test_all_projects_of_the_machine_are_shown_changed_and_searched(viewer, othe
     assert f'href="{base}/fact/{fact.id}"' in viewer.get("/search?q=fridays&everywhere=1")
     viewer.get("/p/nowhere-12345678/facts", 404)
     assert "aria-current" in viewer.get("/nothing", 404).partition("</details>")[0]  # the switch is on such a page, too
+
+
+def test_the_first_page_reads_headers_once_after_a_save_and_starts_no_git_when_nothing_changed(
+    viewer, git_starts, monkeypatch
+):
+    viewer.add("We deploy on Fridays.")
+    viewer.get("/")
+    git_starts.clear()
+    viewer.get("/")
+    assert git_starts == []
+    passes: list[str] = []
+    headers = read_headers
+    monkeypatch.setattr(
+        "gitmem.store.known_facts.read_headers",
+        lambda store, folder, *rest, **named: passes.append(folder) or headers(store, folder, *rest, **named),
+    )
+    viewer.add("Offices open at nine.")
+    passes.clear()
+    viewer.get("/")
+    assert passes.count("facts") == 1
 
 
 def test_a_store_that_may_not_be_written_says_so_on_each_page_and_has_no_forms(place):
