@@ -34,7 +34,7 @@ class Complexity(StrEnum):
 
 
 class Guidance(Value):
-    """The advice for a situation; `complexity` is None for a task that names no file."""
+    """The advice for a situation; `complexity` is None without a named file, and where unknown."""
 
     lines: tuple[Advice, ...]
     confidence: float

@@ -295,12 +295,11 @@ def _of_project(store: Store, task: str) -> Iterator[Advice]:
 def _complexity(store: Store, task: str) -> Complexity | None:
     """Return how hard a task may be: none, one, or more of the files it names are among those that change most."""
     named = _files_in(task)
-    if not named:
-        return None
-    lines = [
-        line for known, _ in known_knowledge(store) if known.kind is KnowledgeKind.HOTSPOTS for line in known.lines
-    ]
+    known = known_knowledge(store) if named else ()
+    lines = [line for one, _ in known if one.kind is KnowledgeKind.HOTSPOTS for line in one.lines]
     hot = {file for line in lines for file in _files_in(line)}
+    if not hot:
+        return None
     number = sum(any(_is_same(file, [one]) for file in hot) for one in set(named))
     return (Complexity.LOW, Complexity.MEDIUM)[number] if number < _FEW else Complexity.HIGH
 

@@ -17,7 +17,7 @@ from gitmem.record.save import save
 from gitmem.record.working_memory import change_working, suppose
 from gitmem.store.init import Place, init_store
 from gitmem.store.layers import store_for_session
-from gitmem.tell.advice import AdviceKind, as_text
+from gitmem.tell.advice import AdviceKind, Complexity, as_text
 from gitmem.tell.guide import guide
 from gitmem.tell.outcome_counts import judge
 from tests.desk import given_texts
@@ -153,6 +153,15 @@ def test_what_is_known_of_named_files_and_tools_is_told(project):
     assert guide(project.store, "Mend the parsing of dates").lines == ()
 
 
+def test_how_hard_a_task_is_follows_from_the_files_it_names_where_those_that_change_most_are_known(project, desk):
+    found = guide(project.store, "Mend the parsing in src/load.py")
+    assert found.complexity is Complexity.MEDIUM
+    assert guide(project.store, "Mend the parsing in src/other.py").complexity is Complexity.LOW
+    assert guide(project.store, "Mend the parsing of dates").complexity is None
+    Path(desk.store.root, KnowledgeKind.HOTSPOTS.path).unlink()
+    assert guide(project.store, "Mend the parsing in src/load.py").complexity is None
+
+
 def test_how_to_run_something_is_told_with_how_often_it_worked_and_that_it_began_to_fail(project):
     found = guide(project.store, "How do I run the tests?")
     [line] = found.lines
@@ -250,3 +259,10 @@ def test_of_the_private_store_only_facts_are_told(desk):
     (line,) = guide(desk.store, "Paint the garden fence green, and its export as csv of the neighbour").lines
     assert line.text == "Rule: Never paint the garden fence green"
     assert guide(desk.store, "Write the csv export of the fence").lines == ()
+
+
+def test_digests_of_lines_of_code_are_no_advice(desk):
+    path = Path(desk.store.root, "lines/2026/11/2026-11-20.txt")
+    path.parent.mkdir(parents=True)
+    path.write_text("10:00:00 x4f7k2m9q0x Zm9vYmFyYmF0aGVsbG8 src/quarry.py\n", encoding="utf-8")
+    assert guide(desk.store, "Mend src/quarry.py").lines == ()
