@@ -28,7 +28,6 @@ _FORMAT = ("-z", "--date=raw", "--no-color", "--format=" + "%x00".join(_FIELDS))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECOND = 253_370_764_800  # 9999-01-01: Python's years end there, git's do not
 _DAY = 24 * 60  # minutes; an offset is less than that
-_SAME_SECOND = 50  # commits that a page may have to skip
 _SECONDS = 300.0  # for all of history, on a busy machine
 
 
@@ -73,7 +72,6 @@ def log(
     since: datetime | None = None,
     until: datetime | None = None,
     limit: int | None = None,
-    after: str | None = None,
     merges: bool = True,
 ) -> list[Commit]:
     """Return the commits of a revision, newest first, as `git log` orders them.
@@ -81,16 +79,12 @@ def log(
     `paths` keeps those that changed one of these files or folders, `trailers` those that have a trailer with this
     prefix for every key. `since` and `until`, both inclusive, compare the author date; git's own options of that name
     compare the commit date, and stop at the first one out of order. `limit` is the largest number returned.
-    With `after`, the full id of one of these commits, the list goes on behind it.
     """
     wanted = dict(trailers or {})
     # git's `--grep` also matches a subject that reads like a trailer; that is filtered here.
     greps = [f"--grep={key}: {value}" for key, value in wanted.items()]
     options = ["--fixed-strings", "--all-match", *greps] if greps else []
     options += [] if merges else ["--no-merges"]
-    if after is not None:  # git skips by date without reading messages; commits of that very second are skipped below
-        [last] = _commits(git.run("log", *_FORMAT, "--max-count=1", "--end-of-options", after, "--"))
-        options.append(f"--until=@{int(last.committed.timestamp())} +0000")
 
     def read(count: int | None) -> list[Commit]:
         bound = [] if count is None else [f"--max-count={count}"]
@@ -105,16 +99,11 @@ def log(
             and (until is None or commit.authored <= until)
         )
 
-    def behind(found: list[Commit]) -> list[Commit]:
-        place = next((place for place, one in enumerate(found) if one.oid == after), -1)
-        return [commit for commit in found[place + 1 :] if keep(commit)]
-
-    count = None if since or until or limit is None else limit + (_SAME_SECOND if after else 0)
-    first = read(count)
-    kept = behind(first)
-    if limit is not None and len(kept) < limit and len(first) == count:
-        kept = behind(read(None))
-    return kept[:limit]
+    count = None if since or until else limit
+    found = read(count)
+    if limit is not None and len(found) == count and not all(map(keep, found)):
+        found = read(None)
+    return list(filter(keep, found))[:limit]
 
 
 def newest_with(git: Git, revision: str, key: str, values: Iterable[str]) -> list[Commit]:

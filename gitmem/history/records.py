@@ -184,31 +184,24 @@ def records(
     since: datetime | None = None,
     until: datetime | None = None,
     limit: int | None = None,
-    host: str | None = None,
-    machine: str | None = None,
-    after: str | None = None,
     merges: bool = True,
 ) -> list[CommitRecord]:
     """Return the commits that match all filters, newest first.
 
-    `session` is a session's id or a prefix of one, `kind` a memory type, `after` the full id of the commit after which
-    to go on. Raises NotFoundError if no commit in history has this path, or this session.
+    `session` is a session's id or a prefix of one, `kind` a memory type. Raises NotFoundError if no commit in history
+    has this path, or this session.
     """
     wanted = (
         (Trailer.OP, op),
         (Trailer.SESSION, session),
         (Trailer.TYPE, kind),
-        (Trailer.HOST, host),
-        (Trailer.MACHINE, machine),
     )
     # Trailers hold values on one line.
     trailers = {key.value: one_line(value, VALUE_LENGTH) for key, value in wanted if value}
     git, tip = store.repository.history, store.repository.resolve(HEAD)
     paths = [path] if path else []
-    commits = log(
-        git, tip, paths=paths, trailers=trailers, since=since, until=until, limit=limit, after=after, merges=merges
-    )
-    if not commits and path and not after and not log(git, tip, paths=paths, limit=1):
+    commits = log(git, tip, paths=paths, trailers=trailers, since=since, until=until, limit=limit, merges=merges)
+    if not commits and path and not log(git, tip, paths=paths, limit=1):
         raise NotFoundError(f"{path} was never in the store.", "'gitmem at HEAD --list' lists the files.")
     if not commits and session:
         only = {key: value for key, value in trailers.items() if key == Trailer.SESSION.value}

@@ -24,7 +24,6 @@ from gitmem.model.concept import (
     line_of,
     lines_of,
     name_of,
-    parse_concept,
     render_changed,
     render_new,
 )
@@ -178,19 +177,6 @@ def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -
         transaction.commit(_about(f"Split {name} off concept {concept.name}", [concept.id, part.id]), changes)
 
     return transact(store, plan, purpose="concepts").commits
-
-
-def naming(transaction: Transaction, concept: Concept, name: str, by: str) -> dict[str, bytes | None]:
-    """Return the file change that gives a concept the name a model chose; its id and file stay.
-
-    There is none where it was removed, or renamed by a user meanwhile.
-    """
-    data = transaction.read(concept.path)
-    there = parse_concept(data, concept.path) if data is not None else None
-    if data is None or there is None or there.name != concept.name:
-        return {}
-    changed = Document.parse(render_changed(data, concept._replace(name=name), ()))
-    return {concept.path: changed.set("method", by).render()}
 
 
 def _about(subject: str, concepts: Iterable[str], session: str = "", host: str = "") -> Message:

@@ -145,12 +145,10 @@ def learn_findings(
     findings: Sequence[FoundFact],
     *,
     ended: datetime | None = None,
-    model: str = "",
 ) -> str | None:
     """Commit findings in one commit, before it entries of `memory.md` that are no facts yet; return the last commit.
 
-    `ended` is when the session did; `model` is the one that made the findings, if any. Raises GitmemError if they could
-    not be committed.
+    `ended` is when the session did. Raises GitmemError if they could not be committed.
     """
     moments = (*(finding.at for finding in findings), *([ended] if ended else ()))
     when = max(moments, default=store.context.clock())
@@ -169,7 +167,7 @@ def learn_findings(
         subject = f"Update {count(len(ids), 'fact')}"
         if book.new:
             subject = f"{'Learn' if len(book.new) == 1 else f'Learn {len(book.new)} facts'}: {book.new[0].description}"
-        message = fact_message(subject, ids, session, host).by(model)
+        message = fact_message(subject, ids, session, host)
         return (bool(changes) and transaction.commit(message, changes, when=when)) or is_any
 
     outcome = transact(store, plan, purpose="learn")

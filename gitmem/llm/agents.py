@@ -107,8 +107,8 @@ _DROID_TOOLS = "Glob,Grep,LS,Read,Execute,Skill,ToolSearch,TodoWrite,StageSettin
 _GEMINI_POLICY = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 
 
-def _named(model: str, word: str = "--model") -> tuple[str, ...]:
-    return (word, model) if model else ()
+def _named(model: str) -> tuple[str, ...]:
+    return ("--model", model) if model else ()
 
 
 def _claude(request: Request, model: str, _: RunPlace) -> ProgramRun:

@@ -68,15 +68,11 @@ def rows(language: str) -> tuple[Row, ...]:
 
 
 @cache
-def phrases(kind: str, language: str = "", *, gaps: bool = True) -> re.Pattern[str]:
-    """Return a pattern for the phrases of a kind of cues in one language, or in all; case is ignored.
-
-    Without `gaps` it has no phrases with `*`, which find words of the subject, too.
-    """
+def phrases(kind: str, language: str = "") -> re.Pattern[str]:
+    """Return a pattern for the phrases of a kind of cues in one language, or in all; case is ignored."""
     wanted = (language,) if language else languages()
     said = (phrase for one in wanted for row in rows(one) if row.kind == kind for phrase in row.phrases)
-    found = [phrase for phrase in said if gaps or "*" not in phrase]
-    longest_first = sorted(dict.fromkeys(found), key=len, reverse=True)
+    longest_first = sorted(dict.fromkeys(said), key=len, reverse=True)
     return re.compile("|".join(map(form, longest_first)) or "(?!)", re.IGNORECASE)
 
 

@@ -190,7 +190,7 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
 
 def test_what_a_model_judged_says_so(viewer, bare_git):
     found = FoundFact(FactKind.DECISION, "Exports go into out/new by date.", 0.8, NOW, "s-1", (), "judge-mini")
-    learn_findings(viewer.open(), "s-1", "claude-code", [found], model="judge-mini")
+    learn_findings(viewer.open(), "s-1", "claude-code", [found])
     viewer.put("sessions/2026/11/20261121_120000-s-1.md", f"{JUDGED}\n{render_entry(SAID)}\n")
     bare_git(viewer.root, "add", "-A")
     bare_git(viewer.root, "commit", "-qm", "Judge s-1")
