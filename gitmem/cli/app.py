@@ -68,6 +68,11 @@ class App(Value):
     def folder(self) -> str:
         """Return the folder that the command works in. Raises NotFoundError if there is no such folder."""
         if self.args.directory is None:
+            gone = self.environ.get("PWD", self.cwd)
+            if self.cwd == os.sep and not os.path.isdir(gone):  # as `real_app` has it
+                raise NotFoundError(
+                    f"The current folder, {gone}, is gone.", "Change to another one, or give one by -C."
+                )
             return self.cwd
         folder = os.path.join(self.cwd, os.path.expanduser(self.args.directory))
         if not os.path.isdir(folder):

@@ -44,7 +44,10 @@ def parse(argv: Sequence[str]) -> Args:
         raise UsageError("'gitmem config' takes no 'set'.", "Try: gitmem config KEY VALUE")
     part = " ".join(argv[place : place + 2]) if place is not None else ""
     parser = build_parser([] if word is None else [word], part if part in sections() else "")
-    return parser.parse_args(_with_usual(argv), Args())
+    args = parser.parse_args(_with_usual(argv), Args())
+    if word is None:  # an unknown option is said before
+        parser.error("the following arguments are required: COMMAND")
+    return args
 
 
 def _with_usual(argv: Sequence[str]) -> Sequence[str]:

@@ -75,7 +75,7 @@ class Parser(argparse.ArgumentParser):
         """Raise a usage error; drop the argument's name if it is the list of choices, which the message repeats."""
         message = re.sub(r"^argument [^\s|]+\|\S+: (?=invalid choice)", "", message)
         near = _near_choice(message) or self._near_option(message)
-        hint = f"Did you mean '{near}'? " if near else self._filter_hint(message)
+        hint = f"Did you mean '{near}'? " if near else self._filter_hint(message) or self._word_hint(message)
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"{hint}'{self.asked or self.prog} --help' shows how.")
 
     def _filter_hint(self, message: str) -> str:
@@ -86,15 +86,26 @@ class Parser(argparse.ArgumentParser):
         said = f"{match[1]}:{match[2] or '…'}" if match and self.asked == "gitmem search" else ""
         return f"A filter is a word of the query: gitmem search 'WORDS {said}'. " if said else ""
 
+    def _word_hint(self, message: str) -> str:
+        """Return what to do with a word too many; "" where that is unknown."""
+        return _TOO_MANY.get(self.asked, "") if re.match(r"unrecognized arguments: [^-]", message) else ""
+
     def _near_option(self, message: str) -> str:
         """Return the option like one that is unknown, of this command or those below it; "" if none is."""
         match = re.match(r"unrecognized arguments: (--[\w-]+)", message)
         known = {*self._option_string_actions}
         for _, _, own in own_commands(self):
-            known.update(own._option_string_actions)  # noqa: SLF001  # argparse has no other way to list them
-        return nearest(match[1], known) if match else ""
+            for parser in (own, *(part for _, _, part in own_commands(own))):
+                known.update(parser._option_string_actions)  # noqa: SLF001  # argparse has no other way to list them
+        same = _SAME_OPTIONS.get(match[1], "") if match else ""
+        return same if same in known else nearest(match[1], known) if match else ""
 
 
+_SAME_OPTIONS = {"--kind": "--type", "--type": "--kind"}
+_TOO_MANY = {
+    **dict.fromkeys(("gitmem install", "gitmem uninstall"), "One agent a call, or --all for those on this machine. "),
+    "gitmem forget": "A text goes by 'gitmem forget purge TEXT', a fact by 'gitmem facts retire ID'. ",
+}
 # Types of memories, as issue trackers and commit conventions call them.
 _SAME = {"bug": "error_fix", "fix": "error_fix", "todo": "issue", "task": "issue", "fact": "note", "lesson": "learning"}
 
@@ -127,7 +138,11 @@ def build_parser(names: Sequence[str], asked: str = "") -> argparse.ArgumentPars
     parser.add_argument("--private", action="store_true", help="use what is private to the project: it is sent nowhere")
     # Without `prog` argparse formats a usage line to find out, and asks the terminal its width for it.
     commands = parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, prog="gitmem", help=None if names else argparse.SUPPRESS
+        dest="command",
+        metavar="COMMAND",
+        required=bool(names),
+        prog="gitmem",
+        help=None if names else argparse.SUPPRESS,
     )
     for name in names or (command for command in COMMANDS if command not in PLUMBING):  # completion offers them
         if names:

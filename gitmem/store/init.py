@@ -301,14 +301,18 @@ def plan_unexclude(start: str, home: str) -> tuple[str, bytes, bytes] | None:
     return (path, data, unexcluded(data)) if data and unexcluded(data) != data else None
 
 
+def check_scope(folder: str) -> None:
+    """Raise NotFoundError if a path is no folder."""
+    if not os.path.isdir(folder):
+        raise NotFoundError(f"There is no folder {folder}.", "Make it first, or name another one.")
+
+
 def add_scope(store: Store, folder: str) -> str:
     """Make a folder of the project a part, whose memories are shown there and above; commit that and return its name.
 
-    Raises NotFoundError if it is no folder, UsageError if it is none in the project, the project itself, or has too
-    long a path.
+    Raises UsageError if it is none in the project, the project itself, or has too long a path.
     """
-    if not os.path.isdir(folder):
-        raise NotFoundError(f"There is no folder {folder}.", "Make it first, or name another one.")
+    check_scope(folder)
     scope = store.part_of(folder)
     if not scope or len(scope) > LONGEST_SCOPE or not re.fullmatch(r"[\w/-]+", scope):
         raise UsageError(

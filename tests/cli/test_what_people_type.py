@@ -24,6 +24,12 @@ TYPED = {
     "save x -t bug": "'error_fix'",
     "save x -t Decision": "'decision'",
     "save x --tags a": "'--tag'",
+    "--verison": "'--version'",
+    "-x": "gitmem --help",
+    "save x --kind rule": "'--type'",
+    "facts add x --type rule": "'--kind'",
+    "install codex claude": "One agent a call",
+    "forget uv": "gitmem forget purge TEXT",
     "search x --type decision": "'WORDS type:decision'",
     "facts edit x --text y": "'gitmem facts edit --help'",
 }

@@ -15,6 +15,7 @@ from gitmem.hosts.host import Host, Scope
 from gitmem.hosts.install import is_present
 from gitmem.hosts.obstacles import Obstacle, obstacles
 from gitmem.hosts.plan import InstallPlan
+from gitmem.hosts.registry import NAMES
 from gitmem.hosts.script import hooked_file, stops_of
 from gitmem.hosts.settings import ALLOW, COMMANDS, HOOKS, MCP, PARTS, SUMMARIES
 from gitmem.llm.protocol import HOST, OFFLINE
@@ -39,7 +40,8 @@ def list_agents(app: App) -> None:
             {"host": host.name, "title": host.title, "hooks": [p for p in paths.values() if p], "parts": parts}
         )
     text = "\n".join(lines) or (
-        "No agent that gitmem knows is on this machine; 'gitmem install claude' installs all the same."
+        f"None of the agents that gitmem knows is on this machine: {', '.join(NAMES)}.\n"
+        "'gitmem install claude' installs all the same."
     )
     if lines:
         text += "\n\n'gitmem install --all' installs for all of them; --user for all your projects."

@@ -22,7 +22,7 @@ from gitmem.purge.unfinished import finish_purge
 from gitmem.record.fact_edits import find_fact, look_at_arrivals, move
 from gitmem.store import layers
 from gitmem.store.findings import FailureLog, LoggedFailure
-from gitmem.store.init import add_scope, init_store
+from gitmem.store.init import add_scope, check_scope, init_store
 from gitmem.store.jobs import Kind, turn_of
 from gitmem.store.locate import find_project, find_store
 from gitmem.store.remotes import (
@@ -56,6 +56,8 @@ _PUSHED = (
 
 
 def run_init(args: Args, app: App) -> None:
+    if args.scope:
+        check_scope(app.path(args.scope))  # before a store is made
     made = init_store(app.folder(), app.context(), chosen_place(args))
     store = made.store
     if made.connected:
@@ -143,7 +145,7 @@ def run_trust(_: Args, app: App) -> None:
         store.acceptance.give(tuple(url for remote in known for url in (remote.url, remote.push_url)))
         HookSpool(store.private).make()
         look_at_arrivals(store)
-    app.answer(value, plain(f"Sessions are recorded in {store.root}."), OWN)
+    app.answer(value, plain(f"Sessions may be recorded in {store.root} now, and are shown what it holds."), OWN)
 
 
 def run_remote(args: Args, app: App) -> None:

@@ -536,3 +536,11 @@ def test_facts_that_arrive_are_compared_before_anything_shows_them(both, tmp_pat
     if door == "sync":
         assert first("sync")[0] == 0
         assert bare_git(first.root, "rev-parse", "HEAD") == bare_git(reached.root, "rev-parse", "HEAD")
+
+
+def test_what_cannot_be_done_makes_no_store(environ, home, tmp_path):
+    run = Runner(tmp_path, environ)
+    assert run("init", "--scope", "nowhere")[0] == ExitCode.NOT_FOUND
+    assert not run.root.exists()
+    code, _, err = run("init", cwd=Path("/"), PWD=str(tmp_path / "gone"))
+    assert (code, f"The current folder, {tmp_path / 'gone'}, is gone." in err) == (ExitCode.NOT_FOUND, True)
