@@ -145,12 +145,12 @@ def entry_origin(store: Store, identifier: str) -> CommitRecord | None:
     return record(saved[-1]) if saved else None
 
 
-def files_naming(store: Store, ids: Collection[str]) -> list[str]:
-    """Return the files of the work tree that name one of these entries, `memory.md` first."""
+def files_naming(store: Store, ids: Collection[str], mark: str = "^") -> list[str]:
+    """Return the files of the work tree that name one of these entries, with the mark before it, `memory.md` first."""
     if not ids:
         return []
     options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-f", "-")
-    patterns = "".join(f"^{identifier}\n" for identifier in ids).encode()
+    patterns = "".join(f"{mark}{identifier}\n" for identifier in ids).encode()
     output = store.repository.git.run("grep", *options, stdin=patterns, ok=(0, 1), timeout=300)
     paths = [os.fsdecode(path) for path in output.split(b"\0")[:-1]]
     return sorted(paths, key=lambda path: (path != MEMORY, path))
@@ -195,7 +195,9 @@ def chosen_commits(store: Store, revision: str | None, session: str | None) -> l
     if revision is None:
         return [_last(store, tip)]
     if revision.startswith("^") or (is_id(revision) and not _HEX.fullmatch(revision)):
-        return _with_trailer(repository.git, tip, Trailer.ENTRY, revision.removeprefix("^"), "saved entry")
+        commits = _with_trailer(repository.git, tip, Trailer.ENTRY, revision.removeprefix("^"), "saved entry")
+        # The commit of a session's end has other entries, too: this one is taken out of its files.
+        return [item for item in commits if len(item.entries) == 1] or commits
     try:
         return [_single(store, tip, revision)]
     except NotFoundError:

@@ -75,12 +75,12 @@ def plan_undo(changes: Sequence[FileChange], current: Mapping[str, bytes | None]
         path = _place(change, current)
         content = _undone(change, result[path])
         if content is not None and change.after is None:  # a removed file comes back, without entries removed since
-            content = _without(content, lost)
+            content = without_entries(content, lost)
         result[path] = content
     if archive:
         result[archive] = result[summary_path(archive)] = None
         result[MEMORY] = _unrotated(changes, current, archive)
-    return {path: None if content is None else _without(content, new) for path, content in result.items()}
+    return {path: None if content is None else without_entries(content, new) for path, content in result.items()}
 
 
 def carry_over(path: str, base: bytes | None, changed: bytes | None, onto: bytes | None) -> bytes | None:
@@ -185,7 +185,7 @@ def _is_fact_gone(change: FileChange, current: bytes | None) -> bool:
     return then is not None and now is not None and (then.text, then.status) == (now.text, now.status)
 
 
-def _without(data: bytes, ids: Collection[str]) -> bytes:
+def without_entries(data: bytes, ids: Collection[str]) -> bytes:
     """Return a log without entries, and without one of the blank lines around each."""
     log = Document.parse(data)
     body = log.body

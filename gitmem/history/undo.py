@@ -19,10 +19,20 @@ from gitmem.git.log import log
 from gitmem.git.objects import read_objects
 from gitmem.git.process import Git
 from gitmem.git.rewrite import commit_changes
+from gitmem.history.derived import without_exchanges, without_links
 from gitmem.history.origin import SHORT, chosen_commits, files_naming, undone_commits
 from gitmem.history.past_days import drop_days
-from gitmem.history.plan_undo import FileChange, UndoConflictError, ids_in, introduced, plan_undo, rotated
+from gitmem.history.plan_undo import (
+    FileChange,
+    UndoConflictError,
+    ids_in,
+    introduced,
+    plan_undo,
+    rotated,
+    without_entries,
+)
 from gitmem.history.records import CommitRecord, last_version, record
+from gitmem.model.fact import PATH
 from gitmem.model.rotation import Limits, needs_rotation
 from gitmem.store.store import Store
 from gitmem.store.transact import transact
@@ -131,7 +141,21 @@ class _UndoPlanner:
                 files |= plan_undo(self._changes[item.commit], files)
             except UndoConflictError as error:
                 raise self._conflict(item, error.path) from None
-        return files
+        return files | self._derived({one for item in todo for one in introduced(self._changes[item.commit])}, files)
+
+    def _derived(self, gone: Collection[str], files: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+        """Return the changes that take what was made of exchanges alone out of the store, with all that names it."""
+        changes: dict[str, bytes | None] = {}
+        for path in files_naming(self._store, gone, mark=""):
+            data = files[path] if path in files else self._transaction.read(path)
+            changes |= without_exchanges(path, data, gone) if data else {}
+        removed = [path for path, data in changes.items() if data is None]
+        facts = {match["id"] for path in removed if (match := PATH.fullmatch(path))}
+        sessions = [path for path in files if path.startswith("sessions/")]
+        for path in {*self._holders(facts), *sessions}:
+            data = files[path] if path in files else self._transaction.read(path)
+            changes |= {path: without_links(without_entries(data, facts), removed)} if data else {}
+        return changes
 
     def _holders(self, ids: Collection[str]) -> list[str]:
         """Return the files of the work tree that hold one of these entries."""

@@ -7,7 +7,7 @@ said last, else the files that changed. Entries in archives, and entries that a 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from gitmem.document.document import Document
@@ -203,17 +203,3 @@ def with_links(transaction: Transaction, path: str, files: Mapping[str, str]) ->
     title = [] if there else ["", f"## {LINKS}", ""]
     lines = [before, *title, *new, *([""] if after else [])]
     return {path: document.with_body(newline.join([*lines, ""]) + after).render()}
-
-
-def without_links(data: bytes, gone: Collection[str]) -> bytes:
-    """Return a document without its links to these files, and without the section if it has no others."""
-    document = Document.parse(data)
-    body, there = document.body, find_section(document.body, LINKS)
-    if there is None:
-        return data
-    lines = body[there.body : there.end].splitlines(keepends=True)
-    left = [line for line in lines if line.rpartition("../")[2].rstrip().removesuffix(")") not in gone]
-    before, after = body[: there.body] + "".join(left), body[there.end :]
-    if not "".join(left).strip():
-        before = body[: there.start].rstrip() + document.newline * (2 if after else 1)
-    return data if left == lines else document.with_body(before + after).render()

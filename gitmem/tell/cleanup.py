@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from gitmem.document.message import Message, Op, Trailer
-from gitmem.record.exchanges import without_links
+from gitmem.history.derived import without_links
 from gitmem.store.episodes import episode_paths, read_episode
 from gitmem.store.known_patterns import known_patterns
 from gitmem.store.store import Store
