@@ -245,7 +245,7 @@ def _heard_before(store: Store, session: str) -> tuple[Heard, ...] | None:
 def is_judged(store: Store, session: str, path: str) -> bool:
     """Return whether a model has judged the session of a file, on this machine also one that a user summed up."""
     by = Document.parse((store.read(path) if path else None) or b"").get("by")
-    return bool(by) or "kept" in read_object(_path(store, _ANSWERS, session))
+    return bool(by) or "kept" in read_object(_answers_file(store, session))
 
 
 def _asked(store: Store, session: str, question: Question) -> tuple[AnsweredWindow | None, str]:
@@ -262,7 +262,7 @@ def _asked(store: Store, session: str, question: Question) -> tuple[AnsweredWind
 
 def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
     """Return what was asked about a session on this machine, window by window, with the answers."""
-    asked = read_object(_path(store, _ANSWERS, session)).get("asked")
+    asked = read_object(_answers_file(store, session)).get("asked")
     found = []
     for one in asked if isinstance(asked, list) else []:
         with contextlib.suppress(KeyError, TypeError, ReplyError):
@@ -276,7 +276,7 @@ def answers_of(store: Store, session: str) -> list[AnsweredWindow]:
 
 def _known_before(store: Store, session: str) -> KnownMemory | None:
     """Return the memory that was shown with answers whose commit was cut off, so that the questions are the same."""
-    value = read_object(_path(store, _ANSWERS, session))
+    value = read_object(_answers_file(store, session))
     if "kept" in value or not isinstance(value.get("known"), list):
         return None
     facts = {fact.id: fact for fact in known_facts(store)}
@@ -296,7 +296,7 @@ def _keep_answers(
     value["known"] = [*(fact.id for fact in known.facts), *(concept.id for concept in known.concepts)]
     if judged is not None:
         value |= {"kept": judged.kept, "refused": dict(judged.refused)}
-    _write(store, _ANSWERS, session, value, sync=True)
+    write_json(_answers_file(store, session), value, sync=True)
     paths = sorted((os.path.join(folder, name) for name in os.listdir(folder)), key=os.path.getmtime)
     for path in paths[:-_KEPT_ANSWERS]:
         drop_file(path)
@@ -329,9 +329,5 @@ def _subject(session: str) -> str:
     return f"session {session}"
 
 
-def _path(store: Store, folder: str, session: str) -> str:
-    return os.path.join(store.private, folder, file_name(session) + requests.SUFFIX)
-
-
-def _write(store: Store, folder: str, session: str, value: Mapping[str, object], *, sync: bool = False) -> None:
-    write_json(_path(store, folder, session), value, sync=sync)
+def _answers_file(store: Store, session: str) -> str:
+    return os.path.join(store.private, _ANSWERS, file_name(session) + requests.SUFFIX)
