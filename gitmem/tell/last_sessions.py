@@ -214,12 +214,13 @@ def _line(exchange: Exchange, replied: str, after: str, known: Known, *, is_last
 def halves(exchange: Exchange) -> tuple[str, str]:
     """Return the request of an exchange, and what the agent said of the result."""
     request, _, result = exchange.summary.partition(_ARROW)
-    if exchange.asked or not (result or exchange.details or exchange.raw):  # the summary is the agent's sentence
+    if exchange.asked or not (result or exchange.raw):  # the summary is the agent's sentence
         request, result = exchange.asked, exchange.summary
-    if exchange.details.startswith(result.rstrip(".… ")):
+    if exchange.details.startswith(result.rstrip(".…; ")):
         return request, exchange.details
     details = "" if exchange.details in result else exchange.details
-    return request, f"{result} {details}".strip()
+    joint = " " if result.endswith((".", "!", "?", ":", ";", "…")) or not details else "; "
+    return request, f"{result}{joint}{details}".strip(" ;")
 
 
 def _topics(text: str) -> frozenset[str]:

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from gitmem.document.entry import Entry, MemoryType, render_entry
 from gitmem.document.ids import make_id
+from gitmem.model.exchange import Exchange
 from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.model.turns import Turn
 from gitmem.project.code import ProjectState
 from gitmem.record.fact_edits import find_fact, pin
 from gitmem.record.save import save
 from gitmem.store.store import Store
+from gitmem.tell.last_sessions import halves
 from gitmem.tell.parts import Part, fit
 from gitmem.text.words import estimate_tokens
 from tests.started import session_start
@@ -62,6 +64,24 @@ def test_the_most_binding_comes_first(desk):
     assert "[GITMEM_ROTATE] file=archive/memory_1.md" in text
     assert "gitmem show" in text
     assert " ^0" not in text
+
+
+@pytest.mark.parametrize(
+    "summary, details, shown",
+    [
+        (
+            "Use Prawn → The PDF renders.",
+            "Its fonts lack the sign.",
+            ("Use Prawn", "The PDF renders. Its fonts lack the sign."),
+        ),
+        ("Register it → Registered it", "Replaced the other", ("Register it", "Registered it; Replaced the other")),
+        ("The PDF renders; …", "The PDF renders; fonts are embedded.", ("", "The PDF renders; fonts are embedded.")),
+        ("The PDF renders.", "Its fonts lack the sign.", ("", "The PDF renders. Its fonts lack the sign.")),
+        ("Commit it", "", ("", "Commit it")),
+    ],
+)
+def test_what_the_agent_said_of_a_request_without_words_is_no_request(summary, details, shown):
+    assert halves(Exchange("x1", "2026-11-20 10:00:00", (), summary, details=details)) == shown
 
 
 def test_the_newest_archive_is_told_the_newest_session_first_in_what_is_left(desk):
