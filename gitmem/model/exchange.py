@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from gitmem.document.entry import Entry, clean_text, find_entries
 from gitmem.document.ids import slug
@@ -183,6 +184,7 @@ method: offline
     return text.encode("utf-8", "replace")
 
 
+@lru_cache(maxsize=10_000)  # a list of sessions asks for each name again
 def file_name(session: str) -> str:
     """Return the file name of a session: its id if that is fit for a name, else a slug of the id and a digest.
 

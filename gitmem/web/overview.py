@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
@@ -176,7 +175,7 @@ def show_search(view: View) -> dict[str, Any]:
     many = _MOST if view.word("more") else _LIMIT
     value: dict[str, Any] = {"q": query, "back": back, "oldest": _oldest(view), "hits": [], "left_out": [], "total": 0}
     value |= {"deep": deep, "history": history, "trouble": "", "at": None, "more": many == _MOST}
-    value |= {"everywhere": bool(view.word("everywhere")), "others": []}
+    value |= {"everywhere": bool(view.word("everywhere")), "others": [], "named": {}}
     if not query:
         return value
     if view.word("everywhere"):
@@ -190,9 +189,11 @@ def show_search(view: View) -> dict[str, Any]:
         ended = answer(store, query, limit=many, ended=True, deep=deep, history=history).hits if found.left_out else []
     except (GitmemError, OverflowError) as error:
         return {**value, "trouble": getattr(error, "sentences", "There was nothing yet.")}
-    names = {fact.id: {"text": fact.description, "mark": view.marks.mark(fact.id)} for fact in view.facts}
-    value |= {"hits": [_hit(hit, names) for hit in found.hits], "total": found.total, "at": day or None}
-    value["left_out"] = [_hit(hit, names) for hit in ended if hit.status in _OVER]
+    value |= {"hits": [_hit(hit) for hit in found.hits], "total": found.total, "at": day or None}
+    value["left_out"] = [_hit(hit) for hit in ended if hit.status in _OVER]
+    others = {one for hit in value["hits"] for one in hit["others"]}
+    about = {fact.id: fact.description for fact in view.facts if fact.id in others} if others else {}
+    value["named"] = {one: {"text": text, "mark": view.marks.mark(one)} for one, text in about.items()}
     return value
 
 
@@ -203,7 +204,7 @@ def _elsewhere(view: View, query: str) -> list[dict[str, Any]]:
     with contextlib.suppress(GitmemError, OSError):  # as a filter that is of one store
         hits = search_stores([*others], view.store.context, query, limit=_LIMIT).hits
     named = ((others[hit.store], hit.hit) for hit in hits)
-    return [{"name": project.name, "base": project.base, **_hit(hit, {})} for project, hit in named]
+    return [{"name": project.name, "base": project.base, **_hit(hit)} for project, hit in named]
 
 
 def _oldest(view: View) -> int:
@@ -214,8 +215,7 @@ def _oldest(view: View) -> int:
     return max((now.date() - first.astimezone(now.tzinfo).date()).days, 0)
 
 
-def _hit(hit: Hit, names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-    """Return a hit; `named` are the facts among its `others`."""
+def _hit(hit: Hit) -> dict[str, Any]:
     return {
         **fields(
             hit,
@@ -227,7 +227,6 @@ def _hit(hit: Hit, names: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
         "score": round(hit.score, 2),
         "href": _page_of(hit),
         "snippet": hit.shown_snippet,
-        "named": [{"id": one, **names[one]} for one in hit.others if one in names],
         "text": hit.shown(without_ids(hit.passage or hit.text)[:_TEXT]),
     }
 
