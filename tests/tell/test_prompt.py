@@ -166,6 +166,15 @@ def test_a_statement_of_an_earlier_request_answers_a_question_and_a_question_doe
     assert remembered(day.store, "which queue do we use?").ids == ("x4f7k2m9q0x",)
 
 
+def test_polite_forms_are_no_subject(day):
+    path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
+    said = "안녕하세요. 말씀하신 대로 요금표를 분기마다 갱신해 주시고 결과 공유 부탁드립니다. 감사합니다."
+    entry = f"- [10:00:00] **Exchange** #1b4e51f0: {said} ^x4f7k2m9q0x\n\n  **Answer:** 갱신했습니다.\n"
+    path.write_text(path.read_text("utf-8").partition("- [10:00:00]")[0] + entry, "utf-8")
+    assert remembered(day.store, "안녕하세요. 로그인 화면을 고쳐 주시고 확인 부탁드립니다. 감사합니다.").text == ""
+    assert remembered(day.store, "안녕하세요. 요금표를 분기마다 갱신하는 화면도 부탁드립니다.").ids == ("x4f7k2m9q0x",)
+
+
 def test_another_word_with_the_same_beginning_is_not_shared(day):
     save(day.store, day.save("The product list has a filter by category.", MemoryType.DECISION))
     assert remembered(day.store, "List the files").text == ""
