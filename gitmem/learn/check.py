@@ -26,6 +26,7 @@ from gitmem.learn.evidence import (
     clauses_with,
     folded,
     head_with,
+    said_instead,
     said_points,
 )
 from gitmem.learn.question import AGENT, CUT, KINDS, USER, Keep, KnownMemory, SaidPart, State, Why
@@ -59,7 +60,6 @@ _SHORTEST, _LONGEST = 12, 400  # characters of a statement
 _MOST = {"ended": 12, "pairs": 6, "facts": 12, "mends": 5, "requests": 200}
 _MOST_NAMES, _MOST_FORBIDDEN = 12, 6
 _SENTENCE, _TOPIC, _UNTIL, _LITERAL = 300, 80, 80, 120  # characters
-_QUOTED, _BEFORE = 240, 120  # characters of the words that stand for a statement, and of the fact they replace
 _ACTED_ON = ("decision", "rule", "preference")
 _REDACTED = "[REDACTED:"  # begins what stands for a secret
 # ASCII, as a Korean particle follows a name without a blank.
@@ -211,9 +211,11 @@ class Reader:
         is_whole = part_of(said_points(quoted), folded(statement)) >= COVERED
         if len(new) > len(points) / 2 or (said and not (is_whole and subject)):
             return ""
-        part = quoted if new else clauses_with(points, quoted)
+        part = quoted if new else clauses_with(statement, quoted)
         part = part if _is_statement(part) else quoted
         text = as_statement(f"{subject}: {part}" if subject else part)
+        if before and not (subject or words_of(part) & words_of(before)):
+            text = said_instead(text, before)
         return self._text(text, _LONGEST) if _is_statement(text) else ""
 
     def _says_again(self, name: str, statement: str) -> bool:
@@ -258,8 +260,7 @@ class Reader:
             found, before = self._quoted(item), self._known[name]
             if found.who != USER or self._may_be_tools(item.now, before):
                 raise
-            said = one_line(found.sentences, _QUOTED).rstrip(" .")
-            statement = self._statement(f"{said} (before: {one_line(before, _BEFORE)})")
+            statement = self._statement(said_instead(found.sentences, before))
         return Claim(kind, statement, "", found.request, found.who)
 
     def _replacing(self, claim: Claim, name: str, item: _Ended) -> Claim:

@@ -7,12 +7,13 @@ Tested through `tests/learn/test_reply.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 
+from gitmem.document.message import one_line
 from gitmem.learn.question import AGENT, CHANGED, FIXED, TOOL, USER, SaidPart
-from gitmem.model.similarity import OWN_WORDS, denies, is_echo, part_of, points_of, share
+from gitmem.model.similarity import OWN_WORDS, denies, is_echo, part_of, points_of, share, words_of
 from gitmem.text.numbers import numbers_of
 from gitmem.text.sentences import split
 from gitmem.text.words import hangul_stem
@@ -26,10 +27,12 @@ _OUTPUT_CHARACTERS = 4_000_000  # of tools that are compared
 _BLOCK = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SAID_BY_OTHERS = re.compile(r"[\"“”「『](?=[^\"“”」』\n]*\s[^\"“”」』\n]*\s)[^\"“”」』\n]{12,600}[\"“”」』]")
-_MARKUP = str.maketrans({"*": "", "`": "", "“": '"', "”": '"', "‘": "'", "’": "'"})  # noqa: RUF001  # typographic
+_EMPHASIS = "*`"
+_MARKUP = str.maketrans({**dict.fromkeys(_EMPHASIS, ""), "“": '"', "”": '"', "‘": "'", "’": "'"})  # noqa: RUF001  # typographic
 _WIDE = re.compile(r"[぀-ヿ㐀-鿿가-힣]")
 _END_OF_SENTENCE = re.compile(r"[.!?](?=\s)|[。！？]")  # noqa: RUF001  # of other scripts
 _CLAUSE_END = re.compile(r"(?<=[,;:.!?\u3002\uff0c])\s+")
+_LONGEST_SAID, _LONGEST_BEFORE = 240, 120  # characters of words that stand for a statement, and of what was before
 _MARKS = " .…\"'!"
 
 
@@ -163,28 +166,41 @@ class _Outputs:
 
 
 def _sentences_around(quote: str, part: SaidPart) -> str:
-    """Return the sentences of a part that a folded quotation stands in."""
-    for line in (part.text, *part.text.splitlines()):
-        text = " ".join(line.translate(_MARKUP).split())
-        at = text.casefold().find(quote)
-        if at >= 0 and line is not part.text:
+    """Return the sentences of a part that a folded quotation stands in, with their marks of emphasis."""
+    for line in (*part.text.splitlines(), part.text):
+        text = " ".join(line.split())
+        places = [*_plain_places(text)]
+        at = "".join(text[place] for place in places).translate(_MARKUP).casefold().find(quote)
+        if at >= 0:
             break
-    else:
-        text = " ".join(part.text.translate(_MARKUP).split())
-        at = max(text.casefold().find(quote), 0)
+    at, last = max(at, 0), min(max(at, 0) + len(quote), len(places))
+    first, last = (places[at], places[last - 1] + 1) if last else (0, 0)
     ends = [match.end() for match in _END_OF_SENTENCE.finditer(text)]
-    begin = max((end for end in ends if end <= at), default=0)
-    end = min((end for end in ends if end >= at + len(quote)), default=len(text))
+    begin = max((end for end in ends if end <= first), default=0)
+    end = min((end for end in ends if end >= last), default=len(text))
     return text[begin:end].strip()
 
 
-def clauses_with(points: Collection[str], text: str) -> str:
-    """Return the clauses of sentences from the first to the last that has some stems or numbers.
+def _plain_places(text: str) -> Iterator[int]:
+    """Yield the places of the characters that folding leaves of a text on one line."""
+    before = " "
+    for place, char in enumerate(text):
+        if char not in _EMPHASIS and not (char == before == " "):
+            before = char
+            yield place
+
+
+def clauses_with(statement: str, text: str) -> str:
+    """Return the clauses of sentences from the first to the last that has a word or number of a statement.
 
     All of them, where a clause beside them denies something or has no end but a question mark.
     """
-    clauses = _CLAUSE_END.split(text)
-    places = [place for place, clause in enumerate(clauses) if any(part_of((one,), folded(clause)) for one in points)]
+    clauses, words, points = _CLAUSE_END.split(text), words_of(statement), said_points(statement)
+    places = [
+        place
+        for place, clause in enumerate(clauses)
+        if words_of(clause) & words or any(part_of((point,), folded(clause)) for point in points)
+    ]
     if not places:
         return text
     first, last = places[0], places[-1] + 1
@@ -202,6 +218,11 @@ def head_with(statement: str, points: Collection[str]) -> str:
     if head:
         head[-1] = hangul_stem(head[-1])
     return " ".join(head) if frozenset().union(*map(said_points, head)) == {*points} else ""
+
+
+def said_instead(said: str, before: str) -> str:
+    """Return words that take the place of a fact, with that fact."""
+    return f"{one_line(said, _LONGEST_SAID).rstrip(' .')} (before: {one_line(before, _LONGEST_BEFORE)})"
 
 
 def said_points(text: str) -> frozenset[str]:

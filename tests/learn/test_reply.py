@@ -294,6 +294,37 @@ def test_the_name_of_the_subject_may_stand_before_the_words_quoted(said, claimed
     assert [fact.statement for fact in read(rule, record=record).facts] == [kept]
 
 
+@pytest.mark.parametrize(
+    "known, said, claimed, kept",
+    [
+        (
+            "",
+            "Lists lie in lists/*.txt by `id`",
+            "Lists lie in lists/x.txt by id.",
+            "Lists lie in lists/*.txt by `id`.",
+        ),
+        (
+            "",
+            "No exceptions inside, Result all the way",
+            "Result all the way, no exceptions.",
+            "No exceptions inside, Result all the way.",
+        ),
+        (
+            "Runs are capped at 8.",
+            "Go up to two dozen from May",
+            "Two dozen from May.",
+            "Go up to two dozen from May (before: Runs are capped at 8.)",
+        ),
+    ],
+)
+def test_what_is_quoted_is_kept_as_it_was_written(known, said, claimed, kept):
+    record = (SaidPart(1, USER, f"{said}. Fix it."), SaidPart(1, AGENT, "Done."))
+    rule = FACT | {"kind": "rule", "statement": claimed, "reason": "", "quote": said}
+    end = {"known": ["F1"], "why": "replaced", "now": claimed, "request": 1, "quote": said}
+    judged = read(rule, known=knowing(known) if known else KnownMemory(), record=record, ended=[end] if known else [])
+    assert [fact.statement for fact in judged.facts] == [kept]
+
+
 def test_of_the_options_of_an_agent_the_statement_says_which():
     said = "Prices: (a) as they are now (b) as they were at the sale, written into the move."
     record = (SaidPart(1, USER, "The report needs prices. b, please"), SaidPart(1, AGENT, said))
